@@ -38,7 +38,7 @@ class Built:
         code: what was linked instead of the compiler's own, such as a kernel; None where nothing was.
         code_digest: equal for equal `code`; empty where it is the executable that says what is equal.
         for_check: the module whose results are compared, if `vmfb` reads an operand that was packed before;
-            otherwise empty.
+            empty if that is built for finals only. None if `vmfb` itself is compared.
     """
 
     outcome: Outcome
@@ -49,7 +49,7 @@ class Built:
     cpu_s: float = 0.0
     code: object = None
     code_digest: str = ""
-    for_check: bytes = b""
+    for_check: bytes | None = None
 
     @property
     def crowding(self) -> float:

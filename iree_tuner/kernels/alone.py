@@ -118,15 +118,13 @@ def build_kernel_here(
 ) -> Built:
     """Compile a harness whose executable is replaced by a kernel's code. Runs in workers.
 
-    With `packed`, the harness is compiled a second time, with the code that reads a packed input. It is for
-    timing: the harness's input is not packed, so its results are wrong.
-
     Args:
         harness: of a dispatch that passes `why_unfit`; with scratch memory if the code needs it.
         flags: the target's flags.
         problem: the computation of the dispatch.
         code: the kernel's code for that problem.
-        packed: the code for an input that is a constant of the program.
+        packed: says which input the code reads packed. It is for timing: the harness packs nothing, so
+            its results are wrong.
     """
     start = time.perf_counter()
     session = session_for(flags)
@@ -134,17 +132,14 @@ def build_kernel_here(
         with session.context, ir.Location.unknown(), tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "kernel.o"
             path.write_bytes(code.data)
-            built = Built("ok", _build(harness, session, problem, code, str(path)))
-            if packed is not None and _has_room(harness, packed):
-                path.write_bytes(packed.code.data)
-                vmfb = _build(harness, session, problem, packed.code, str(path), packed)
-                built = replace(built, vmfb=vmfb, for_check=built.vmfb)
+            vmfb = _build(harness, session, problem, code, str(path), packed)
+        built = Built("ok", vmfb)
     except (CompileError, KernelError) as error:
         built = Built("compile_error", message=str(error))
     return replace(built, seconds=time.perf_counter() - start)
 
 
-def _has_room(harness: Harness, packed: Packed) -> bool:
+def has_room(harness: Harness, packed: Packed) -> bool:
     """Whether the zeros that packing adds to an input lie within the harness's memory."""
     binding = harness.bindings[_order(harness)[packed.input]]
     element = binding.length // max(1, math.prod(packed.matrix))

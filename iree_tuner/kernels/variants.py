@@ -19,10 +19,15 @@ from iree_tuner.execute.check_program import compile_check
 from iree_tuner.execute.program import time_program
 from iree_tuner.execute.setting import Setting
 from iree_tuner.execute.trial import Trial
-from iree_tuner.kernels.alone import build_kernel_here, extract_alone_here, why_unfit, with_scratch
+from iree_tuner.kernels.alone import (
+    build_kernel_here,
+    extract_alone_here,
+    has_room,
+    why_unfit,
+    with_scratch,
+)
 from iree_tuner.kernels.identity import digest_of, tools_of
-from iree_tuner.kernels.kernel import Code, Kernel, Knobs
-from iree_tuner.kernels.packing import with_packed
+from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed, Packing
 from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
 from iree_tuner.kernels.reproducer import write_reproducer_here
 from iree_tuner.kernels.site import Site
@@ -126,10 +131,10 @@ class KernelVariants:
         self, assignment: Assignment, limits: CompileLimits, *, place: int, verify: bool
     ) -> Future[Built]:
         """Make the code, and replace the dispatch's executable by it."""
-        del place, verify  # there is one code address, and no choice of the compiler to verify
+        del place  # there is one code address
         return self._lab.slots.submit(
             make_here, self.kernel, self.prepared.site.problem, self._lab.target, dict(assignment),
-            self.bench.harness, self._tools, timeout_s=min(limits.compile_s, _TIMEOUT_S),
+            self.bench.harness, self._tools, checked=verify, timeout_s=min(limits.compile_s, _TIMEOUT_S),
         )  # fmt: skip
 
     def reproduce(self, trial: Trial) -> str:
@@ -165,12 +170,13 @@ def study_of(
 
 
 def make_here(
-    kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness, tools: Sequence[str]
-) -> Built:
+    kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness, tools: Sequence[str],
+    *, checked: bool = True,
+) -> Built:  # fmt: skip
     """Make a kernel's code and build the harness with it. Runs in workers, also on other hosts.
 
     If the kernel can pack a constant of the program, the code for the packed constant is timed: the program
-    will use that code.
+    will use that code. The results of the other code are compared, if it is to be `checked`.
 
     The digest is the digest of the kernel's code. A digest of the executable would not do: compiler 3.13
     writes four bytes into an object's table of entries that differ from process to process.
@@ -185,14 +191,27 @@ def make_here(
         raise UnfitError(f"the kernel '{kernel.name}' is not compiled there: it has {versions}")
     start = time.perf_counter()
     try:
-        code = kernel.make(problem, target, knobs)
+        packed = _packed(kernel, problem, target, knobs, harness)
+        code = packed.code if packed is not None and not checked else kernel.make(problem, target, knobs)
     except KernelError as error:
         return Built("compile_error", message=str(error), seconds=time.perf_counter() - start)
-    packed = with_packed(kernel, problem, target, code).packed if problem.constants else None
-    packed = packed if packed is not None and packed.input in problem.constants else None
-    built = build_kernel_here(harness, target.flags, problem, code, packed)
-    timed = packed.code if packed is not None and built.for_check else code
+    timed = code if packed is None else packed.code
+    built = build_kernel_here(harness, target.flags, problem, timed, packed)
+    if packed is not None and built.outcome == "ok":
+        plain = build_kernel_here(harness, target.flags, problem, code) if checked else Built("ok")
+        built = replace(built, outcome=plain.outcome, message=plain.message, for_check=plain.vmfb)
     return replace(built, seconds=time.perf_counter() - start, code=code, code_digest=digest_of_code(timed))
+
+
+def _packed(
+    kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness
+) -> Packed | None:
+    """The code for a constant of the program that is packed before, if the harness has room for it."""
+    if not problem.constants or not isinstance(kernel, Packing):
+        return None
+    found = kernel.packed(problem, target, knobs)
+    fits = found is not None and found.input in problem.constants and has_room(harness, found)
+    return found if fits else None
 
 
 def digest_of_code(code: Code) -> str:

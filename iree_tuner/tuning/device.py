@@ -167,7 +167,7 @@ class DeviceRunner:
         self.last = bench
         own = replace(bench, device=self.measurer.device)
         limit_us = limit_score * track.last_us if limit_score < math.inf else None
-        plan = ScreenPlan(for_check=built.for_check)
+        plan = ScreenPlan(checked=built.for_check != b"", for_check=built.for_check or b"")
         return self.measurer.submit_screen(built.vmfb, own, limit_us, plan)
 
 

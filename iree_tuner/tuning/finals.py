@@ -293,7 +293,9 @@ def _of_this_code(search: Search, trial: Trial, built: Built, lab: Lab) -> Trial
     """A trial of the code that was built now: what an earlier run timed may have become other code."""
     if built.digest == trial.digest:
         return trial
-    timed = lab.measurer.time(built.vmfb, search.kind.bench, plan=ScreenPlan(for_check=built.for_check))
+    timed = lab.measurer.time(
+        built.vmfb, search.kind.bench, plan=ScreenPlan(for_check=built.for_check or b"")
+    )
     found = replace(
         trial, outcome=timed.outcome, samples_us=timed.samples_us, message=timed.message, digest=built.digest,
         compile_s=built.seconds, measure_s=timed.seconds, worst=timed.worst, at=time.time(),

@@ -156,15 +156,18 @@ def test_a_constant_is_timed_packed_and_checked_as_it_is(lab) -> None:
     site = site_in(WEIGHTS)
     assert site.problem.constants == (1,)
     contest = briefly(site, CGemm(), lab, most=2)
-    assert [each.outcome for each in contest.trials] == ["ok", "ok"]
-    assert contest.best is not None
+    assert {each.outcome for each in contest.trials} <= {"ok", "too_slow"}
     kernel, (dispatch,) = CGemm(), extract_alone_here(site.alone, "weights", lab.target).dispatches
-    knobs = dict(contest.best.trial.assignment)
+    knobs = dict(contest.trials[0].assignment)
     built = make_here(kernel, site.problem, lab.target, knobs, dispatch.harness, tools_of(kernel))
-    assert built.for_check not in (b"", built.vmfb)
+    assert built.for_check not in (None, b"", built.vmfb)
+    unchecked = make_here(
+        kernel, site.problem, lab.target, knobs, dispatch.harness, tools_of(kernel), checked=False
+    )
+    assert (unchecked.for_check, unchecked.code_digest) == (b"", built.code_digest)
     argument = replace(site.problem, constants=())
     plain = make_here(kernel, argument, lab.target, knobs, dispatch.harness, tools_of(kernel))
-    assert plain.for_check == b""
+    assert plain.for_check is None
     assert plain.code_digest != built.code_digest
 
 
