@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -119,13 +120,26 @@ def _inside(sites: _Own, larger: Mapping[ir.Operation, bytes], root: int) -> _Ow
 def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
     """Make the sites of different root ops end in different ops.
 
-    If two results are added, each is the other's residual. The later root op takes the addition, and the
-    other one ends before it, so that each can have a kernel.
+    If two results are added, each is the other's residual. One root op takes the addition, and the other one
+    ends before it, so that each can have a kernel. It is the later one, unless the earlier one's case is also
+    found where nothing competes with it: that case's matcher matches here, too.
     """
+    ends = Counter(last for places in found for last in {last for own in places for _, last in own})
+    elsewhere = {site.case for places in found for own in places for site, last in own if ends[last] == 1}
+    takers = {
+        last: root
+        for root, places in enumerate(found)
+        for own in places
+        for site, last in own
+        if ends[last] > 1 and site.case in elsewhere
+    }
     taken: set[ir.Operation] = set()
     apart: list[_Own] = []
-    for places in reversed(found):  # sites of one root op: as the end of an attention, and alone
-        own = [[(site, last) for site, last in sites if last not in taken] for sites in places]
+    for root, places in reversed([*enumerate(found)]):
+        own = [  # as the end of an attention, and alone
+            [(site, last) for site, last in sites if last not in taken and takers.get(last, root) == root]
+            for sites in places
+        ]
         taken |= {last for sites in own for _, last in sites}
         apart = [*filter(None, own), *apart]
     return apart
