@@ -284,7 +284,7 @@ class _TuningRun:
         with self.timeline.stage("matcher check"):
             entries, notes = reaching(entries_of(results), self.program, variant.lab)
         tuned = TunedVariant(target, tuple(results), tuple(entries), tuple(notes))
-        choices = competitors.choices(results, target) if competitors else {}
+        choices = competitors.choices(results, target, self.lab) if competitors else {}
         made = versions_with(tuned, choices, self.lab, self.folder)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iree_tuner.execute.statistics import FAR
@@ -18,8 +19,9 @@ from iree_tuner.kernels.bench import (
     with_flags,
 )
 from iree_tuner.kernels.find import Place, executable_target
-from iree_tuner.kernels.kernel import Code, Kernel
+from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.packing import with_packed
+from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import executable_names
@@ -27,6 +29,7 @@ from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program
+from iree_tuner.space.configuration import Assignment
 from iree_tuner.targets import Target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import fusing_more
@@ -69,9 +72,17 @@ class Competitors:
         """Chains of ops that take fewer dispatches when written as one op."""
         return chains_in(self.own)
 
-    def choices(self, results: Sequence[WorkloadResult], target: Target) -> Mapping[str, Chosen]:
-        """Choices to try in the program, by name: kernels with and without chains, and joint products."""
-        found = choices_among(results, target)
+    def choices(self, results: Sequence[WorkloadResult], target: Target, lab: Lab) -> Mapping[str, Chosen]:
+        """Choices to try in the program, by name: kernels with and without chains, and joint products.
+
+        One choice has the kernels that win alone, also over the best configuration. `more kernels` adds near
+        winners: in the program, the surrounding ops may cost more or less than alone. It also adds kernels
+        without a verdict: the best variant that was tried, or the first one if none was.
+        """
+        wins, near = _chosen(results, 1.0), _chosen(results, NEARLY)
+        more = {**self._unjudged(results, target), **near}
+        picked = {"kernels": wins, "more kernels": more if len(more) > len(wins) else {}}
+        found = _made({name: picks for name, picks in picked.items() if picks}, target, lab)
         own = {site for _, site, _ in self.own.pairs}
         choices = {name: [each for each in chosen if each[0] in own] for name, chosen in found.items()}
         choices = with_chains({name: chosen for name, chosen in choices.items() if chosen}, self.chains)
@@ -80,6 +91,26 @@ class Competitors:
             kept = [each for chosen in list(found.values())[-1:] for each in chosen if each[0] in sites]
             choices["joint products"] = [*self.own.joint, *kept, *chains_in(self.own.rewritten)]
         return choices
+
+    def _unjudged(self, results: Sequence[WorkloadResult], target: Target) -> dict[Site, _Pick]:
+        """For each problem without a verdict on a kernel, what seems to be the best variant."""
+        tried = {id(each.kind): (result, each) for result in results for each in result.competitors}
+        best: dict[Site, tuple[float, _Pick]] = {}
+        for (_, site, kernel), kind in zip(self.outlook.pairs, self.kinds, strict=True):
+            result, own = tried.get(id(kind), (None, None))
+            if site.problem.fused or (own is not None and own.final.comparison is not None):
+                continue
+            speedup, variants = 1.0, kernel.variants(site.problem, target) if kind is None else kind.knobs
+            knobs = next(iter(variants), None)
+            if result is not None and own is not None and kind is not None and own.trials:
+                ran = [each for each in own.trials if each.outcome == "ok"]
+                fastest = min(ran, key=lambda trial: trial.score, default=None)
+                configured = result.comparison.speedup if result.entry and result.comparison else 1.0
+                speedup = _slower(kind, result) / fastest.score if fastest is not None else 0.0
+                knobs = dict(fastest.assignment) if fastest is not None and speedup > configured else None
+            if knobs is not None and speedup > best.get(site, (0.0,))[0]:
+                best[site] = speedup, _Pick(kernel, Assignment.of(knobs))
+        return {site: pick for site, (_, pick) in best.items()}
 
     @property
     def apply(self) -> bool:
@@ -173,33 +204,21 @@ def most_variants(effort: str, *, limited: bool) -> float:
     return math.inf if limited else _VARIANTS.get(effort, math.inf)
 
 
-def choices_among(results: Sequence[WorkloadResult], target: Target) -> Mapping[str, Chosen]:
-    """The choices of kernels to try in the program, by name.
+@dataclass(frozen=True)
+class _Pick:
+    """A kernel's variant for a problem; its code, if that was kept."""
 
-    One choice has the kernels that win alone, also over the best configuration. The other one adds near
-    winners: in the program, the surrounding ops may cost more or less than alone.
-    """
-    found = {"kernels": _chosen(results, 1.0), "more kernels": _chosen(results, NEARLY)}
-    if len(found["more kernels"]) == len(found["kernels"]):
-        del found["more kernels"]
-    plain = {(site, kernel): code for chosen in found.values() for site, (kernel, code) in chosen.items()}
-    codes = {
-        (site, kernel): with_packed(kernel, site.problem, target, code)
-        for (site, kernel), code in plain.items()
-    }
-    return {
-        name: [(site, codes[site, kernel]) for site, (kernel, _) in chosen.items()]
-        for name, chosen in found.items()
-        if chosen
-    }
+    kernel: Kernel
+    knobs: Assignment
+    code: Code | None = field(default=None, compare=False)
 
 
-def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple[Kernel, Code]]:
+def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, _Pick]:
     """For each problem, the fastest kernel that wins, also over the best configuration.
 
     If `least` is below 1, a kernel with so large a part of the best configuration's speed is also taken.
     """
-    best: dict[Site, tuple[float, Kernel, Code]] = {}
+    best: dict[Site, tuple[float, _Pick]] = {}
     for result in results:
         configured = result.comparison.speedup if result.entry and result.comparison else 1.0
         for each in result.competitors:
@@ -214,8 +233,38 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple
             if (wins or (speedup >= least * configured > 0 and least < 1.0)) and speedup > best.get(
                 site, (0.0,)
             )[0]:
-                best[site] = speedup, kind.kernel, code
-    return {site: (kernel, code) for site, (_, kernel, code) in best.items()}
+                best[site] = speedup, _Pick(kind.kernel, Assignment.of(code.knobs), code)
+    return {site: pick for site, (_, pick) in best.items()}
+
+
+def _made(
+    choices: Mapping[str, Mapping[Site, _Pick]], target: Target, lab: Lab
+) -> dict[str, list[tuple[Site, Code]]]:
+    """The code of each choice's variants, also for packed constants; without those that cannot be made."""
+    making = {
+        (site, pick): lab.compilers.submit(
+            code_here, pick.kernel, site.problem, target, pick.knobs, pick.code
+        )
+        for picks in choices.values()
+        for site, pick in picks.items()
+    }
+    codes = {key: _result(future) for key, future in making.items()}
+    return {
+        name: [(site, code) for site, pick in picks.items() if isinstance(code := codes[site, pick], Code)]
+        for name, picks in choices.items()
+    }
+
+
+def code_here(kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, code: Code | None) -> Code:
+    """A variant's code with the code for a packed constant. Runs in workers. Raises KernelError."""
+    return with_packed(kernel, problem, target, code or kernel.make(problem, target, knobs))
+
+
+def _result(future: Future[Code]) -> Code | None:
+    try:
+        return future.result()
+    except Exception:  # the kernel's error, or the end of its worker: it is left out
+        return None
 
 
 def _slower(kind: KernelVariants, result: WorkloadResult) -> float:

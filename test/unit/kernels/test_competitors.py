@@ -6,11 +6,13 @@ import pytest
 
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.statistics import Comparison
+from iree_tuner.execute.trial import Trial
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.competing import Competitors, choices_among, find_competitors
+from iree_tuner.kernels.competing import Competitors, find_competitors
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
+from iree_tuner.space.configuration import Assignment
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.lab import Lab
@@ -51,9 +53,19 @@ def test_a_strided_convolution_is_another_dispatch_alone(lab) -> None:
 
 
 @needs_cc
-@pytest.mark.parametrize(("program_us", "chosen"), [(100.0, ["kernels"]), (4.0, ["more kernels"]), (1.0, [])])
-def test_what_a_kernel_gains_is_what_the_program_spends(lab, program_us: float, chosen: list[str]) -> None:
-    """Alone, the kernel is half as fast as the default, which may be far slower in the program."""
+@pytest.mark.parametrize(
+    ("program_us", "chosen"),
+    [
+        (100.0, {"kernels": [True], "more kernels": [False, True]}),
+        (4.0, {"more kernels": [False, True]}),
+        (1.0, {"more kernels": [False]}),
+    ],
+)
+def test_what_a_kernel_gains_is_what_the_program_spends(lab, program_us: float, chosen) -> None:
+    """Alone, the kernel is half as fast as the default, which may be far slower in the program.
+
+    A second problem has no verdict: its first variant is among `more kernels`.
+    """
     found, dispatches = competitors(lab, SHORTCUT.read_text())
     (task,) = [each for each in make_tasks(dispatches) if each.workload.op == "reduction"]
     (kind,) = found.of(task.workload.key)
@@ -63,4 +75,31 @@ def test_what_a_kernel_gains_is_what_the_program_spends(lab, program_us: float, 
     result = WorkloadResult(
         task, 1.0, weight_us=program_us * kind.default_us, competitors=(Competitor(kind, (), final),)
     )
-    assert list(choices_among([result], lab.target)) == chosen
+    choices = found.choices([result], lab.target, lab)
+    site = kind.prepared.site
+    assert {name: sorted(each == site for each, _ in picks) for name, picks in choices.items()} == chosen
+    assert all(made.data for picks in choices.values() for _, made in picks)
+
+
+@needs_cc
+@pytest.mark.parametrize(("score", "picked"), [(0.4, True), (2.0, False), (None, False)])
+def test_a_kernel_without_a_verdict_is_its_best_variant(lab, score: float | None, picked: bool) -> None:
+    """The search tried it, and no time was left for a final. None: all variants failed."""
+    found, dispatches = competitors(lab, SHORTCUT.read_text())
+    results: list[WorkloadResult] = []
+    for task in make_tasks(dispatches):
+        (kind,) = found.of(task.workload.key)
+        knobs = [Assignment.of(each) for each in kind.knobs[:2]]
+        times = [(9.0,), (score,)] if score else [(), ()]
+        outcome = "ok" if score else "compile_error"
+        trials = tuple(
+            Trial(kind.workload, each, outcome, samples, 1.0)
+            for each, samples in zip(knobs, times, strict=True)
+        )
+        weight_us = kind.default_us * task.calls
+        lost = Competitor(kind, trials, Final(None, None))
+        results.append(WorkloadResult(task, 0.5, weight_us=weight_us, competitors=(lost,)))
+    choices = found.choices(results, lab.target, lab)
+    assert list(choices) == (["more kernels"] if picked else [])
+    for site, code in choices.get("more kernels", ()):
+        assert code.knobs == CGemm().variants(site.problem, lab.target)[1]
