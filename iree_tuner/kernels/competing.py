@@ -240,7 +240,7 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, _Pick
 def _made(
     choices: Mapping[str, Mapping[Site, _Pick]], target: Target, lab: Lab
 ) -> dict[str, list[tuple[Site, Code]]]:
-    """The code of each choice's variants, also for packed constants; without those that cannot be made."""
+    """The code of each choice's variants, also for packed constants. Variants that fail are left out."""
     making = {
         (site, pick): lab.compilers.submit(
             code_here, pick.kernel, site.problem, target, pick.knobs, pick.code

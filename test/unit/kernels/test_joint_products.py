@@ -15,6 +15,7 @@ from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.product_shape import product_shape
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
 
 WIDTHS = {"q": 32, "k": 16, "v": 16}
@@ -195,7 +196,7 @@ def test_products_of_integers_are_left() -> None:
 
 def test_the_program_is_compared_with_them() -> None:
     own = outlook_of(places(program()), [FusedOps(), JointProducts()])
-    with Lab(HOST, 1) as lab:
+    with Lab(target_for_device("local-task", "host"), 1) as lab:
         found = Competitors(own, own, (None,) * len(own.pairs), ()).choices((), HOST, lab)
     assert list(found) == ["joint products"]
     assert len(found["joint products"]) >= 3
