@@ -35,18 +35,22 @@ from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import indexing_maps, iterators
 
 MOST_INPUTS, _LEAST_OPS = 12, 2
-FUNCTIONS = ("util.func", "func.func")
+_FUNCTIONS = ("util.func", "func.func")
 
 
 def find_chains(module: ir.Module) -> list[Site]:
     """The chains of a program in the phase of preprocessing (after `abi`), in program order."""
-    found: list[Site] = []
+    return [chain for ops in blocks_of(module) for chain in _chains_of(ops)]
+
+
+def blocks_of(module: ir.Module) -> list[list[ir.Operation]]:
+    """The ops of each block of a program's functions, without those of nested blocks."""
+    found: list[list[ir.Operation]] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name not in FUNCTIONS:
+        if op.name not in _FUNCTIONS:
             return ir.WalkResult.ADVANCE
-        for block in op.regions[0].blocks:
-            found.extend(_chains_of([each.operation for each in block.operations]))
+        found.extend([each.operation for each in block.operations] for block in op.regions[0].blocks)
         return ir.WalkResult.SKIP
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)

@@ -26,7 +26,8 @@ class Ports:
 
     Attributes:
         inputs: arrays that are read.
-        results: arrays that are written: the problem's result, and scratch memory as bytes if there is any.
+        results: arrays that are written: the problem's result or the parts of its sums, and scratch memory as
+            bytes if there is any.
     """
 
     inputs: tuple[Array, ...]
@@ -41,7 +42,10 @@ class Ports:
 def ports_of(problem: Problem, code: Code) -> Ports:
     """The bindings of a kernel's code for a problem."""
     scratch = (Array((code.scratch_bytes,), "i8"),) if code.scratch_bytes else ()
-    return Ports(problem.inputs, (problem.result, *scratch))
+    result = problem.result
+    if code.parts:
+        result = replace(result, shape=(*result.shape, code.parts))
+    return Ports(problem.inputs, (result, *scratch))
 
 
 def packed_ports(problem: Problem, packed: Packed) -> Ports:

@@ -18,15 +18,17 @@ from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.joint import find_joint
 from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.kernel import Kernel
+from iree_tuner.kernels.repeating import find_repeating
 from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import put_into
 from iree_tuner.kernels.split_sums import find_sums
+from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 
-_JOINT = JointProducts()
+_JOINT, _NORMS = JointProducts(), TritonNorms()
 
 _COMMANDS = ("flow.dispatch", "flow.tensor.update", "flow.tensor.slice", "flow.tensor.splat")
 """Ops that become commands of a device."""
@@ -95,12 +97,14 @@ def find_places(program: Program, target: Target, workers: Workers, kernels: Seq
     names = {each.name for each in kernels}
     return workers.call(
         find_here, program.data, program.name, target, chains=FusedOps.name in names,
-        joint=JointProducts.name in names,
+        joint=JointProducts.name in names, norms=_NORMS.name in names,
     )  # fmt: skip
 
 
-def find_here(data: bytes, name: str, target: Target, *, chains: bool = False, joint: bool = False) -> Places:
-    """The part of `find_places` that runs in a worker. Chains and joint products are optional."""
+def find_here(
+    data: bytes, name: str, target: Target, *, chains: bool = False, joint: bool = False, norms: bool = False
+) -> Places:  # fmt: skip
+    """The part of `find_places` that runs in a worker. Chains, joint products and norms are optional."""
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = session.parse(data, name)
@@ -115,8 +119,8 @@ def find_here(data: bytes, name: str, target: Target, *, chains: bool = False, j
             select_target(other, target)
             session.run(other, stop="abi")
             put_into(other, [(site, _JOINT.make(site.problem)) for site in dict.fromkeys(joined)])
-            rewritten = _every(other, session, target, chains=chains)
-        sites = _every(module, session, target, chains=chains)
+            rewritten = _every(other, session, target, chains=chains, norms=norms)
+        sites = _every(module, session, target, chains=chains, norms=norms)
         session.run(module, start="abi", stop="executable-sources")
         found = _target_of(module)
         if found is None:
@@ -126,12 +130,17 @@ def find_here(data: bytes, name: str, target: Target, *, chains: bool = False, j
 
 
 def _every(
-    module: ir.Module, session: CompilerSession, target: Target, *, chains: bool
+    module: ir.Module, session: CompilerSession, target: Target, *, chains: bool, norms: bool
 ) -> list[tuple[Site, ...]]:
-    """The sites of a program; with `chains`, also chains that save dispatches, and sums to split."""
+    """The sites of a program.
+
+    With `chains`, also chains that save dispatches, and sums to split. With `norms`, sums and elementwise ops
+    that repeat operands along groups.
+    """
     chained = find_chains(module) if chains else []
     fewer = {site for site in set(chained) if _saves_dispatches(site, session, target)}
-    wanted = [*(site for site in chained if site in fewer), *(find_sums(module) if chains else ())]
+    wanted = [*(site for site in chained if site in fewer), *(find_sums(module) if chains or norms else ())]
+    wanted += [site for site in (find_repeating(module) if norms else ()) if not _NORMS.refuses(site.problem)]
     return [*find_sites(module), *((site,) for site in wanted)]
 
 

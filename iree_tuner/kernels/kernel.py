@@ -80,6 +80,8 @@ class Code:
         knobs: the values of the knobs that the code was made with.
         packed: code for programs in which an input is a constant (`Packing`). Contests time the unpacked
             code; programs run and are checked with the packed code.
+        parts: if it is not 0, the code writes as many parts of each sum, as [*result, parts]. Ops after the
+            code add them up.
     """
 
     kind: Literal["object", "ptx", "ops"]
@@ -89,6 +91,7 @@ class Code:
     scratch_bytes: int = 0
     knobs: Knobs = field(default_factory=dict[str, int])
     packed: Packed | None = None
+    parts: int = 0
 
 
 class Kernel(Protocol):

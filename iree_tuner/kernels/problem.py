@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.integers import Integers
+from iree_tuner.kernels.nest import Nest
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 
@@ -49,6 +50,7 @@ class Problem:
             pad that input itself; otherwise empty. Kernels that cannot pad refuse such problems.
         fused: for a chain of ops (`chains`), the text of a program that computes it by one op; otherwise
             empty.
+        nest: for a sum of many values or an elementwise op, the loops of the op as plain data; otherwise None.
         integers: for sums of integers, how operands are read and which formula follows; `epilogue` is then
             empty.
         constants: numbers of the inputs that are constants of the program. A kernel may get these packed.
@@ -65,6 +67,7 @@ class Problem:
     fused: bytes = b""
     integers: Integers | None = None
     constants: tuple[int, ...] = ()
+    nest: Nest | None = None
 
     @property
     def name(self) -> str:

@@ -33,6 +33,7 @@ from iree_tuner.kernels.packing import HOISTED, build_packed
 from iree_tuner.kernels.padding import build_insertion, insert_in_filled
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.site import Site, copy_ops, declare
+from iree_tuner.kernels.sum_parts import added_up
 from iree_tuner.ops.element_type import ElementType
 
 MAIN = "__transform_main"
@@ -84,6 +85,9 @@ def build_kernel_spec(
             if placement.code.kind == "ops":  # kernels and chains see the program with joint products
                 joint = placement.code.entry == JointProducts.name
                 (first if joint else last).append(spec.add_ops(placement))
+                continue
+            if placement.site.problem.fused:
+                last += spec.add(placement)
                 continue
             # Larger problems come first: a part of one may be another problem, and the beginning of a long
             # epilogue may be a shorter epilogue.
@@ -204,7 +208,7 @@ def _unique(wanted: str, names: set[str]) -> str:
 def _build_function(name: str, executable: str, part: Part, problem: Problem, packing: Packed | None) -> None:
     """Build a function of the problem's inputs that dispatches the executable and returns the result."""
     inputs, results = map(list, (map(_tensor, problem.inputs), map(_tensor, part.ports.results)))
-    kind = ir.FunctionType.get(inputs, results[:1])
+    kind = ir.FunctionType.get(inputs, [_tensor(problem.result)])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
     block = function.operation.regions[0].blocks.append(
         *inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
@@ -215,7 +219,8 @@ def _build_function(name: str, executable: str, part: Part, problem: Problem, pa
         if packing is not None:
             arguments[packing.input] = build_packed(arguments[packing.input], packing)
         done = flow.DispatchOp(results, [], ir.ArrayAttr.get([entry]), arguments, [], [])
-        util.ReturnOp([done.operation.results[0]])
+        found = done.operation.results[0]
+        util.ReturnOp([added_up(found, len(problem.result.shape)) if part.code.parts else found])
 
 
 def _build_ops(name: str, program: bytes) -> None:

@@ -11,17 +11,18 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, linalg, tensor
+from iree.compiler.dialects import func
 
-from iree_tuner.compiler.generic import generic
-from iree_tuner.kernels.chains import FUNCTIONS, MOST_INPUTS, computed_once, epilogues_of, gathered
+from iree_tuner.kernels.chains import MOST_INPUTS, blocks_of, computed_once, epilogues_of, gathered
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import Plan, build_sum, plan_of
 from iree_tuner.kernels.fused_ops import workload_of
 from iree_tuner.kernels.moves import COLLAPSE, EXPAND, is_elementwise, is_source
+from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.place_index import UnsupportedError
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.site import Site, array_of, case_of, copy_ops, function_of, program_of, zeros_of
+from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, zeros_of
+from iree_tuner.kernels.sum_parts import added_up, zeros
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
@@ -38,44 +39,43 @@ def find_sums(module: ir.Module) -> list[Site]:
     come first, so that their matchers are tried before the matcher of the sum alone.
     """
     found: list[tuple[int, Site]] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name not in FUNCTIONS:
-            return ir.WalkResult.ADVANCE
-        for block in op.regions[0].blocks:
-            ops = [each.operation for each in block.operations]
-            kept = epilogues_of(ops) | computed_once(ops)
-            sites = [_site_of(each, kept) for each in ops if each.name == "linalg.generic"]
-            found.extend(each for each in sites if each is not None)
-        return ir.WalkResult.SKIP
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for ops in blocks_of(module):
+        kept = epilogues_of(ops) | computed_once(ops)
+        sites = [_site_of(each, kept) for each in ops]
+        found.extend(each for each in sites if each is not None)
     return [site for _, site in sorted(found, key=lambda each: -each[0])]
+
+
+def is_large_sum(op: ir.Operation) -> bool:
+    """Whether an op adds up many values to few results, starting from zeros."""
+    is_sum = op.name == "linalg.generic" and len(op.operands) == 2 and len(op.results) == 1
+    return is_sum and bool(zeros_of(op)) and _adds_up(op) and bool(_loops_apart(op))
 
 
 def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> tuple[int, Site] | None:
     """The site of a sum, and the number of elementwise ops in it."""
-    start = zeros_of(op)
-    if len(op.operands) != 2 or not start or not _adds_up(op) or not (apart := _loops_apart(op)):
+    if not is_large_sum(op):
         return None
-    for before in (_before(op, kept), list[ir.Operation]()):
+    start, apart = zeros_of(op) or [], _loops_apart(op)
+    for before in (computed_before(op.operands[0], kept), list[ir.Operation]()):
         values, every = gathered(before) if before else ([op.operands[0]], [])
         try:
             plan = plan_of(every, op.operands[0])
         except UnsupportedError:
             continue
         if values and len(values) <= MOST_INPUTS and len(plan.loops) == len(plan.sizes):
-            fused = program_of(values, op.result.type, partial(_build, op, start[0], apart, plan, values))
+            fused = program_of(values, op.result.type, partial(_build, op, apart, plan, values))
             arrays = tuple(map(array_of, values))
-            problem = Problem(workload_of(op.result.type), arrays, array_of(op.result), fused=fused)
+            nest = nest_of(plan, values, _kept(op))
+            problem = Problem(workload_of(op.result.type), arrays, array_of(op.result), fused=fused, nest=nest)
             return len(every), Site(problem, case_of(values, [*every, *start, op]), function_of(op))
     return None
 
 
-def _before(op: ir.Operation, kept: Collection[ir.Operation]) -> list[ir.Operation]:
-    """The elementwise ops and reshapes that compute the summed value and are as large, in order."""
+def computed_before(whole: ir.Value, kept: Collection[ir.Operation]) -> list[ir.Operation]:
+    """The elementwise ops and reshapes that compute a value and are as large, in order, except `kept`."""
     found: list[ir.Operation] = []
-    least = math.prod(ir.RankedTensorType(op.operands[0].type).shape)
+    least = math.prod(ir.RankedTensorType(whole.type).shape)
 
     def look(value: ir.Value) -> None:
         before = producer(value)
@@ -87,7 +87,7 @@ def _before(op: ir.Operation, kept: Collection[ir.Operation]) -> list[ir.Operati
                 look(each)
             found.append(before)
 
-    look(op.operands[0])
+    look(whole)
     return found
 
 
@@ -124,33 +124,27 @@ def _loops_apart(op: ir.Operation) -> list[int]:
 
 
 def _build(
-    op: ir.Operation, zero: ir.Operation, apart: Sequence[int], plan: Plan, values: Sequence[ir.Value],
-    function: func.FuncOp,
+    op: ir.Operation, apart: Sequence[int], plan: Plan, values: Sequence[ir.Value], function: func.FuncOp
 ) -> ir.Value:  # fmt: skip
     """Build both sums at the current insertion point. Loops are the dimensions of the summed value."""
-    read, written = indexing_maps(op)
-    place = {ir.AffineDimExpr(each).position: at for at, each in enumerate(read.results)}
-    kept = [place[ir.AffineDimExpr(each).position] for each in written.results]
+    kept, place = _kept(op), _place(op)
     order = [*kept, *(place[loop] for loop in apart)]
     shape = ir.RankedTensorType(op.operands[0].type).shape
     element = ir.RankedTensorType(op.result.type).element_type
-    start = copy_ops([zero], {})
     partly = ir.AffineMap.get(len(shape), 0, [ir.AffineDimExpr.get(each) for each in order])
     kinds = ["parallel" if at in order else "reduction" for at in range(len(shape))]
-    first = _filled(start, [shape[each] for each in order], element)
     inputs = dict(zip(values, function.arguments, strict=True))
-    parts = build_sum(plan, inputs, first, kinds, partly)
-    whole = ir.AffineMap.get_identity(len(order))
-    outer = ir.AffineMap.get(len(order), 0, [ir.AffineDimExpr.get(at) for at in range(len(kept))])
-    last = _filled(start, [shape[each] for each in kept], element)
-    kinds = ["parallel"] * len(kept) + ["reduction"] * len(apart)
-    return generic([parts], last, [whole, outer], kinds, _plus)
+    first = zeros([shape[each] for each in order], element)
+    return added_up(build_sum(plan, inputs, first, kinds, partly), len(kept))
 
 
-def _plus(term: ir.Value, total: ir.Value) -> ir.Value:
-    return arith.addf(total, term)
+def _place(op: ir.Operation) -> dict[int, int]:
+    """The dimension of the summed value that each loop goes along."""
+    read, _ = indexing_maps(op)
+    return {ir.AffineDimExpr(each).position: at for at, each in enumerate(read.results)}
 
 
-def _filled(value: ir.Value, shape: Sequence[int], element: ir.Type) -> ir.Value:
-    empty = tensor.EmptyOp(list(shape), element).result
-    return linalg.fill(value, outs=[empty])
+def _kept(op: ir.Operation) -> list[int]:
+    """The dimensions of the summed value that the result has, in the result's order."""
+    place = _place(op)
+    return [place[ir.AffineDimExpr(each).position] for each in indexing_maps(op)[1].results]
