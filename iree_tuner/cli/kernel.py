@@ -33,14 +33,13 @@ from iree_tuner.kernels.bench import (
     TUNED,
     Chosen,
     bases_of,
-    chains_in,
-    choices_of,
     compare_in_program,
     configurations_of,
     hold_contests,
     look_at,
     outlook_of,
 )
+from iree_tuner.kernels.choices import chains_in, choices_of, each_once, norms_in
 from iree_tuner.kernels.contest import ROUNDS
 from iree_tuner.kernels.find import executable_target, find_places
 from iree_tuner.kernels.joint_products import JointProducts
@@ -132,14 +131,15 @@ def spec(
         outlook = outlook_of(find_places(source, chosen, workers, wanted), wanted)
     joint = outlook.joint if JointProducts.name in kernel else ()
     outlook = (outlook.rewritten if joint else None) or outlook
-    made = [(site, _make(each, site, chosen, knobs)) for _, site, each in outlook.pairs]
+    pairs = each_once(outlook)
+    made = [(site, _make(each, site, chosen, knobs)) for _, site, each in pairs]
     tell_refusals(outlook)
     if not made and not joint:
         raise TunerError("no kernel applies to the program", location=program)
     save_kernel_spec([*joint, *made], outlook.target, new_context(), output, movable=True)
     for site, code in joint:
         people.print(f"{site.problem.name}: {code.entry}", markup=False)
-    for (place, site, each), (_, code) in zip(outlook.pairs, made, strict=True):
+    for (place, site, each), (_, code) in zip(pairs, made, strict=True):
         if as_json:
             record = {"problem": site.problem.name, "kernel": each.name, "knobs": dict(code.knobs)}
             print_json({**record, "functions": list(place.functions)})
@@ -252,7 +252,7 @@ def _compete(
             outlook, lab, tuned=tuned, most=options.variants, rounds=options.rounds,
             seconds=options.budget_s or math.inf, watch=lambda line: status.update(line), records=records,
         )  # fmt: skip
-        choices = choices_of(contests, chains_in(outlook))
+        choices = choices_of(contests, chains_in(outlook), norms_in(outlook, lab))
         chosen, spec, executable = choices.get("kernels", []), None, outlook.target
         report_contests(contests, outlook, as_json)
         if choices and not options.alone:

@@ -24,9 +24,9 @@ from iree_tuner.kernels.find import Place, Places, executable_target, find_place
 from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.kernel import Code, Kernel
-from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.ops.family import ROOT
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
@@ -36,7 +36,6 @@ from iree_tuner.spec.grammar import COMPILATION_INFO
 from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import read_starters
 from iree_tuner.targets import Target
-from iree_tuner.tuning.finals import NEARLY
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
@@ -110,7 +109,7 @@ def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
         refusals += [
             Refusal(name, place.functions, kernel.name, why)
             for kernel, _, why in answers
-            if not taken and not isinstance(kernel, FusedOps)  # applies to chains only
+            if not taken and not isinstance(kernel, FusedOps | TritonNorms)  # for chains only
         ]
     if not found.joint:
         return Outlook(found.target, tuple(pairs), tuple(refusals))
@@ -181,51 +180,6 @@ def configurations_of(specs: Sequence[Path], context: ir.Context) -> Mapping[str
     return found
 
 
-def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
-    """The fastest kernel for each problem where a kernel wins alone.
-
-    Args:
-        contests: of all kernels and problems.
-        least: a speedup over the compiler's code; below 1, kernels that reach it are taken without a win.
-    """
-    best: dict[Problem, Contest] = {}
-    for contest in contests:
-        if contest.best is None or not (contest.wins or contest.speedup >= least < 1.0):
-            continue
-        key = contest.site.problem
-        other = best.get(key)
-        if other is None or other.best is None or contest.best.score < other.best.score:
-            best[key] = contest
-    return [(each.site, each.best.code) for each in best.values() if each.best is not None]
-
-
-def choices_of(contests: Sequence[Contest], chains: Chosen = ()) -> dict[str, Chosen]:
-    """Choices of kernels to try in the program: the ones that win alone, and these with near winners.
-
-    In the program, the surrounding ops may cost more or less than alone: the compiler fuses them with the
-    problem, and may treat the problem differently.
-    """
-    found = {"kernels": winners(contests), "more kernels": winners(contests, NEARLY)}
-    if len(found["more kernels"]) == len(found["kernels"]):
-        del found["more kernels"]
-    return with_chains({name: chosen for name, chosen in found.items() if chosen}, chains)
-
-
-def chains_in(outlook: Outlook) -> Chosen:
-    """Chains of ops that can be fused into one op. They are compared only in the program."""
-    fused = FusedOps()
-    wanted = [site for _, site, kernel in outlook.pairs if kernel.name == fused.name]
-    return [(site, fused.make(site.problem)) for site in dict.fromkeys(wanted)]
-
-
-def with_chains(choices: Mapping[str, Chosen], chains: Chosen) -> dict[str, Chosen]:
-    """Each choice of kernels without and with chains; if there is no choice, the chains alone."""
-    if not chains:
-        return dict(choices)
-    more = {f"{name} and fused ops": [*chosen, *chains] for name, chosen in choices.items()}
-    return {**choices, **(more or {"fused ops": chains})}
-
-
 @dataclass(frozen=True)
 class Version:
     """A version of the program, compared with the default.
@@ -284,7 +238,7 @@ def compare_in_program(
 
     Args:
         bases: the default program and, if there is one, the tuned program.
-        choices: choices of kernels by name (`choices_of`).
+        choices: choices of kernels by name (`choices.choices_of`).
         lab: where the program is compiled and run.
         run: how the program is run.
         rounds: the most interleaved pairs of a comparison.

@@ -13,11 +13,10 @@ from iree_tuner.kernels.bench import (
     SPEC_FLAG,
     Chosen,
     Outlook,
-    chains_in,
     look_at,
-    with_chains,
     with_flags,
 )
+from iree_tuner.kernels.choices import chains_in, norms_in, with_chains
 from iree_tuner.kernels.find import Place, executable_target
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.packing import with_packed
@@ -54,6 +53,8 @@ class Competitors:
         outlook: all problems, each with every kernel that computes it.
         own: the outlook without the problems that joint products create.
         kinds: for each pair of `outlook`, the kernel's variants; None if the problem cannot be timed alone.
+        norms: of `own`, chains and kernels of norms (`norms_in`).
+        joint_norms: the same for the program with joint products.
         notes: why problems cannot be timed alone, and the time of problems that are several dispatches in the
             program.
     """
@@ -62,6 +63,8 @@ class Competitors:
     own: Outlook
     kinds: tuple[KernelVariants | None, ...]
     notes: tuple[str, ...]
+    norms: Chosen = ()
+    joint_norms: Chosen = ()
 
     def of(self, workload: str) -> list[KernelVariants]:
         """The variants of kernels that compute a workload, by its key."""
@@ -73,7 +76,7 @@ class Competitors:
         return chains_in(self.own)
 
     def choices(self, results: Sequence[WorkloadResult], target: Target, lab: Lab) -> Mapping[str, Chosen]:
-        """Choices to try in the program, by name: kernels with and without chains, and joint products.
+        """Choices to try in the program, by name: kernels, with chains, with norms, and joint products.
 
         One choice has the kernels that win alone, also over the best configuration. `more kernels` adds near
         winners: in the program, the surrounding ops may cost more or less than alone. It also adds kernels
@@ -85,11 +88,13 @@ class Competitors:
         found = _made({name: picks for name, picks in picked.items() if picks}, target, lab)
         own = {site for _, site, _ in self.own.pairs}
         choices = {name: [each for each in chosen if each[0] in own] for name, chosen in found.items()}
-        choices = with_chains({name: chosen for name, chosen in choices.items() if chosen}, self.chains)
+        choices = {name: chosen for name, chosen in choices.items() if chosen}
+        choices = with_chains(choices, self.chains, self.norms)
         if self.own.rewritten is not None:
             sites = {site for _, site, _ in self.own.rewritten.pairs}
             kept = [each for chosen in list(found.values())[-1:] for each in chosen if each[0] in sites]
-            choices["joint products"] = [*self.own.joint, *kept, *chains_in(self.own.rewritten)]
+            rest = self.joint_norms or chains_in(self.own.rewritten)
+            choices["joint products"] = [*self.own.joint, *kept, *rest]
         return choices
 
     def _unjudged(self, results: Sequence[WorkloadResult], target: Target) -> dict[Site, _Pick]:
@@ -115,11 +120,11 @@ class Competitors:
     @property
     def apply(self) -> bool:
         """Whether any kernel can be compared, alone or in the program."""
-        return any(self.kinds) or bool(self.chains or self.own.joint)
+        return any(self.kinds) or bool(self.chains or self.norms or self.own.joint)
 
     def versions(self, target: Target) -> int:
         """The approximate number of program versions with kernels (`versions_with`)."""
-        choices = any(self.kinds) + bool(self.chains) + bool(self.own.rewritten)
+        choices = any(self.kinds) + bool(self.chains) + bool(self.norms) + bool(self.own.rewritten)
         return choices + bool(fusing_more(target)) * min(choices, 2)
 
     def beside(self, tasks: Sequence[Task], faster: float) -> list[tuple[Task, float]]:
@@ -182,7 +187,8 @@ def find_competitors(
                     f"dispatches; {kernel.name} is compared with one op of the compiler's, which takes "
                     f"{found.default_us:.0f} us"
                 )
-    return Competitors(outlook, own, tuple(kinds), tuple(notes))
+    joint_norms = norms_in(own.rewritten, lab) if own.rewritten is not None else ()
+    return Competitors(outlook, own, tuple(kinds), tuple(notes), norms_in(own, lab), joint_norms)
 
 
 def _in_program(place: Place, site: Site, dispatches: Sequence[Dispatch]) -> Workload | None:

@@ -16,7 +16,7 @@ class Access:
     Attributes:
         input: number of the input.
         offset: place of the first element.
-        strides: distance in elements from one iteration of each loop to the next; 0 if the element is the same.
+        strides: elements from one iteration of each loop to the next; 0 if the element is the same.
     """
 
     input: int
@@ -53,8 +53,8 @@ class Nest:
     def merged(self) -> Nest:
         """The nest with as few loops as possible.
 
-        The loops of sums get the order of the largest input in memory, because any order will do. Loops of one
-        iteration are dropped. Two loops that all arrays go through like one become one.
+        Loops of one iteration are dropped. Sums may have any order, so their loops get that of the largest
+        input in memory. Two loops that all arrays go through like one become one.
         """
         order = [loop for loop, size in enumerate(self.sizes) if size > 1]
         if any(self.summed):

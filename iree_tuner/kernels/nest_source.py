@@ -18,6 +18,9 @@ NAME = "nest"
 TYPES = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32", "i1": "tl.int1"}
 """Triton's names of the types of terms."""
 
+_IMPORTS = (
+    "import triton", "import triton.language as tl", "from triton.language.extra import libdevice",
+)  # fmt: skip
 _WIDE = "tl.float32"
 _SIMPLE = {
     "arith.addf": "{0} + {1}", "arith.subf": "{0} - {1}", "arith.mulf": "{0} * {1}", "arith.negf": "-{0}",
@@ -27,9 +30,10 @@ _SIMPLE = {
     "arith.maxnumf": "tl.maximum({0}, {1})", "arith.minnumf": "tl.minimum({0}, {1})",
 }  # fmt: skip
 _IN_F32 = {
-    "arith.divf": "{0} / {1}", "math.exp": "tl.exp({0})", "math.log": "tl.log({0})", "math.sqrt": "tl.sqrt({0})",
-    "math.rsqrt": "tl.rsqrt({0})", "math.erf": "tl.erf({0})", "math.tanh": "libdevice.tanh({0})",
-    "math.absf": "tl.abs({0})", "arith.extf": "{0}", "arith.truncf": "{0}",
+    "arith.divf": "{0} / {1}", "math.exp": "tl.exp({0})", "math.log": "tl.log({0})",
+    "math.sqrt": "tl.sqrt({0})", "math.rsqrt": "tl.rsqrt({0})", "math.erf": "tl.erf({0})",
+    "math.tanh": "libdevice.tanh({0})", "math.absf": "tl.abs({0})",
+    "arith.extf": "{0}", "arith.truncf": "{0}",
 }  # fmt: skip
 _COMPARED = {
     1: "{0} == {1}", 2: "{0} > {1}", 3: "{0} >= {1}", 4: "{0} < {1}", 5: "{0} <= {1}", 9: "({0} <= {1}) == 0",
@@ -67,8 +71,8 @@ def source_of(nest: Nest, tiles: Tiles, inputs: int) -> str:
 class _Writer:
     """Writes a function.
 
-    Index and mask of the axis 2 are `i2` and `m2`, the value of the term 3 is `v3`. Those that differ from step
-    to step have the step's number in its group as well: `i2_0`.
+    Index and mask of the axis 2 are `i2` and `m2`, the value of the term 3 is `v3`. If they differ from step
+    to step, the step's number in its group follows: `i2_0`.
 
     Attributes:
         nest, tiles: what is written.
@@ -85,7 +89,7 @@ class _Writer:
         """The text of the module."""
         tiles, terms = self.tiles, range(len(self.nest.terms))
         pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out"])
-        head = ["import triton", "import triton.language as tl", "from triton.language.extra import libdevice"]
+        head = [*_IMPORTS]
         head += ["", "", "@triton.jit", f"def {NAME}({pointers}):"]
         self._write("number = tl.program_id(0)")
         self._write(f"part = number % {tiles.parts}")
@@ -142,7 +146,7 @@ class _Writer:
         self.lines.append(self.indent + line)
 
     def _name(self, letter: str, number: int, place: int = 0) -> str:
-        """The name of the index (`i`) or mask (`m`) of an axis, or of the value (`v`) of a term, in a step."""
+        """The name of an axis's index (`i`) or mask (`m`), or of a term's value (`v`), in a step."""
         steps = number in self._varying if letter == "v" else self.tiles.axes[number].stepped
         return f"{letter}{number}_{place}" if steps else f"{letter}{number}"
 

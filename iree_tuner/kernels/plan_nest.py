@@ -41,7 +41,9 @@ def nest_of(plan: Plan, inputs: Sequence[ir.Value], kept: Sequence[int] | None =
         last = walk.term_of(plan.element)
     except UnsupportedError:
         return None
-    if not walk.accesses or last != len(walk.terms) - 1:  # the same term twice, so that the result is not the last one
+    if (
+        not walk.accesses or last != len(walk.terms) - 1
+    ):  # the same term twice, so that the result is not the last one
         return None
     sizes = tuple(each.size for each in loops)
     return Nest(sizes, tuple(walk.accesses), tuple(walk.terms), tuple(written))
@@ -108,9 +110,7 @@ class _Walk:
         for step in steps:
             if step.name == "linalg.index":
                 raise UnsupportedError("it uses the number of an iteration")
-            operands = tuple(
-                known[each] if each in known else self._constant(each) for each in step.operands
-            )
+            operands = tuple(known[each] if each in known else self._constant(each) for each in step.operands)
             value = step.attributes["predicate"] if step.name == COMPARISON else None
             number = float(ir.IntegerAttr(value).value) if value is not None else 0.0
             known[step.result] = self._add(Term(step.name, _element(step.result), operands, number))

@@ -1,6 +1,6 @@
 """Find large elementwise ops that repeat operands along groups of elements, as norms of groups do.
 
-The compiler tiles the loops of an op. Where an operand is the same for 20 elements that follow each other, the
+The compiler tiles the loops of an op. If an operand is the same for 20 elements that follow each other, the
 innermost loop has 20 iterations, and few threads read elements next to each other.
 """
 

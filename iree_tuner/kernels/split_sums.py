@@ -18,8 +18,8 @@ from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import Plan, build_sum, plan_of
 from iree_tuner.kernels.fused_ops import workload_of
 from iree_tuner.kernels.moves import COLLAPSE, EXPAND, is_elementwise, is_source
-from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.place_index import UnsupportedError
+from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, zeros_of
 from iree_tuner.kernels.sum_parts import added_up, zeros
@@ -67,7 +67,9 @@ def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> tuple[int, Sit
             fused = program_of(values, op.result.type, partial(_build, op, apart, plan, values))
             arrays = tuple(map(array_of, values))
             nest = nest_of(plan, values, _kept(op))
-            problem = Problem(workload_of(op.result.type), arrays, array_of(op.result), fused=fused, nest=nest)
+            problem = Problem(
+                workload_of(op.result.type), arrays, array_of(op.result), fused=fused, nest=nest
+            )
             return len(every), Site(problem, case_of(values, [*every, *start, op]), function_of(op))
     return None
 

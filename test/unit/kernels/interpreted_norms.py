@@ -1,0 +1,105 @@
+"""The sources of sums and of ops that normalise, run by Triton's interpreter, beside numpy.
+
+Arguments: how many norms; all without any.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import ml_dtypes
+import numpy as np
+from group_norms import EPSILON, Norm, expected, problems, statistics
+from interpreted_tensors import KNOWN, Tensor
+
+from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
+from iree_tuner.kernels.nest import Access, Nest
+from iree_tuner.kernels.triton_norms import TritonNorms, function_of
+
+TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
+KERNEL = TritonNorms()
+NORMS = (
+    Norm(2, 16, 16, 8, 20),
+    Norm(1, 17, 19, 7, 33, element="bf16", then="none"),  # odd numbers of pixels and channels
+    Norm(3, 27, 25, 5, 9, then="none"),
+    Norm(3, 9, 17, 4, 40, first=True),
+    Norm(1, 20, 20, 3, 55, first=True, element="f32", then="relu"),
+    Norm(1, 40, 40, 2, 24, then="none", element="f32"),
+)
+
+
+def computed(nest, inputs, result, element):
+    """What a kernel writes; of sums, what its parts add up to."""
+    KNOWN.clear()
+    function, tiles = function_of(nest, len(inputs))
+    shape = (*result, tiles.parts) if tiles.sums else result
+    out = np.full(shape, np.nan, np.float32).astype(TYPES[element])
+    stored = [each.view(np.uint16) if each.dtype == TYPES["bf16"] else each for each in (*inputs, out)]
+    function[(tiles.workgroups, 1, 1)](*map(Tensor, stored))
+    found = out.astype(float)
+    assert not np.isnan(found).any()
+    return found.sum(-1) if tiles.sums else found
+
+
+def run(problem, inputs):
+    assert KERNEL.refuses(problem) == "", KERNEL.refuses(problem)
+    assert [each.shape for each in inputs] == [each.shape for each in problem.inputs]
+    return computed(problem.nest, inputs, problem.result.shape, problem.result.element_type)
+
+
+def check(norm):
+    """The three kernels of a norm, each with what numpy has for those before it."""
+    rng = np.random.default_rng(0)
+    x, scale, bias = (
+        (rng.standard_normal(shape) + 3).astype(TYPES[norm.element])
+        for shape in (norm.shape, norm.channels, norm.channels)
+    )
+    (squares, values), (normal,) = problems(norm)
+    count, (total, squared) = x[0].size / norm.groups, statistics(norm, x)
+    np.testing.assert_allclose(run(values, [x]), total, rtol=1e-6, err_msg=str(norm))
+    mean = (total / count).astype(np.float32)
+    found = run(squares, [x, mean.reshape(squares.inputs[1].shape)])
+    np.testing.assert_allclose(found, squared, rtol=1e-5, err_msg=str(norm))
+    root = (1 / np.sqrt(squared / count + EPSILON)).astype(np.float32)
+    wide = [each.astype(np.float32) for each in (scale, bias)]
+    few = [each.reshape(shape.shape) for each, shape in zip((mean, root), normal.inputs[1:3], strict=True)]
+    found, wanted = run(normal, [x, *few, *wide]), expected(norm, x, scale, bias)
+    near = {"f16": 2.0**-9, "bf16": 2.0**-6, "f32": 1e-5}[norm.element]
+    np.testing.assert_allclose(found, wanted, rtol=near, atol=near, err_msg=str(norm))
+
+
+def ops():
+    """Scalar ops that group norms do not have, with the steps of one access for all rows."""
+    inputs = (Access(0, 0, (50, 1)), Access(1, 7, (0, 1)))
+    terms = [Term(INPUT, "f32", input=0), Term(INPUT, "f32", input=1)]
+    wanted = []
+
+    def term(op, of, result, element="f32", **more):
+        terms.append(Term(op, element, of, **more))
+        wanted.append(result)
+        return len(terms) - 1
+
+    x = np.random.default_rng(0).standard_normal((30, 50)).astype(np.float32)
+    y = np.random.default_rng(1).standard_normal(57).astype(np.float32)
+    a, b = x.astype(float), y[7:].astype(float)
+    two = term(CONSTANT, (), 2.0, value=2.0)
+    least = term("arith.minimumf", (0, 1), np.minimum(a, b))
+    most = term("arith.maxnumf", (least, 1), np.maximum(np.minimum(a, b), b))
+    sum_ = term("arith.addf", (most, two), wanted[-1] + 2)
+    positive = term("math.absf", (sum_,), np.abs(wanted[-1]))
+    root = term("math.sqrt", (positive,), np.sqrt(wanted[-1]))
+    quotient = term("arith.divf", (0, root), a / wanted[-1])
+    erf = term("math.erf", (two,), 0.9953222650189527)
+    product = term("arith.mulf", (quotient, erf), wanted[-2] * wanted[-1])
+    larger = term("arith.cmpf", (product, 1), wanted[-1] > b, "i1", value=2.0)
+    other = term("arith.cmpf", (0, 1), ~(a <= b), "i1", value=9.0)
+    first = term("arith.select", (larger, product, 0), np.where(wanted[-2], wanted[-3], a))
+    term("arith.select", (other, first, 1), np.where(wanted[-2], wanted[-1], b))
+    found = computed(Nest((30, 50), inputs, tuple(terms), (50, 1)), [x, y], (30, 50), "f32")
+    np.testing.assert_allclose(found, wanted[-1], rtol=1e-5, atol=1e-6)
+
+
+for norm in NORMS[: int(sys.argv[1]) if len(sys.argv) > 1 else None]:
+    check(norm)
+ops()
