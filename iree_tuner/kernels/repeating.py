@@ -72,7 +72,7 @@ def _size(value: ir.Value) -> int:
 
 
 def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
-    ops = computed_before(op.result, [each for each in kept if each != op])
+    ops = computed_before(op.result, [each for each in kept if each != op], small=True)
     values, every = gathered(ops)
     if not values or len(values) > MOST_INPUTS:
         return None

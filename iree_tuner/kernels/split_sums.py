@@ -18,6 +18,7 @@ from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import Plan, build_sum, plan_of
 from iree_tuner.kernels.fused_ops import workload_of
 from iree_tuner.kernels.moves import COLLAPSE, EXPAND, is_elementwise, is_source
+from iree_tuner.kernels.packing import HOISTED
 from iree_tuner.kernels.place_index import UnsupportedError
 from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
@@ -28,7 +29,7 @@ from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
 _ENOUGH = 1 << 12
 """The number of partial sums that keeps a device busy."""
-_ADD = "arith.addf"
+_ADD, _IMPORT = "arith.addf", "hal.tensor.import"
 
 
 def find_sums(module: ir.Module) -> list[Site]:
@@ -74,8 +75,13 @@ def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> tuple[int, Sit
     return None
 
 
-def computed_before(whole: ir.Value, kept: Collection[ir.Operation]) -> list[ir.Operation]:
-    """The elementwise ops and reshapes that compute a value and are as large, in order, except `kept`."""
+def computed_before(
+    whole: ir.Value, kept: Collection[ir.Operation], *, small: bool = False
+) -> list[ir.Operation]:  # fmt: skip
+    """The elementwise ops and reshapes that compute a value and are as large, in order, except `kept`.
+
+    With `small`, also smaller elementwise ops that nothing else of the program has to compute before.
+    """
     found: list[ir.Operation] = []
     least = math.prod(ir.RankedTensorType(whole.type).shape)
 
@@ -84,13 +90,20 @@ def computed_before(whole: ir.Value, kept: Collection[ir.Operation]) -> list[ir.
         if before is None or before in found or before in kept or is_source(before):
             return
         of_all = math.prod(ir.RankedTensorType(value.type).shape) >= least
-        if of_all and (is_elementwise(before) or before.name in (EXPAND, COLLAPSE)):
+        first = small and is_elementwise(before) and all(map(_is_given, before.operands))
+        if first or (of_all and (is_elementwise(before) or before.name in (EXPAND, COLLAPSE))):
             for each in before.operands:
                 look(each)
             found.append(before)
 
     look(whole)
     return found
+
+
+def _is_given(value: ir.Value) -> bool:
+    """Whether no op of the program has to compute a value."""
+    before = producer(value)
+    return before is None or before.name in (*HOISTED, _IMPORT) or is_source(before)
 
 
 def _adds_up(op: ir.Operation) -> bool:

@@ -8,8 +8,9 @@ from chain_programs import AFTER_PRODUCT, APPENDED, HALVES, NEGATED, PROGRAMS, H
 from random_chains import random_chain
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.kernels.bench import SPEC_FLAG, chains_in, outlook_of, with_chains
+from iree_tuner.kernels.bench import SPEC_FLAG, outlook_of
 from iree_tuner.kernels.chains import find_chains
+from iree_tuner.kernels.choices import chains_in, with_chains
 from iree_tuner.kernels.find import dispatches_of, find_here
 from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.save import save_kernel_spec
@@ -144,3 +145,15 @@ def test_each_choice_of_kernels_is_tried_without_and_with_chains() -> None:
     found = with_chains({"kernels": [other]}, [chain])
     assert found == {"kernels": [other], "kernels and fused ops": [other, chain]}
     assert with_chains({"kernels": [other]}, []) == {"kernels": [other]}
+
+
+def test_the_choice_with_most_kernels_is_also_tried_with_norms() -> None:
+    (site,) = found_in(HALVES)
+    chain, norm, one, two = ((site, FusedOps().make(site.problem, HOST, {})) for _ in range(4))
+    assert with_chains({}, [], [norm]) == {"norms": [norm]}
+    found = with_chains({"kernels": [one], "more kernels": [one, two]}, [chain], [norm])
+    assert list(found) == [
+        "kernels", "more kernels", "kernels and fused ops", "more kernels and fused ops",
+        "more kernels and norms",
+    ]  # fmt: skip
+    assert found["more kernels and norms"] == [one, two, norm]

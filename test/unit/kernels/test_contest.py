@@ -10,8 +10,9 @@ from problems import conv, matmul, site_in
 from wrong_kernels import NoObject, NotMade, Slow, TooFar, Transposed, WrongGrid
 
 from iree_tuner.kernels.alone import build_kernel_here, extract_alone_here, why_unfit
-from iree_tuner.kernels.bench import Outlook, hold_contests, winners
+from iree_tuner.kernels.bench import Outlook, hold_contests
 from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.choices import winners
 from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.find import Place, find_here
 from iree_tuner.kernels.identity import tools_of

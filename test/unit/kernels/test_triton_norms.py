@@ -1,0 +1,163 @@
+"""Sums and ops of norms are found, made in Triton without a GPU, and compute what numpy does."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from after_abi import found_by, results
+from amounts import amount
+from group_norms import Norm, expected, problems, program
+
+from iree_tuner.kernels.bench import outlook_of
+from iree_tuner.kernels.choices import each_once
+from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
+from iree_tuner.kernels.fused_ops import FusedOps
+from iree_tuner.kernels.nest import Access, Nest
+from iree_tuner.kernels.nest_tiles import WORKGROUPS, tiles_of
+from iree_tuner.kernels.problem import KernelError
+from iree_tuner.kernels.repeating import find_repeating
+from iree_tuner.kernels.triton_norms import TritonNorms
+from iree_tuner.targets import parse_target
+
+KERNEL = TritonNorms()
+CUDA = parse_target("cuda:sm_90")
+NORM = Norm(2, 16, 16, 8, 20)
+LARGE = Norm(2, 64, 64, 32, 20)
+
+needs_triton = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
+
+
+@pytest.mark.parametrize("norm", [NORM, Norm(3, 9, 17, 4, 40, first=True, then="relu")])
+def test_a_norm_is_two_sums_and_one_op_that_reads_the_image(norm: Norm) -> None:
+    """Not the wide distances from the mean, and scale and bias as vectors."""
+    (squares, values), (normal,) = problems(norm)
+    assert [KERNEL.refuses(each) for each in (squares, values, normal)] == ["", "", ""]
+    assert FusedOps().refuses(normal), "the compiler makes one dispatch of it already"
+    image = [norm.shape, norm.element]
+    assert [[each.shape, each.element_type] for each in values.inputs] == [image]
+    assert [[each.shape, each.element_type] for each in squares.inputs][:1] == [image]
+    first, *few = ([each.shape, each.element_type] for each in normal.inputs)
+    assert first == image
+    groups, channels = norm.images * norm.groups, norm.channels
+    assert [int(np.prod(shape)) for shape, _ in few] == [groups, groups, channels, channels]
+    assert [element for _, element in few] == ["f32", "f32", norm.element, norm.element]
+
+
+def test_one_op_computes_what_the_ops_do() -> None:
+    (site,) = found_by(find_repeating, program(NORM))
+    rng = np.random.default_rng(0)
+    arrays = [
+        rng.uniform(1, 2, each.shape).astype({"f16": np.float16, "f32": np.float32}[each.element_type])
+        for each in site.problem.inputs
+    ]
+    ((ops,), (op,)) = (results(each, arrays) for each in (site.case, site.problem.fused))
+    np.testing.assert_allclose(op.astype(float), ops.astype(float), rtol=2**-9)
+
+
+@pytest.mark.parametrize(
+    "norm",
+    [
+        Norm(2, 8, 8, 8, 20),  # little
+        Norm(2, 16, 16, 2, 64),  # groups as wide as the compiler's tiles
+        Norm(2, 16, 16, 8, 20, first=True),  # each channel is 256 pixels that follow each other
+    ],
+)
+def test_other_ops_are_left_to_the_compiler(norm: Norm) -> None:
+    assert found_by(find_repeating, program(norm)) == []
+
+
+def test_results_that_others_read_are_read_too() -> None:
+    """The norm's narrow result is a result of the program: what follows begins with it."""
+    text = program(NORM)
+    kind = "tensor<2x16x16x160xf16>"
+    text = text.replace(f"-> {kind} {{", f"-> ({kind}, {kind}) {{")
+    text = text.replace(f"return %end : {kind}", f"return %end, %narrow : {kind}, {kind}")
+    (narrow,) = found_by(find_repeating, text)
+    assert len(narrow.problem.inputs) == 5
+    assert b"math.exp" not in narrow.case, "silu has one input, and does not repeat anything"
+
+
+def test_other_problems_are_refused() -> None:
+    (squares, _), _ = problems(NORM)
+    assert squares.nest is not None
+    for last in (Term("math.sin", "f32", (0,)), Term(CONSTANT, "f64")):
+        other = replace(squares, nest=replace(squares.nest, terms=(*squares.nest.terms, last)))
+        unknown = last.op if last.element == "f32" else last.element
+        assert KERNEL.refuses(other) == f"it has {unknown}, which the kernel does not compute"
+    narrow = replace(squares, result=replace(squares.result, element_type="f16"))
+    assert KERNEL.refuses(narrow) == "its sums are f16, not f32"
+    assert KERNEL.refuses(replace(squares, nest=None)).startswith("it is no sum")
+    with pytest.raises(KernelError, match="does not compute"):
+        KERNEL.make(squares, parse_target("llvm-cpu:host"), {})
+
+
+def test_loops_that_all_arrays_go_through_like_one_are_one() -> None:
+    """Of a transposed sum, in the order of memory."""
+    value = Term(INPUT, "f32")
+    nest = Nest((20, 4, 16, 1, 8), (Access(0, 0, (1, 20, 640, 640, 80)),), (value,), (None, 1, None, None, 4))
+    merged = nest.merged()
+    assert merged.sizes == (16, 32, 20)
+    assert merged.accesses == (Access(0, 0, (640, 20, 1)),)
+    assert merged.written == (None, 1, None)
+    same = Nest((6, 7), (Access(0, 0, (7, 1)), Access(1, 0, (0, 1))), (value,), (7, 1))
+    assert same.merged() == same
+    assert Nest((6, 7), (Access(0, 3, (7, 1)),), (value,), (7, 1)).merged().sizes == (42,)
+
+
+@pytest.mark.parametrize("norm", [LARGE, Norm(1, 128, 128, 32, 10), Norm(2, 64, 64, 32, 20, first=True)])
+def test_there_are_enough_workgroups(norm: Norm) -> None:
+    for each in (each for some in problems(norm) for each in some):
+        merged = each.nest.merged()
+        tiles = tiles_of(merged)
+        assert WORKGROUPS // 2 <= tiles.workgroups <= 4 * WORKGROUPS
+        covered = tiles.workgroups * tiles.steps * tiles.elements
+        assert merged.iterations <= covered <= 4 * merged.iterations
+
+
+@needs_triton
+def test_the_sources_compute_what_numpy_does(tmp_path: Path) -> None:
+    """By Triton's interpreter, in a process of its own: odd sizes, both layouts, sums in parts, other ops."""
+    script = Path(__file__).parent / "interpreted_norms.py"
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    command = [sys.executable, script, str(amount(3, 100))]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_triton
+def test_neighbouring_threads_read_next_to_each_other() -> None:
+    """Sixteen bytes of an image at once, although groups are 20 channels; eight for sums of groups."""
+    (squares, values), (normal,) = problems(LARGE)
+    for problem, loads, stores in ((squares, 16, 0), (values, 16, 0), (normal, 0, 4)):
+        code = KERNEL.make(problem, CUDA, KERNEL.variants(problem, CUDA)[0])
+        text = code.data.decode()
+        assert len(re.findall(r"ld\.global\.v2\.b32", text)) == loads
+        assert len(re.findall(r"st\.global\.v4\.b32", text)) == stores
+        assert bool(code.parts) == (problem is not normal)
+    assert len(re.findall(r"ld\.global\.v4\.b32", text)) == 4 + 2, "of the image, and of scale and bias"
+
+
+def test_a_spec_has_the_kernel_instead_of_ops() -> None:
+    kernels = [FusedOps(), KERNEL]
+    found = find_here(program(NORM).encode(), "norm", CUDA, chains=True, norms=True)
+    outlook = outlook_of(found, kernels)
+    assert [kernel.name for _, _, kernel in outlook.pairs] == ["fused_ops", KERNEL.name] * 2 + [KERNEL.name]
+    assert [kernel for _, _, kernel in each_once(outlook)] == [KERNEL] * 3
+    assert not outlook.refusals
+    without = find_here(program(NORM).encode(), "norm", CUDA, chains=True)
+    assert [place.sites[0].problem.workload.op for place in without.places] == ["fused"] * 2
+
+
+def test_what_is_expected_of_a_norm_is_what_the_compiler_has() -> None:
+    rng = np.random.default_rng(0)
+    arrays = [
+        rng.uniform(1, 2, each).astype(np.float16) for each in (NORM.shape, NORM.channels, NORM.channels)
+    ]
+    (found,) = results(program(NORM), arrays)
+    np.testing.assert_allclose(found.astype(float), expected(NORM, *arrays), rtol=2**-7, atol=2**-7)
