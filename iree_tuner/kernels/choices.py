@@ -1,4 +1,4 @@
-"""Choices of kernels to try in a program: those that win alone, with chains and norms, and without."""
+"""Choices of kernels to try in a program: winners of contests, with chains and norms and without."""
 
 from __future__ import annotations
 

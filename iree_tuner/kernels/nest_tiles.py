@@ -134,7 +134,7 @@ def _fits(size: int) -> bool:
 
 
 def _lanes(size: int) -> int:
-    """The widest tile among those that waste least."""
+    """The widest tile that wastes least."""
     return min(_LANES, key=lambda block: _waste(size, block))
 
 

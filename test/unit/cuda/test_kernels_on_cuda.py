@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
+from kernels.after_abi import results
 from kernels.convs import Conv, program
 from kernels.epilogues import with_epilogue
+from kernels.group_norms import Norm, expected
+from kernels.group_norms import program as norm_program
 from kernels.problems import einsum, form_of, matmul, parts_with_bias, site_in
 
+from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.measurer import Measurer
 from iree_tuner.execute.pool import Builder
 from iree_tuner.kernels.alone import build_kernel_here, with_scratch
+from iree_tuner.kernels.bench import SPEC_FLAG, outlook_of
+from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.ptx_gemm import PtxGemm
+from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.triton_conv import TritonConv
 from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.kernels.variants import tolerance_for
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
@@ -154,3 +164,33 @@ def test_convolutions_of_triton(conv: Conv, measurer: Measurer, compilers: Worke
         ways.setdefault(tuple(knobs.get(each, 0) for each in ("boxed", "persistent", "flat")), knobs)
     for knobs in ways.values():
         check(text, kernel, knobs, measurer, compilers)
+
+
+NORMS = [
+    Norm(2, 64, 64, 32, 20),
+    Norm(1, 17, 19, 7, 33, then="relu"),
+    Norm(3, 27, 25, 5, 9, then="none"),
+    Norm(3, 31, 33, 32, 10, first=True),
+    Norm(2, 96, 40, 8, 24, element="f32"),
+]
+
+
+@needs_triton
+@pytest.mark.parametrize("norm", NORMS, ids=lambda each: "_".join(map(str, (*each.grouped, each.then))))
+def test_norms_of_triton(norm: Norm, tmp_path: Path, compilers: Workers) -> None:
+    """The whole norm, with sums and results by the kernel, beside numpy."""
+    kernel, target, text = TritonNorms(), target_for_device(DEVICE), norm_program(norm)
+    outlook = outlook_of(find_places(load_program(text), target, compilers, [kernel]), [kernel])
+    sites = [site for _, site, _ in outlook.pairs]
+    assert len(sites) == 3
+    made = [
+        (each, kernel.make(each.problem, target, kernel.variants(each.problem, target)[0])) for each in sites
+    ]
+    path = tmp_path / "norms.mlir"
+    save_kernel_spec(made, outlook.target, new_context(), path)
+    rng, element = np.random.default_rng(0), {"f16": np.float16, "f32": np.float32}[norm.element]
+    shapes = (norm.shape, norm.channels, norm.channels)
+    arrays = [(rng.standard_normal(shape) + 3).astype(element) for shape in shapes]
+    (found,) = results(text, arrays, (f"{SPEC_FLAG}={path}",), target)
+    near = 2.0**-9 if norm.element == "f16" else 1e-5
+    np.testing.assert_allclose(found.astype(float), expected(norm, *arrays), rtol=near, atol=near)

@@ -9,6 +9,7 @@ import iree.runtime as rt
 from iree.compiler import ir
 
 from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
 
 HOST = parse_target("llvm-cpu:host")
@@ -28,12 +29,15 @@ def found_by(find: Callable[[ir.Module], list], text: str) -> list:
         return find(module)
 
 
-def results(program: str | bytes, arrays, flags=()):
-    """Of its function `main`."""
-    own = session(flags=flags)
+def results(program: str | bytes, arrays, flags=(), target=HOST):
+    """Of its function `main`, on the host or a GPU."""
+    own = session(target, flags)
     with own.context:
-        data = own.to_vmfb(own.parse(program))
-    context = rt.SystemContext(config=rt.Config("local-task"))
+        module = own.parse(program)
+        select_target(module, target)
+        data = own.to_vmfb(module)
+    driver = "local-task" if target.backend == HOST.backend else target.backend
+    context = rt.SystemContext(config=rt.Config(driver))
     context.add_vm_module(rt.VmModule.copy_buffer(context.instance, data))
     found = context.modules.module["main"](*arrays)
     return [each.to_host() for each in (found if isinstance(found, tuple) else (found,))]

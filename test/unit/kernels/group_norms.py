@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from after_abi import found_by
+from kernels.after_abi import found_by
 
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.repeating import find_repeating

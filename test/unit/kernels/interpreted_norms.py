@@ -10,8 +10,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import ml_dtypes
 import numpy as np
-from group_norms import EPSILON, Norm, expected, problems, statistics
-from interpreted_tensors import KNOWN, Tensor
+from kernels.group_norms import EPSILON, Norm, expected, problems, statistics
+from kernels.interpreted_tensors import KNOWN, Tensor
 
 from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
 from iree_tuner.kernels.nest import Access, Nest

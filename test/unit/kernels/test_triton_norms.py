@@ -6,15 +6,19 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
-from after_abi import found_by, results
 from amounts import amount
-from group_norms import Norm, expected, problems, program
+from kernels.after_abi import found_by, results
+from kernels.group_norms import Norm, expected, problems, program
 
+from iree_tuner.compiler.worker import Workers
 from iree_tuner.kernels.bench import outlook_of
-from iree_tuner.kernels.choices import each_once
+from iree_tuner.kernels.choices import chains_in, each_once, norms_in
+from iree_tuner.kernels.competing import Competitors
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
 from iree_tuner.kernels.fused_ops import FusedOps
@@ -23,7 +27,8 @@ from iree_tuner.kernels.nest_tiles import WORKGROUPS, tiles_of
 from iree_tuner.kernels.problem import KernelError
 from iree_tuner.kernels.repeating import find_repeating
 from iree_tuner.kernels.triton_norms import TritonNorms
-from iree_tuner.targets import parse_target
+from iree_tuner.targets import Target, parse_target
+from iree_tuner.tuning.lab import Lab
 
 KERNEL = TritonNorms()
 CUDA = parse_target("cuda:sm_90")
@@ -152,6 +157,25 @@ def test_a_spec_has_the_kernel_instead_of_ops() -> None:
     assert not outlook.refusals
     without = find_here(program(NORM).encode(), "norm", CUDA, chains=True)
     assert [place.sites[0].problem.workload.op for place in without.places] == ["fused"] * 2
+
+
+@needs_triton
+def test_norms_are_a_choice_in_the_program(compilers: Workers) -> None:
+    """Code that cannot be made leaves the ops in its place; without any, there is no such choice."""
+    found = find_here(program(NORM).encode(), "norm", CUDA, chains=True, norms=True)
+    outlook = outlook_of(found, [FusedOps(), KERNEL])
+    made = norms_in(outlook, lab_for(CUDA, compilers))
+    assert [(site.problem.workload.op, code.kind) for site, code in made] == [
+        ("fused", "ptx"), ("fused", "ptx"), ("repeating", "ptx"),
+    ]  # fmt: skip
+    some = Competitors(outlook, outlook, (None,) * len(outlook.pairs), (), made)
+    assert some.apply
+    assert some.choices((), CUDA) == {"fused ops": chains_in(outlook), "norms": made}
+    assert norms_in(outlook, lab_for(parse_target("llvm-cpu:host"), compilers)) == []
+
+
+def lab_for(target: Target, compilers: Workers) -> Lab:
+    return cast("Lab", SimpleNamespace(target=target, compilers=compilers))
 
 
 def test_what_is_expected_of_a_norm_is_what_the_compiler_has() -> None:
