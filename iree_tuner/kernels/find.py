@@ -18,7 +18,7 @@ from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.joint import find_joint
 from iree_tuner.kernels.joint_products import JointProducts
 from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.kernels.repeating import find_repeating
+from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import put_into
 from iree_tuner.kernels.split_sums import find_sums
@@ -134,13 +134,15 @@ def _every(
 ) -> list[tuple[Site, ...]]:
     """The sites of a program.
 
-    With `chains`, also chains that save dispatches, and sums to split. With `norms`, sums and elementwise ops
-    that repeat operands along groups.
+    With `chains`, also chains that save dispatches, and sums to split. With `norms`, sums and the elementwise
+    ops that normalise by them.
     """
     chained = find_chains(module) if chains else []
     fewer = {site for site in set(chained) if _saves_dispatches(site, session, target)}
     wanted = [*(site for site in chained if site in fewer), *(find_sums(module) if chains or norms else ())]
-    wanted += [site for site in (find_repeating(module) if norms else ()) if not _NORMS.refuses(site.problem)]
+    wanted += [
+        site for site in (find_normalizing(module) if norms else ()) if not _NORMS.refuses(site.problem)
+    ]
     return [*find_sites(module), *((site,) for site in wanted)]
 
 

@@ -23,13 +23,13 @@ class TritonNorms(TritonKernel):
     """Reads along the memory, whatever the loops are. Sums are f32, and added up in two launches."""
 
     name = "triton_norms"
-    summary = "sums of many values, and elementwise ops with operands that repeat, by Triton"
+    summary = "sums of many values, and the ops that normalise groups by them, by Triton"
 
     def refuses(self, problem: Problem) -> str:
         """Other ops and types, and sums that are not f32."""
         nest = problem.nest
         if nest is None:
-            return "it is no sum of many values and no op that repeats operands along groups"
+            return "it is no sum of many values and no op that normalises by one"
         if unknown := unknown_term(nest):
             return f"it has {unknown}, which the kernel does not compute"
         if any(nest.summed) and {nest.terms[-1].element, problem.result.element_type} != {"f32"}:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from kernels.after_abi import found_by
 
+from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.repeating import find_repeating
 from iree_tuner.kernels.split_sums import find_sums
 
 EPSILON = 1e-5
@@ -107,7 +107,7 @@ func.func @main(%x: tensor<{x}x{e}>, %scale: tensor<{c}x{e}>, %bias: tensor<{c}x
 def problems(norm: Norm) -> tuple[list[Problem], list[Problem]]:
     """The sums of a norm, of squares first, and the ops that normalise."""
     text = program(norm)
-    sums, rest = found_by(find_sums, text), found_by(find_repeating, text)
+    sums, rest = found_by(find_sums, text), found_by(find_normalizing, text)
     return [each.problem for each in sums], [each.problem for each in rest]
 
 

@@ -24,8 +24,8 @@ from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
 from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.nest import Access, Nest
 from iree_tuner.kernels.nest_tiles import WORKGROUPS, tiles_of
+from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.problem import KernelError
-from iree_tuner.kernels.repeating import find_repeating
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.lab import Lab
@@ -55,7 +55,7 @@ def test_a_norm_is_two_sums_and_one_op_that_reads_the_image(norm: Norm) -> None:
 
 
 def test_one_op_computes_what_the_ops_do() -> None:
-    (site,) = found_by(find_repeating, program(NORM))
+    (site,) = found_by(find_normalizing, program(NORM))
     rng = np.random.default_rng(0)
     arrays = [
         rng.uniform(1, 2, each.shape).astype({"f16": np.float16, "f32": np.float32}[each.element_type])
@@ -74,7 +74,7 @@ def test_one_op_computes_what_the_ops_do() -> None:
     ],
 )
 def test_other_ops_are_left_to_the_compiler(norm: Norm) -> None:
-    assert found_by(find_repeating, program(norm)) == []
+    assert found_by(find_normalizing, program(norm)) == []
 
 
 def test_results_that_others_read_are_read_too() -> None:
@@ -83,9 +83,23 @@ def test_results_that_others_read_are_read_too() -> None:
     kind = "tensor<2x16x16x160xf16>"
     text = text.replace(f"-> {kind} {{", f"-> ({kind}, {kind}) {{")
     text = text.replace(f"return %end : {kind}", f"return %end, %narrow : {kind}, {kind}")
-    (narrow,) = found_by(find_repeating, text)
+    (narrow,) = found_by(find_normalizing, text)
     assert len(narrow.problem.inputs) == 5
-    assert b"math.exp" not in narrow.case, "silu has one input, and does not repeat anything"
+    assert b"math.exp" not in narrow.case, "silu is not of a large sum, but of what is in memory"
+
+
+SOFTMAX = """
+func.func @main(%x: tensor<40x64x77xf32>, %sum: tensor<40x64xf32>) -> tensor<40x64x77xf32> {
+  %power = stablehlo.exponential %x : tensor<40x64x77xf32>
+  %same = stablehlo.broadcast_in_dim %sum, dims = [0, 1] : (tensor<40x64xf32>) -> tensor<40x64x77xf32>
+  %end = stablehlo.divide %power, %same : tensor<40x64x77xf32>
+  return %end : tensor<40x64x77xf32>
+}"""
+
+
+def test_what_a_softmax_ends_with_is_left() -> None:
+    """The compiler has one dispatch of a softmax, which an op inside of it would split."""
+    assert found_by(find_normalizing, SOFTMAX) == []
 
 
 def test_other_problems_are_refused() -> None:
@@ -166,7 +180,7 @@ def test_norms_are_a_choice_in_the_program(compilers: Workers) -> None:
     outlook = outlook_of(found, [FusedOps(), KERNEL])
     made = norms_in(outlook, lab_for(CUDA, compilers))
     assert [(site.problem.workload.op, code.kind) for site, code in made] == [
-        ("fused", "ptx"), ("fused", "ptx"), ("repeating", "ptx"),
+        ("fused", "ptx"), ("fused", "ptx"), ("normalize", "ptx"),
     ]  # fmt: skip
     some = Competitors(outlook, outlook, (None,) * len(outlook.pairs), (), made)
     assert some.apply

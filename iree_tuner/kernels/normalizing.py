@@ -1,4 +1,4 @@
-"""Find large elementwise ops that repeat operands along groups of elements, as norms of groups do.
+"""Find large elementwise ops that normalise groups of elements by large sums, as group norms do.
 
 The compiler tiles the loops of an op. If an operand is the same for 20 elements that follow each other, the
 innermost loop has 20 iterations, and few threads read elements next to each other.
@@ -13,6 +13,7 @@ from functools import partial
 from iree.compiler import ir
 
 from iree_tuner.kernels.chains import MOST_INPUTS, blocks_of, computed_once, epilogues_of, gathered
+from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import build, plan_of
 from iree_tuner.kernels.fused_ops import workload_of
 from iree_tuner.kernels.moves import COLLAPSE, EXPAND, is_elementwise, is_source, repeats
@@ -23,7 +24,7 @@ from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of
 from iree_tuner.kernels.split_sums import computed_before, is_large_sum
 
-OP = "repeating"
+OP = "normalize"
 """The op of these problems' workloads."""
 
 _LEAST = 1 << 16
@@ -32,8 +33,8 @@ _WIDE = 64
 """The compiler's tiles suit loops of multiples of so many elements."""
 
 
-def find_repeating(module: ir.Module) -> list[Site]:
-    """The elementwise ops of a program in the phase of preprocessing (after `abi`), in program order.
+def find_normalizing(module: ir.Module) -> list[Site]:
+    """These ops of a program in the phase of preprocessing (after `abi`), in program order.
 
     A site has all elementwise ops of the same size before its last one. Values that sums read, too, are
     computed again instead of read. Vectors that are repeated are read as they are.
@@ -74,7 +75,8 @@ def _size(value: ir.Value) -> int:
 def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
     ops = computed_before(op.result, [each for each in kept if each != op], small=True)
     values, every = gathered(ops)
-    if not values or len(values) > MOST_INPUTS:
+    few = [each for each in values if _size(each) < _size(op.result)]
+    if len(values) > MOST_INPUTS or not any(map(_of_large_sum, few)):
         return None
     try:
         plan = plan_of(every, op.result)
@@ -90,6 +92,15 @@ def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
     arrays = tuple(map(array_of, values))
     problem = Problem(workload_of(kind, OP), arrays, array_of(op.result), fused=fused, nest=nest)
     return Site(problem, case_of(values, every), function_of(op))
+
+
+def _of_large_sum(value: ir.Value) -> bool:
+    """Whether a value is a large sum, or computed from one by elementwise ops and reshapes."""
+    before = producer(value)
+    if before is None or is_large_sum(before):
+        return before is not None
+    on = before.name in (EXPAND, COLLAPSE) or is_elementwise(before)
+    return on and any(map(_of_large_sum, before.operands))
 
 
 def _repeats_along_groups(nest: Nest) -> bool:
