@@ -279,12 +279,12 @@ class _TuningRun:
             variant, self.findings, self.plan, self.budget, self.watch, versions=versions, part=part,
             competing=lambda key: [(kind, cap) for kind in competitors.of(key)] if competitors else (),
             extra_tasks=competitors.beside(variant.tasks, choice.speedup) if competitors else (),
+            replaced=competitors.replaced if competitors else (),
         )  # fmt: skip
-        target = variant.lab.target
         with self.timeline.stage("matcher check"):
             entries, notes = reaching(entries_of(results), self.program, variant.lab)
-        tuned = TunedVariant(target, tuple(results), tuple(entries), tuple(notes))
-        choices = competitors.choices(results, target, self.lab) if competitors else {}
+        tuned = TunedVariant(variant.lab.target, tuple(results), tuple(entries), tuple(notes))
+        choices = competitors.choices(results, tuned.target, self.lab) if competitors else {}
         made = versions_with(tuned, choices, self.lab, self.folder)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))

@@ -53,6 +53,7 @@ class Competitors:
         outlook: all problems, each with every kernel that computes it.
         own: the outlook without the problems that joint products create.
         kinds: for each pair of `outlook`, the kernel's variants; None if the problem cannot be timed alone.
+        replaced: keys of the workloads whose dispatches are large sums, which other ops or kernels replace.
         norms: of `own`, chains and kernels of norms (`norms_in`).
         joint_norms: the same for the program with joint products.
         notes: why problems cannot be timed alone, and the time of problems that are several dispatches in the
@@ -63,6 +64,7 @@ class Competitors:
     own: Outlook
     kinds: tuple[KernelVariants | None, ...]
     notes: tuple[str, ...]
+    replaced: frozenset[str] = frozenset()
     norms: Chosen = ()
     joint_norms: Chosen = ()
 
@@ -188,7 +190,11 @@ def find_competitors(
                     f"{found.default_us:.0f} us"
                 )
     joint_norms = norms_in(own.rewritten, lab) if own.rewritten is not None else ()
-    return Competitors(outlook, own, tuple(kinds), tuple(notes), norms_in(own, lab), joint_norms)
+    sums = {name for place, site, _ in own.pairs if site.problem.fused for name in place.dispatches}
+    replaced = frozenset(each.workload.key for each in dispatches if each.workload and each.name in sums)
+    return Competitors(
+        outlook, own, tuple(kinds), tuple(notes), replaced, norms_in(own, lab), joint_norms
+    )  # fmt: skip
 
 
 def _in_program(place: Place, site: Site, dispatches: Sequence[Dispatch]) -> Workload | None:

@@ -44,13 +44,18 @@ class Place:
         sites: the site without epilogue first, longer epilogues later.
         functions: names of the functions with the occurrences, one for each.
         within: for each occurrence, the case of the larger problem that it is a part of; empty for none.
-        dispatch: name of the dispatch that contains a root op of the place; empty if there is none.
+        dispatches: names of the dispatches that contain root ops of the place, each once.
     """
 
     sites: tuple[Site, ...]
     functions: tuple[str, ...]
     within: tuple[bytes, ...] = ()
-    dispatch: str = ""
+    dispatches: tuple[str, ...] = ()
+
+    @property
+    def dispatch(self) -> str:
+        """The first dispatch with a root op of the place; empty if there is none."""
+        return self.dispatches[0] if self.dispatches else ""
 
     def outside(self, cases: Collection[bytes]) -> Place | None:
         """The place without occurrences inside these larger problems; None if no occurrence is left."""
@@ -237,7 +242,7 @@ def _merged(found: Sequence[tuple[Site, ...]], dispatches: Mapping[int | None, s
     return tuple(
         Place(
             first[key], tuple(each.function for each in own), tuple(each.within for each in own),
-            next((dispatches[each.root] for each in own if each.root in dispatches), ""),
+            tuple(dict.fromkeys(dispatches[each.root] for each in own if each.root in dispatches)),
         )
         for key, own in times.items()
     )  # fmt: skip

@@ -41,7 +41,7 @@ class Site:
         one_op: the text of a program with one op or dispatch, if the compiler makes several dispatches of the
             case. The problem is then timed alone with this program; otherwise empty.
         within: the case of the larger problem that the root op is a part of; empty for none.
-        root: number of the root op in the module's `roots_of`; None for an attention, which has several ops.
+        root: number of the root op in the module's `roots_of`; None for sites of several ops without one.
     """
 
     problem: Problem

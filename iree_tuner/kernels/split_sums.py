@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
 from iree.compiler import ir
@@ -22,7 +23,7 @@ from iree_tuner.kernels.packing import HOISTED
 from iree_tuner.kernels.place_index import UnsupportedError
 from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, zeros_of
+from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
 from iree_tuner.kernels.sum_parts import added_up, zeros
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 
@@ -40,10 +41,11 @@ def find_sums(module: ir.Module) -> list[Site]:
     come first, so that their matchers are tried before the matcher of the sum alone.
     """
     found: list[tuple[int, Site]] = []
+    roots = {op: number for number, op in enumerate(roots_of(module))}
     for ops in blocks_of(module):
         kept = epilogues_of(ops) | computed_once(ops)
         sites = [_site_of(each, kept) for each in ops]
-        found.extend(each for each in sites if each is not None)
+        found.extend((count, replace(site, root=roots.get(op))) for op, count, site in filter(None, sites))
     return [site for _, site in sorted(found, key=lambda each: -each[0])]
 
 
@@ -53,8 +55,10 @@ def is_large_sum(op: ir.Operation) -> bool:
     return is_sum and bool(zeros_of(op)) and _adds_up(op) and bool(_loops_apart(op))
 
 
-def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> tuple[int, Site] | None:
-    """The site of a sum, and the number of elementwise ops in it."""
+def _site_of(
+    op: ir.Operation, kept: Collection[ir.Operation]
+) -> tuple[ir.Operation, int, Site] | None:  # fmt: skip
+    """A sum, the number of elementwise ops in its site, and the site."""
     if not is_large_sum(op):
         return None
     start, apart = zeros_of(op) or [], _loops_apart(op)
@@ -71,7 +75,8 @@ def _site_of(op: ir.Operation, kept: Collection[ir.Operation]) -> tuple[int, Sit
             problem = Problem(
                 workload_of(op.result.type), arrays, array_of(op.result), fused=fused, nest=nest
             )
-            return len(every), Site(problem, case_of(values, [*every, *start, op]), function_of(op))
+            site = Site(problem, case_of(values, [*every, *start, op]), function_of(op))
+            return op, len(every), site
     return None
 
 

@@ -7,7 +7,7 @@ profile says what each spends, a few at a time are enough: the rest wait until t
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -38,7 +38,8 @@ _LEAST_GAIN = 2e-6
 """Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
 
 _WORTH_A_FINAL = 0.003
-"""Of the program's time with the best of all workloads: one may take nearly all of it by default."""
+"""Of the program's time with the best of all workloads, without those that are replaced: one of them may take
+nearly all of it by default."""
 
 _IN_FLIGHT = 0.5
 """The expected gain that is left after a slice that has not ended."""
@@ -61,6 +62,7 @@ class WorkloadQueue:
         timeline: of the run.
         competing: what else computes a workload, by its key, and how many candidates of each are tried.
         extra_tasks: workloads that have only these, and the program's time for them.
+        replaced: keys of workloads of which the program is expected to have nothing left in the end.
         measure: measures defaults.
 
     Attributes:
@@ -73,7 +75,7 @@ class WorkloadQueue:
         self, tasks: Sequence[Task], weights_us: Mapping[str, float], lab: Lab, roofline: Roofline | None,
         findings: RunContext, plan: TuningPlan, watch: Observer, timeline: Timeline,
         *, competing: Competing = lambda _: (), extra_tasks: Sequence[tuple[Task, float]] = (),
-        measure: Callable[..., list[Baseline]] = measure_baselines,
+        replaced: Collection[str] = (), measure: Callable[..., list[Baseline]] = measure_baselines,
     ) -> None:  # fmt: skip
         self.workloads: list[WorkloadSearch] = []
         self.results: list[WorkloadResult] = []
@@ -85,6 +87,7 @@ class WorkloadQueue:
         self._watch = watch
         self._timeline = timeline
         self._competing = competing
+        self._replaced = replaced
         self._measure = measure
         self._slice = plan.effort.batch if not lab.alternate else max(4, plan.effort.batch // 2)
         if not weights_us:
@@ -111,7 +114,8 @@ class WorkloadQueue:
     @property
     def promising(self) -> list[WorkloadSearch]:
         """Workloads worth a verdict within a budget: their best candidate would save enough, or mends."""
-        left_us = self.total_us - sum(max(0.0, each.gained_us) for each in self.workloads)
+        kept = (each for each in self.workloads if each.task.workload.key not in self._replaced)
+        left_us = self.total_us - self._replaced_us - sum(max(0.0, each.gained_us) for each in kept)
         least_us = _WORTH_A_FINAL * max(0.0, left_us)
         return [each for each in self.workloads if each.corrects or each.gained_us > least_us]
 
@@ -139,6 +143,13 @@ class WorkloadQueue:
     def left(self) -> list[WorkloadResult]:
         """Searches that never had their turn."""
         return [self._unmeasured(task, NOT_TRIED) for task in self._waiting]
+
+    @property
+    def _replaced_us(self) -> float:
+        """What the program spends on workloads that are replaced."""
+        known = {each.task.workload.key: each.weight_us for each in (*self.workloads, *self.results)}
+        known |= {each.workload.key: self._spent_us(each) for each in self._waiting}
+        return sum(spent_us for key, spent_us in known.items() if key in self._replaced)
 
     def _choose(self, *, may_admit: bool) -> tuple[WorkloadSearch, Search] | None:
         """The search that goes on; None where none is worth it, or others have to be measured first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -64,7 +64,7 @@ class FlagVariant:
 def tune_variant(
     variant: FlagVariant, findings: RunContext, plan: TuningPlan, budget: Budget, watch: Observer,
     *, versions: int, part: float = 1.0, competing: Competing = lambda _: (),
-    extra_tasks: Sequence[tuple[Task, float]] = (),
+    extra_tasks: Sequence[tuple[Task, float]] = (), replaced: Collection[str] = (),
 ) -> list[WorkloadResult]:  # fmt: skip
     """Search, then finals; results by share, largest first.
 
@@ -76,7 +76,7 @@ def tune_variant(
         watch: gets the progress.
         versions: of the program that are compared in the end.
         part: of the search's time that is this variant's; others follow.
-        competing, extra_tasks: other candidates for workloads (`WorkloadQueue`).
+        competing, extra_tasks, replaced: what kernels do with workloads (`WorkloadQueue`).
     """
     timeline, lab = budget.timeline, variant.lab
     watch.working("measuring the baselines")
@@ -86,7 +86,7 @@ def tune_variant(
     with timeline.stage("baselines"):
         queue = WorkloadQueue(
             variant.tasks, variant.weights_us, lab, variant.roofline, findings, plan, watch, timeline,
-            competing=competing, extra_tasks=extra_tasks,
+            competing=competing, extra_tasks=extra_tasks, replaced=replaced,
         )  # fmt: skip
     engine = Engine(lab, findings.stop, plan.effort.batch)
     start = timeline.clock()

@@ -3,12 +3,15 @@
 from pathlib import Path
 
 import pytest
+from kernels.group_norms import Norm, program
 
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.competing import Competitors, find_competitors
+from iree_tuner.kernels.fused_ops import FusedOps
+from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
@@ -31,10 +34,12 @@ def lab():
         yield found
 
 
-def competitors(lab, text: str) -> tuple[Competitors, tuple[Dispatch, ...]]:
+def competitors(lab, text: str, kernel: Kernel | None = None) -> tuple[Competitors, tuple[Dispatch, ...]]:
     given = load_program(text)
     dispatches = extract(given, lab.target, lab.compilers).dispatches
-    return find_competitors(given, dispatches, [CGemm()], lab, Records(None, StopRequest())), dispatches
+    return find_competitors(
+        given, dispatches, [kernel or CGemm()], lab, Records(None, StopRequest())
+    ), dispatches
 
 
 @needs_cc
@@ -103,3 +108,11 @@ def test_a_kernel_without_a_verdict_is_its_best_variant(lab, score: float | None
     assert list(choices) == (["more kernels"] if picked else [])
     for site, code in choices.get("more kernels", ()):
         assert code.knobs == CGemm().variants(site.problem, lab.target)[1]
+
+
+def test_sums_that_ops_replace_are_known_in_the_program(lab) -> None:
+    """Both sums of a norm, which are different dispatches."""
+    found, dispatches = competitors(lab, program(Norm(2, 16, 16, 8, 20)), FusedOps())
+    sums = [each.workload.key for each in dispatches if "reduction" in each.name]
+    assert len(sums) == 2
+    assert found.replaced == {*sums}

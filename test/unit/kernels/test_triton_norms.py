@@ -182,7 +182,7 @@ def test_norms_are_a_choice_in_the_program(compilers: Workers) -> None:
     assert [(site.problem.workload.op, code.kind) for site, code in made] == [
         ("fused", "ptx"), ("fused", "ptx"), ("normalize", "ptx"),
     ]  # fmt: skip
-    some = Competitors(outlook, outlook, (None,) * len(outlook.pairs), (), made)
+    some = Competitors(outlook, outlook, (None,) * len(outlook.pairs), (), norms=made)
     assert some.apply
     assert some.choices((), CUDA) == {"fused ops": chains_in(outlook), "norms": made}
     assert norms_in(outlook, lab_for(parse_target("llvm-cpu:host"), compilers)) == []
