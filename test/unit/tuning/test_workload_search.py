@@ -75,6 +75,7 @@ def queue_of(*workloads: WorkloadSearch) -> WorkloadQueue:
     found = WorkloadQueue.__new__(WorkloadQueue)
     found.workloads, found.total_us = [*workloads], SPENT_US
     found._waiting, found._weights_us, found._slice = [], {}, 8
+    found.results, found._replaced = [], ()
     found._findings, found._watch = SimpleNamespace(stop=StopRequest()), Silent()
     found._plan = SimpleNamespace(options=SimpleNamespace(budget_s=60.0))
     return found
