@@ -37,9 +37,8 @@ def lab():
 def competitors(lab, text: str, kernel: Kernel | None = None) -> tuple[Competitors, tuple[Dispatch, ...]]:
     given = load_program(text)
     dispatches = extract(given, lab.target, lab.compilers).dispatches
-    return find_competitors(
-        given, dispatches, [kernel or CGemm()], lab, Records(None, StopRequest())
-    ), dispatches
+    kernels, records = [kernel or CGemm()], Records(None, StopRequest())
+    return find_competitors(given, dispatches, kernels, lab, records), dispatches
 
 
 @needs_cc

@@ -79,7 +79,6 @@ class World:
             def gain_us(self, search):
                 return search.prospects.gain_us(self.best_score)
 
-            corrects = False
             best = property(lambda self: self.searches[0].best)
             best_score = property(lambda self: min(1.0, self.best.score) if self.best else 1.0)
             gained_us = property(lambda self: self.weight_us * (1.0 - self.best_score))
@@ -92,12 +91,12 @@ class World:
         self.groups.append([task.workload.key for task in tasks])
         return [Baseline(task, share=1 / len(tasks)) for task in tasks]
 
-    def queue(self, *weights, budget_s=60.0, replaced=()):
+    def queue(self, *weights, budget_s=60.0):
         plan = TuningPlan(TuningOptions(effort="quick", budget_s=budget_s), ProgramRun(), {})
         findings = SimpleNamespace(stop=self.stop)
         return WorkloadQueue(
             self.tasks, {str(number): size for number, size in enumerate(weights)}, self.lab, None, findings,
-            plan, Silent(), Timeline(), replaced=replaced, measure=self.measure,
+            plan, Silent(), Timeline(), measure=self.measure,
         )  # fmt: skip
 
     def run(self, queue, most=10_000):
@@ -220,17 +219,3 @@ def test_a_kernel_of_a_workload_competes_from_its_first_slice(world):
     kernel.kind.name = "a kernel"
     first.searches.append(kernel)
     assert any(search is kernel for search, _ in queue.ask(24))
-
-
-@pytest.mark.parametrize(("replaced", "judged"), [((), []), (("0",), ["1"])], ids=["stays", "replaced"])
-def test_a_gain_is_of_what_is_left_without_what_is_replaced(monkeypatch, replaced, judged):
-    """A fifth of a thousandth is too little to judge; it is a fifth if nothing else is left."""
-    slow, fast = ([f"code:{place + 1} time:{time}" for place in range(4)] for time in (110, 80))
-    world = World(monkeypatch, texts=lambda key: fast if key == "1" else slow)
-    world.cap = 4
-    try:
-        queue = world.queue(10_000.0, 10.0, *[0.0] * 18, replaced=replaced)
-        world.run(queue)
-    finally:
-        close(world.lab)
-    assert [each.task.workload.key for each in queue.promising] == judged

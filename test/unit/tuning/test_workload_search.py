@@ -24,7 +24,7 @@ def lab():
 
 def workload(lab, *defaults_us: float, spent_us: float = SPENT_US) -> WorkloadSearch:
     """One that the program runs once, with a search for each default."""
-    task = SimpleNamespace(calls=1)
+    task = SimpleNamespace(calls=1, workload=SimpleNamespace(key=str(spent_us)))
     found = WorkloadSearch(task, 0.9, Prospects(spent_us), 8, None, None)
     for default_us in defaults_us:
         search = fake_search(["code:1 time:100"], lab, prospects=Prospects(spent_us))
@@ -95,3 +95,5 @@ def test_what_is_left_decides_who_is_worth_a_final(lab) -> None:
     assert queue.promising == [first, second]
     first.searches[1].best = None
     assert queue.promising == []  # a half of a thousandth is little while the other one stays
+    queue._replaced = {first.task.workload.key}
+    assert queue.promising == [second]
