@@ -39,7 +39,7 @@ from iree_tuner.kernels.bench import (
     look_at,
     outlook_of,
 )
-from iree_tuner.kernels.choices import chains_in, choices_of, each_once, norms_in
+from iree_tuner.kernels.choices import chains_in, choices_of, each_once, make_norms, norms_in
 from iree_tuner.kernels.contest import ROUNDS
 from iree_tuner.kernels.find import executable_target, find_places
 from iree_tuner.kernels.joint_products import JointProducts
@@ -252,7 +252,7 @@ def _compete(
             outlook, lab, tuned=tuned, most=options.variants, rounds=options.rounds,
             seconds=options.budget_s or math.inf, watch=lambda line: status.update(line), records=records,
         )  # fmt: skip
-        choices = choices_of(contests, chains_in(outlook), norms_in(outlook, lab))
+        choices = choices_of(contests, chains_in(outlook), norms_in(outlook, make_norms(outlook, lab), lab))
         chosen, spec, executable = choices.get("kernels", []), None, outlook.target
         report_contests(contests, outlook, as_json)
         if choices and not options.alone:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 
 from iree_tuner.compiler.worker import WorkerError
@@ -58,27 +59,36 @@ def chains_in(outlook: Outlook) -> Chosen:
     return [(site, fused.make(site.problem)) for site in dict.fromkeys(wanted)]
 
 
-def norms_in(outlook: Outlook, lab: Lab) -> Chosen:
-    """The chains, with a kernel's code for sums and norms instead of ops; empty if no kernel computes any.
+Making = Mapping[Site, Future[Code]]
+"""Code that workers make, by site."""
 
-    The code is made in workers. They are compared only in the program.
-    """
-    making = {
+
+def make_norms(outlook: Outlook, lab: Lab) -> Making:
+    """Let workers make the code of sums and norms that a kernel computes."""
+    return {
         site: lab.compilers.submit(_made_here, kernel, site.problem, lab.target)
         for _, site, kernel in outlook.pairs
         if kernel.name == TritonNorms.name
     }
+
+
+def norms_in(outlook: Outlook, making: Making, lab: Lab) -> Chosen:
+    """The chains, with code of `make_norms` instead of ops; empty if there is no such code.
+
+    They are compared only in the program.
+    """
     made: dict[Site, Code] = {}
     for site, future in making.items():
         with suppress(KernelError, WorkerError):
             made[site] = lab.compilers.wait(future)
     every = dict.fromkeys(site for _, site, _ in outlook.pairs)
+    made = {site: code for site, code in made.items() if site in every}
     chosen = {**dict(chains_in(outlook)), **made}
     return [(site, chosen[site]) for site in every if site in chosen] if made else []
 
 
 def _made_here(kernel: Kernel, problem: Problem, target: Target) -> Code:
-    """The part of `norms_in` that runs in a worker. Raises KernelError."""
+    """The part of `make_norms` that runs in a worker. Raises KernelError."""
     return kernel.make(problem, target, kernel.variants(problem, target)[0])
 
 

@@ -16,7 +16,7 @@ from iree_tuner.kernels.bench import (
     look_at,
     with_flags,
 )
-from iree_tuner.kernels.choices import chains_in, norms_in, with_chains
+from iree_tuner.kernels.choices import chains_in, make_norms, norms_in, with_chains
 from iree_tuner.kernels.find import Place, executable_target
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.packing import with_packed
@@ -164,6 +164,7 @@ def find_competitors(
     known = {site for _, site, _ in own.pairs}
     more = own.rewritten.pairs if own.rewritten else ()
     outlook = replace(own, pairs=(*own.pairs, *(pair for pair in more if pair[1] not in known)))
+    making = make_norms(outlook, lab)
     sites = list(dict.fromkeys(site for _, site, _ in outlook.pairs if not site.problem.fused))
     workloads = {
         site: workload
@@ -189,11 +190,11 @@ def find_competitors(
                     f"dispatches; {kernel.name} is compared with one op of the compiler's, which takes "
                     f"{found.default_us:.0f} us"
                 )
-    joint_norms = norms_in(own.rewritten, lab) if own.rewritten is not None else ()
+    joint_norms = norms_in(own.rewritten, making, lab) if own.rewritten is not None else ()
     sums = {name for place, site, _ in own.pairs if site.problem.fused for name in place.dispatches}
     replaced = frozenset(each.workload.key for each in dispatches if each.workload and each.name in sums)
     return Competitors(
-        outlook, own, tuple(kinds), tuple(notes), replaced, norms_in(own, lab), joint_norms
+        outlook, own, tuple(kinds), tuple(notes), replaced, norms_in(own, making, lab), joint_norms
     )  # fmt: skip
 
 
