@@ -16,7 +16,7 @@ from kernels.after_abi import found_by, results
 from kernels.group_norms import Norm, expected, problems, program
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.kernels.bench import Chosen, Outlook, outlook_of
+from iree_tuner.kernels.bench import outlook_of
 from iree_tuner.kernels.choices import chains_in, each_once, make_norms, norms_in
 from iree_tuner.kernels.competing import Competitors
 from iree_tuner.kernels.find import find_here
@@ -178,19 +178,20 @@ def test_norms_are_a_choice_in_the_program(compilers: Workers) -> None:
     """Code that cannot be made leaves the ops in its place; without any, there is no such choice."""
     found = find_here(program(NORM).encode(), "norm", CUDA, chains=True, norms=True)
     outlook = outlook_of(found, [FusedOps(), KERNEL])
-    made = made_in(outlook, CUDA, compilers)
+    lab = lab_for(CUDA, compilers)
+    made = norms_in(outlook, make_norms(outlook, lab), lab)
     assert [(site.problem.workload.op, code.kind) for site, code in made] == [
         ("fused", "ptx"), ("fused", "ptx"), ("normalize", "ptx"),
     ]  # fmt: skip
     some = Competitors(outlook, outlook, (None,) * len(outlook.pairs), (), norms=made)
     assert some.apply
-    assert some.choices((), CUDA) == {"fused ops": chains_in(outlook), "norms": made}
-    assert made_in(outlook, parse_target("llvm-cpu:host"), compilers) == []
+    assert some.choices((), CUDA, lab) == {"fused ops": chains_in(outlook), "norms": made}
+    other = lab_for(parse_target("llvm-cpu:host"), compilers)
+    assert norms_in(outlook, make_norms(outlook, other), other) == []
 
 
-def made_in(outlook: Outlook, target: Target, compilers: Workers) -> Chosen:
-    lab = cast("Lab", SimpleNamespace(target=target, compilers=compilers))
-    return norms_in(outlook, make_norms(outlook, lab), lab)
+def lab_for(target: Target, compilers: Workers) -> Lab:
+    return cast("Lab", SimpleNamespace(target=target, compilers=compilers))
 
 
 def test_what_is_expected_of_a_norm_is_what_the_compiler_has() -> None:
