@@ -38,8 +38,8 @@ _LEAST_GAIN = 2e-6
 """Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
 
 _WORTH_A_FINAL = 0.003
-"""Of the program's time with the best of all workloads, without those that are replaced: one of them may take
-nearly all of it by default."""
+"""Of the program's time with the best of all workloads that are not replaced. By default, one may take nearly
+all of it."""
 
 _IN_FLIGHT = 0.5
 """The expected gain that is left after a slice that has not ended."""
@@ -146,7 +146,7 @@ class WorkloadQueue:
 
     @property
     def _replaced_us(self) -> float:
-        """What the program spends on workloads that are replaced."""
+        """The time of workloads that are replaced, in microseconds an invocation."""
         known = {each.task.workload.key: each.weight_us for each in (*self.workloads, *self.results)}
         known |= {each.workload.key: self._spent_us(each) for each in self._waiting}
         return sum(spent_us for key, spent_us in known.items() if key in self._replaced)
