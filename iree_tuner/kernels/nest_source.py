@@ -168,7 +168,8 @@ class _Writer:
             if number != own[0] and axis.tiles > 1:
                 self._write(f"number = number // {axis.tiles}")
             if self._masked(number):
-                self._write(f"{self._name('m', number, place)} = {index} < {axis.size}")
+                wide = index if axis.block > 1 else f"{index} + 0 * lane"  # a mask is for all lanes
+                self._write(f"{self._name('m', number, place)} = {wide} < {axis.size}")
 
     def _inside(self, number: int, shaped: Sequence[int]) -> str:
         """The indices of an axis inside of a tile."""
