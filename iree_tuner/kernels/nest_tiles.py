@@ -116,11 +116,11 @@ def _tiles_of_elements(nest: Nest) -> Tiles:
 
 
 def _in_parts(axes: tuple[Axis, ...], most: float, *, sums: bool) -> Tiles:
-    """As many parts as there have to be workgroups, or so many that none has more than `most` steps."""
+    """Parts for enough workgroups, and so many that none has more than `most` steps."""
     tiles = _stepped(axes)
     wanted = min(tiles, -(-WORKGROUPS // math.prod(each.tiles for each in axes if not each.stepped)))
     steps = int(min(most, -(-tiles // wanted)))
-    steps = -(-steps // _GROUP) * _GROUP if steps > _GROUP else steps
+    steps = steps // _GROUP * _GROUP if steps > _GROUP else steps
     return Tiles(axes, sums, steps, -(-tiles // steps))
 
 
