@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from examples.models import GPU_MODELS, MODELS
+from examples.models import FURTHER_GPU_MODELS, GPU_MODELS, MODELS
 from examples.models.in_torch import torch_inputs, torch_module
 from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
@@ -115,7 +115,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="what examples/models/export.py wrote")
-    parser.add_argument("--model", action="append", choices=list(MODELS | GPU_MODELS))
+    parser.add_argument("--model", action="append", choices=list(MODELS | GPU_MODELS | FURTHER_GPU_MODELS))
     parser.add_argument("--device", action="append", help="cuda://0; several are used side by side")
     parser.add_argument("--chip", default="host")
     parser.add_argument("--effort", default="default")
@@ -131,7 +131,7 @@ def main() -> None:
     given.device = given.device or ["cuda://0"]
     end = time.monotonic() + (given.seconds or 1e9)
     if given.alone:
-        tell(row_of((MODELS | GPU_MODELS)[given.alone], given, end), given)
+        tell(row_of((MODELS | GPU_MODELS | FURTHER_GPU_MODELS)[given.alone], given, end), given)
         return
     names = given.model or list(GPU_MODELS)
     for number, name in enumerate(names):

@@ -29,13 +29,18 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from examples.models import GPU_MODELS, MODELS
+from examples.models import FURTHER_GPU_MODELS, GPU_MODELS, MODELS
 from examples.models.in_jax import stablehlo
 from examples.models.in_torch import names, onnx_outputs, torch_outputs, write_onnx
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
-GROUPS = {"all": [*MODELS.values()], "gpu": [*GPU_MODELS.values()]}
+EVERY = MODELS | GPU_MODELS | FURTHER_GPU_MODELS
+GROUPS = {
+    "all": [*MODELS.values()],
+    "gpu": [*GPU_MODELS.values()],
+    "further": [*FURTHER_GPU_MODELS.values()],
+}
 
 
 def main() -> None:
@@ -43,13 +48,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", choices=[*(MODELS | GPU_MODELS), *GROUPS], default="all")
+    parser.add_argument("--model", choices=[*EVERY, *GROUPS], default="all")
     parser.add_argument("--program-only", action="store_true", help="of a model, write only the .mlir")
     parser.add_argument("--output", type=Path, required=True, help="folder of the files")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    every = MODELS | GPU_MODELS
-    for model in GROUPS.get(options.model) or [every[options.model]]:
+    for model in GROUPS.get(options.model) or [EVERY[options.model]]:
         (write_program if options.program_only else export)(model, options.output)
         print(f"{model.name}: {model.summary}", file=sys.stderr)
 
