@@ -43,6 +43,7 @@ from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.execute.statistics import Comparison, compare_rows
+from iree_tuner.kernels.alone import build_kernel_here
 from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
 from iree_tuner.kernels.bench import look_at
 from iree_tuner.kernels.contest import Contest, hold_contest
@@ -101,6 +102,7 @@ def rows_of(path: Path, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
         with Lab(target) as lab:  # no compiler is left when all take turns
             lab.start()
             contest = hold_contest(site, kernel, lab, tuned=configurations, most=given.variants)
+            vmfb = built(contest, lab)
         yield {
             "program": path.stem, "function": place.functions[0], "problem": site.problem.name,
             "kernel": kernel.name, "tried": len(contest.trials),
@@ -108,16 +110,24 @@ def rows_of(path: Path, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
             "contest_s": round(time.perf_counter() - start, 1), "note": contest.note, "chosen": contest.wins,
             "knobs": dict(contest.best.knobs) if contest.best else {},
             "wrong": [each.message for each in contest.trials if each.outcome == "wrong_result"][:3],
-            "configurations_tried": tried, **beside_torch(contest, given),
+            "configurations_tried": tried, **beside_torch(contest, vmfb, given),
         }  # fmt: skip
 
 
-def beside_torch(contest: Contest, given: argparse.Namespace) -> dict[str, Any]:
-    """Default, tuned, kernel and PyTorch in turns; nothing compiles meanwhile."""
+def built(contest: Contest, lab: Lab) -> bytes:
+    """The harness with the best variant; empty if there is none."""
     if contest.bench is None or contest.best is None:
+        return b""
+    harness, problem, code = contest.bench.harness, contest.site.problem, contest.best.code
+    return lab.compilers.call(build_kernel_here, harness, lab.target.flags, problem, code).vmfb
+
+
+def beside_torch(contest: Contest, vmfb: bytes, given: argparse.Namespace) -> dict[str, Any]:
+    """Default, tuned, kernel and PyTorch in turns; nothing compiles meanwhile."""
+    if contest.bench is None or not vmfb:
         return {}
     harness = contest.bench.harness
-    named = {"default": contest.bench.default, "kernel": contest.best.vmfb}
+    named = {"default": contest.bench.default, "kernel": vmfb}
     if contest.configured:
         named["tuned"] = contest.configured
     memory = Memory.for_timing(harness, given.device, max(1, COPIES_BYTES // harness.stride))
