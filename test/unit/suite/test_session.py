@@ -113,7 +113,7 @@ def test_device_time_is_that_of_dispatches(plan: Plan) -> None:
 
 def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(plan: Plan, tmp_path: Path) -> None:
     """The same operation three times; what tuning found is kept, and used again."""
-    item = Item(Matmul(m=128, n=256, k=512))
+    item = Item(Matmul(m=32, n=48, k=64))
     db = tmp_path / "trials.db"
     tuning = replace(plan, items=[item], tuning=Tuning(effort="smoke", db=db))
     tuned = of(answering(tuning, Remembers()), "iree-tuned")[0]
