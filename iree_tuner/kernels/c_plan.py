@@ -9,6 +9,7 @@ from itertools import product
 from iree_tuner.kernels.c_code import MOST_STACK, workers
 from iree_tuner.kernels.c_shape import Shape
 from iree_tuner.kernels.kernel import Knobs
+from iree_tuner.kernels.problem import LEAST_SCRATCH
 
 TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
     16: (
@@ -30,7 +31,6 @@ _DOTS: Mapping[int, tuple[tuple[int, int], ...]] = {
 tile has at most as many columns as a vector has lanes."""
 
 _DEPTHS = (256, 512, 128, 384)
-_MOST_SCRATCH = 1 << 20
 _L2 = 768 << 10  # bytes of the cache for the rows that a workgroup reads again
 _LINE = 16  # f32 in a line of the cache
 _FMA_CYCLES = 4  # latency: from one addition to a sum to the next
@@ -103,7 +103,7 @@ class Plan:
     def legal(self) -> bool:
         """Whether the plan fits into stack and scratch memory."""
         on_stack = self.knobs["pack_right"] * self.knobs["depth"] * self.wide * 4
-        return on_stack <= MOST_STACK and self.scratch_bytes <= _MOST_SCRATCH
+        return on_stack <= MOST_STACK and self.scratch_bytes <= LEAST_SCRATCH
 
     def cycles(self, workers: int) -> float:
         """The predicted time on that many workers, in cycles of two vector operations each."""

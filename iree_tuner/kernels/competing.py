@@ -30,6 +30,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import fusing_more
+from iree_tuner.tuning.candidate import default_scale
 from iree_tuner.tuning.finals import NEARLY
 from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.lab import Lab
@@ -207,23 +208,15 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, tuple
             code = each.final.built.code if each.final.built is not None else None
             if not isinstance(kind, KernelVariants) or comparison is None or not isinstance(code, Code):
                 continue
-            site, slower = kind.prepared.site, _slower(kind, result)
-            speedup = slower * comparison.speedup
-            wins = comparison.verdict == "win" or slower * comparison.interval[0] > FAR
+            site, scale = kind.prepared.site, default_scale(kind, result.task, result.weight_us)
+            speedup = comparison.speedup / scale
+            wins = comparison.verdict == "win" or comparison.interval[0] / scale > FAR
             wins &= speedup > configured
             if (wins or (speedup >= least * configured > 0 and least < 1.0)) and speedup > best.get(
                 site, (0.0,)
             )[0]:
                 best[site] = speedup, kind.kernel, code
     return {site: (kernel, code) for site, (_, kernel, code) in best.items()}
-
-
-def _slower(kind: KernelVariants, result: WorkloadResult) -> float:
-    """The ratio of the default's time in the program and alone, if both differ by far; otherwise 1."""
-    if kind.competes_for == kind.prepared.workload or not result.task.calls:
-        return 1.0
-    found = result.weight_us / result.task.calls / kind.default_us
-    return found if found > FAR or 0.0 < found < 1.0 / FAR else 1.0
 
 
 def versions_with(

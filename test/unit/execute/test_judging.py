@@ -114,7 +114,7 @@ def test_long_rounds_need_not_be_many_where_all_is_plain(gain, verdict, pairs):
 
 
 def test_few_pairs_are_not_enough_where_the_fastest_is_undecided():
-    """One candidate is far slower, and no time is left: the other one gets enough pairs to win all the same."""
+    """One candidate is far slower and no time is left: the other one still gets enough pairs to win."""
     now, rng = [0.0], np.random.default_rng(9)
 
     def take(rounds: int) -> list[Floats]:
