@@ -19,8 +19,8 @@ from programs import ZERO_MATMUL
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
 
 COMMANDS = (
-    "tune p.mlir --effort smoke --db trials.db -o found.mlir --report page.html",
-    "tune p.mlir --effort smoke --no-db --json -o found.mlir",
+    "tune p.mlir --effort smoke --jobs 1 --db trials.db -o found.mlir --report page.html",
+    "tune p.mlir --effort smoke --jobs 1 --no-db --json -o found.mlir",
     "extract p.mlir",
     "space p.mlir --target cuda:sm_90 --sample 2 --compile",
     "profile p.mlir -o profile.json",

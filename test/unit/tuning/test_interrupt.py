@@ -31,6 +31,7 @@ def running(tmp_path):
     command = [
         sys.executable, "-m", "iree_tuner.cli", "tune", str(program), "--effort", "quick",
         "--db", str(db), "-o", str(tmp_path / "out.spec.mlir"), "--json", "--keep-flags", "--no-profile",
+        "--jobs", "1",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 600
