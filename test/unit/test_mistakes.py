@@ -127,7 +127,7 @@ CASES = {
     "C7, no budget": Case("tune p.mlir --no-db --budget ''", 2, "'' is not a duration"),
     "C7, seed": Case("tune p.mlir --no-db --seed=-1", 2, "seed must be at least 0, but is -1"),
     "C7, time-out": Case("space p.mlir --compile --timeout=-1", 2, "--timeout must be above 0"),
-    "C8": Case("tune p.mlir --device cuda://0", 1, "cuda://0: no CUDA driver found"),
+    "C8": Case("tune p.mlir --device cuda://0", 1, "cuda://0: no CUDA driver was found"),
     "C8, a CPU": Case(
         "compile p.mlir --target llvm-cpu:znver99 -o p.vmfb",
         1,
