@@ -283,7 +283,7 @@ def test_the_processor_of_whoever_compiles_is_the_device_s(processes, monkeypatc
         ):
             cluster.compile_calls({"board"}, "Zen 3")
     monkeypatch.setattr("iree_tuner.tuning.lab.processor_name", lambda: "Zen 3")
-    with pytest.raises(UsageError, match=r"board has the processor .* programs, and has Zen 3 \(pass --chip"):
+    with pytest.raises(UsageError, match=r"board has the processor .* compiles, has Zen 3 \(pass --chip"):
         tune_module(ZERO_MATMUL, scheduler=processes.address, **HOW)
 
 
