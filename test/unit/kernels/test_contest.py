@@ -14,8 +14,6 @@ from iree_tuner.kernels.bench import Outlook, hold_contests, winners
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.find import Place, find_here
-from iree_tuner.targets import target_for_device
-from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
 
@@ -23,12 +21,6 @@ briefly = partial(hold_contest, rounds=8)
 all_briefly = partial(hold_contests, rounds=8)
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 SQUARE = matmul(96, 96, 96)
-
-
-@pytest.fixture(scope="module")
-def lab():
-    with Lab(target_for_device("local-task", "host"), 1) as found:
-        yield found
 
 
 @pytest.mark.parametrize(
