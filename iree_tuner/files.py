@@ -63,7 +63,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The content of an input; `-` is standard input.
 
     Raises:
-        TunerError: it cannot be read, or has no end: a device, or more than 2 GiB through a pipe.
+        TunerError: it cannot be read, or has no end: a device, or the pipe has more than 2 GiB.
     """
     path = Path(path)
     location = name_of(path)
@@ -270,5 +270,5 @@ def _until_end(file: BinaryIO, location: str) -> bytes:
     while part := file.read(_CHUNK_BYTES):
         found += part
         if len(found) > _MOST_PIPED_BYTES:
-            raise TunerError("more than 2 GiB through a pipe", location=location, hint="use a file")
+            raise TunerError("the pipe has more than 2 GiB", location=location, hint="use a file")
     return bytes(found)

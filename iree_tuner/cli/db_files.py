@@ -65,7 +65,8 @@ def export(
         chosen = all_studies(store) if study is None else find_studies(store, study)
         if form in ("recordings", "t4") and len(chosen) != 1:
             raise UsageError(
-                f"the format {form} holds one study, not {len(chosen)}", hint="name one by number"
+                f"a file in the format {form} holds one study, but {len(chosen)} are selected",
+                hint="name one by number",
             )
         if output == STANDARD:
             _export(store, chosen, form, sys.stdout)
@@ -132,7 +133,7 @@ def prune(
     Example: `iree-tuner db prune --older-than 90d --outcome compile_crash --yes`
     """
     if older_than is None and outcome is None and compiler is None and study is None:
-        raise UsageError("no condition given", hint="--older-than, --outcome, --compiler or --study")
+        raise UsageError("prune needs a condition", hint="--older-than, --outcome, --compiler or --study")
     age_s = None if older_than is None else _age_s(older_than)
     with to_change(db) if yes else to_read(db) as store:
         studies = None if study is None else tuple(find_studies(store, study))

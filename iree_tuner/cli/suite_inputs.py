@@ -26,12 +26,12 @@ def run_named_as(name: str) -> Named:
     if path.is_dir():
         found = Named(read_results(path))
         if not found.results.rows:
-            raise TunerError("no rows yet", location=name)
+            raise TunerError("the run has no rows yet", location=name)
         return found
     if path.is_file():
         raise UsageError(f"{name}: name a run of this history", hint=_HINT)
     file, at, run = name.rpartition("@")
     if not at or not Path(file).is_file():
-        raise TunerError("no such results", location=name, hint=_HINT)
+        raise TunerError("there are no results of that name", location=name, hint=_HINT)
     history = read_history(Path(file))
     return Named(run_named(history, run), history)

@@ -215,7 +215,9 @@ class ClusterCalls(Calls):
         if line is None:
             return True
         if self._at not in (None, line):
-            raise WorkerError(HostLost(None, "", f"{self._place}: what its process held was lost"))
+            raise WorkerError(
+                HostLost(None, "", f"{self._place}: its process ended, and the data in its memory is lost")
+            )
         self._under_way[line.address] = self._under_way.get(line.address, 0) + 1
         asking = asyncio.ensure_future(
             line.call(name, self._place, parcel, call.timeout_s, self._cluster.holders, self._room)
@@ -233,7 +235,7 @@ class ClusterCalls(Calls):
                 reply = asking.result()
             except LineLostError:
                 if self._at is not None:
-                    raise WorkerError(HostLost(None, "", f"{line.address} was lost")) from None
+                    raise WorkerError(HostLost(None, "", f"the worker at {line.address} was lost")) from None
                 return False
             self._tell(call, parcel, reply, line)
             return True
@@ -261,7 +263,11 @@ class ClusterCalls(Calls):
                 if not self._cluster.connected:
                     raise WorkerError(Lost(f"the scheduler at {self._cluster.address} did not reconnect"))
                 raise WorkerError(
-                    HostLost(None, "", f"no worker of {self._cluster.address} can make the call any more")
+                    HostLost(
+                        None,
+                        "",
+                        f"no worker of the cluster at {self._cluster.address} is left that can make the call",
+                    )
                 )
             await asyncio.sleep(_LOOK_S / 4)
         return None

@@ -172,7 +172,7 @@ class Cluster:
         """Update the connected workers, and give up workers that the scheduler has given up."""
         while True:
             await asyncio.sleep(_KNOWN_S)
-            self.news += [f"{problem}: it takes no part" for problem in await self._look(_KNOWN_S)]
+            self.news += [f"{problem}: the worker is not used" for problem in await self._look(_KNOWN_S)]
             there = self._facts.keys()
             for address, line in list(self._lines.items()):
                 line.missing_s = 0.0 if address in there or not self.connected else line.missing_s + _KNOWN_S
@@ -238,8 +238,8 @@ class Cluster:
             )  # fmt: skip
         if processor and not able():
             raise UsageError(
-                f"no compile slot has the device's processor, {processor}", location=self.address,
-                hint="name what is compiled for: --chip",
+                f"no compile slot runs on the device's processor, {processor}", location=self.address,
+                hint="pass --chip to name the processor to compile for",
             )  # fmt: skip
         return ClusterCalls(self, COMPILE, able, here=here)
 
@@ -302,7 +302,7 @@ def _other_version(worker: str, facts: dict[str, str]) -> str:
     """Which package a worker has in another version than is here; empty where all are equal."""
     for key, value in versions_here().items():
         if facts.get(key) != value:
-            return f"worker '{worker}' has {key} {facts.get(key) or 'none'}, and here it is {value}"
+            return f"worker '{worker}' has {key} {facts.get(key) or 'none'}, but this machine has {value}"
     return ""
 
 

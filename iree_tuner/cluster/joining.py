@@ -55,7 +55,7 @@ class Joining:
             with self._cluster.device_calls(uri, worker) as calls:
                 asked = calls.submit(target_for_device, uri, self._chip)
                 found = self._cluster.kind(await asyncio.wrap_future(asked), worker)
-            problem = "" if found == self._kind else f"it is {found}, and the run is for {self._kind}"
+            problem = "" if found == self._kind else f"it is {found}, but the run is for {self._kind}"
         except Exception as error:  # what its driver says
             if isinstance(error, WorkerError) and isinstance(error.end, HostLost):
                 return  # it has left
@@ -65,7 +65,7 @@ class Joining:
         if problem:
             self._refused.add((uri, worker))
             self._owners.difference_update({worker} - {owner for _, owner in self._taken})
-            self._cluster.news.append(f"{name} joined the cluster, and takes no part: {problem}")
+            self._cluster.news.append(f"{name} joined the cluster, but cannot be used: {problem}")
             return
         self._taken.add((uri, worker))
         self._take(uri, worker)

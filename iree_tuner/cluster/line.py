@@ -106,7 +106,7 @@ class Line:
         try:
             return cast(bytes, (await asyncio.wait_for(asking, self._timeout_s)).get("reply", b""))
         except TimeoutError:
-            raise LineLostError(f"{self.address} does not answer") from None
+            raise LineLostError(f"the worker at {self.address} does not answer") from None
 
     async def drop(self, name: str) -> None:
         """End a call there: its process is killed."""

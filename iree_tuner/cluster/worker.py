@@ -105,7 +105,7 @@ async def _check(scheduler: str) -> None:
         theirs = cast("dict[str, Any]", await client.scheduler.versions())["packages"]["distributed"]
     if theirs != (ours := version("distributed")):
         raise TunerError(
-            f"the scheduler has distributed {theirs}, and here it is {ours}",
+            f"the scheduler runs distributed {theirs}, but {ours} is installed here",
             location=scheduler, hint="install the same version on both",
         )  # fmt: skip
 

@@ -206,7 +206,7 @@ def _call(payload: bytes) -> Reply:
 
 def _exited(error: SystemExit) -> Reply:
     if error.code is None or isinstance(error.code, int):
-        return Reply("exit", code=error.code or 0, text="the call asked to exit")
+        return Reply("exit", code=error.code or 0, text="the call ended its process")
     return Reply("exit", code=1, text=str(error.code))
 
 

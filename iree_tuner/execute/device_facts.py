@@ -123,7 +123,10 @@ def last_level_cache(device_uri: str, root: Path = _ROOT) -> int:
 def _given_cache() -> int:
     given = os.environ.get(CACHE, "")
     if given and not (given.isdecimal() and int(given)):
-        raise UsageError(f"{CACHE} is '{given}'", hint="set it to a number of bytes above 0, or unset it")
+        raise UsageError(
+            f"{CACHE} is not a number of bytes: '{given}'",
+            hint="set it to a number of bytes above 0, or unset it",
+        )
     return int(given or 0)
 
 

@@ -36,13 +36,13 @@ def why_no_values(
     for number, each in enumerate(taken):
         value = given[number] if number < len(given) else None
         if each is None or dtype_of(each.element_type) is None:
-            return f"input {number} has a type without values"
+            return f"no values can be generated for the type of input {number}"
         check_input(number, each, value)
         shape = _shape(number, each, value, sizes)
         if shape is not None and None in shape:
             return f"input {number} ({each}) has dynamic sizes: set them with --dim 128"
     if len(given) > len(taken):
-        raise TunerError(f"{len(given)} inputs for a function that takes {len(taken)}")
+        raise TunerError(f"wrong number of inputs: {len(given)} instead of {len(taken)}")
     return ""
 
 
@@ -59,7 +59,7 @@ def check_input(number: int, taken: Taken, value: InputValue) -> None:
             raise TunerError(f"input {number}: type {value.element_type} is not supported")
         _check_type(number, taken, value.shape, dtype, None)
     elif isinstance(value, float) and taken.element_type[0] == "i":
-        raise TunerError(f"input {number} is {taken}, not {value}")
+        raise TunerError(f"input {number} must have the type {taken}, but has {value}")
 
 
 def argument(
@@ -176,7 +176,7 @@ def _check_type(
     same = expected is not None and _same(taken.element_type, expected, dtype)
     if not fits or not same:
         kind = "x".join(map(str, (*shape, dtype.name)))
-        raise TunerError(f"input {number} is {taken}, but this is {kind}", location=path)
+        raise TunerError(f"input {number} must have the type {taken}, but has {kind}", location=path)
 
 
 def _same(element_type: str, expected: np.dtype[np.generic], dtype: np.dtype[np.generic]) -> bool:

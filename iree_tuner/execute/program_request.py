@@ -58,7 +58,7 @@ def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: S
     first = next(entry for entry in entries if entry.name == (functions[0] if functions else known[0]))
     if len(inputs) > len(first.inputs):
         raise TunerError(
-            f"{len(inputs)} inputs for @{first.name}, which takes {len(first.inputs)}",
+            f"wrong number of inputs for @{first.name}: {len(inputs)} instead of {len(first.inputs)}",
             hint="--function selects the function" if len(entries) > 1 else None,
         )
     for number, (taken, value) in enumerate(zip(first.inputs, inputs, strict=False)):

@@ -9,6 +9,7 @@ from itertools import product
 from iree_tuner.kernels.c_code import MOST_STACK, workers
 from iree_tuner.kernels.c_shape import Shape
 from iree_tuner.kernels.kernel import Knobs
+from iree_tuner.kernels.problem import LEAST_SCRATCH
 
 TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
     16: (
@@ -30,21 +31,16 @@ _DOTS: Mapping[int, tuple[tuple[int, int], ...]] = {
 tile has at most as many columns as a vector has lanes."""
 
 _DEPTHS = (256, 512, 128, 384, 1024)
-_MOST_SCRATCH = 1 << 20
-_L1, _L1_MISS = (
-    24 << 10,
-    0.25,
-)  # bytes of the right operand's tile that stay in it; cycles of a load otherwise
+# Bytes of the right operand's tile that stay in the L1 cache, and the cycles of a load from beyond it.
+_L1, _L1_MISS = 24 << 10, 0.25
 _L2 = 768 << 10  # bytes of the cache for the rows that a workgroup reads again
 _MEMORY_CYCLES = 0.5  # for an f32 of a right operand that is larger than that cache
 _LINE = 16  # f32 in a line of the cache
 _FMA_CYCLES = 4  # latency: from one addition to a sum to the next
 _TILE_CYCLES, _WORKGROUP_CYCLES = 120.0, 2000.0
 _PAGE = 1024  # f32
-_FAR, _ALIKE = (
-    1.3,
-    2.0,
-)  # slower if each row is on another page, and if rows take the same places of the cache
+# How much slower rows are read that are on pages of their own, and rows that take the same places of a cache.
+_FAR, _ALIKE = 1.3, 2.0
 _TOTAL_CYCLES = 8.0  # to add the lanes of a vector
 _WAIT = 0.04  # of a workgroup's time, which the others wait at the end
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -114,7 +110,7 @@ class Plan:
 
     def legal(self) -> bool:
         """Whether the plan fits into stack and scratch memory."""
-        return (self.packed or self._on_stack <= MOST_STACK) and self.scratch_bytes <= _MOST_SCRATCH
+        return (self.packed or self._on_stack <= MOST_STACK) and self.scratch_bytes <= LEAST_SCRATCH
 
     @property
     def _on_stack(self) -> int:

@@ -32,6 +32,7 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.targets import Target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import fusing_more
+from iree_tuner.tuning.candidate import default_scale
 from iree_tuner.tuning.finals import NEARLY
 from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.lab import Lab
@@ -113,7 +114,8 @@ class Competitors:
                 ran = [each for each in own.trials if each.outcome == "ok"]
                 fastest = min(ran, key=lambda trial: trial.score, default=None)
                 configured = result.comparison.speedup if result.entry and result.comparison else 1.0
-                speedup = _slower(kind, result) / fastest.score if fastest is not None else 0.0
+                slower = 1 / default_scale(kind, result.task, result.weight_us)
+                speedup = slower / fastest.score if fastest is not None else 0.0
                 knobs = dict(fastest.assignment) if fastest is not None and speedup > configured else None
             if knobs is not None and speedup > best.get(site, (0.0,))[0]:
                 best[site] = speedup, _Pick(kernel, Assignment.of(knobs))
@@ -239,9 +241,9 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, _Pick
             code = each.final.built.code if each.final.built is not None else None
             if not isinstance(kind, KernelVariants) or comparison is None or not isinstance(code, Code):
                 continue
-            site, slower = kind.prepared.site, _slower(kind, result)
-            speedup = slower * comparison.speedup
-            wins = comparison.verdict == "win" or slower * comparison.interval[0] > FAR
+            site, scale = kind.prepared.site, default_scale(kind, result.task, result.weight_us)
+            speedup = comparison.speedup / scale
+            wins = comparison.verdict == "win" or comparison.interval[0] / scale > FAR
             wins &= speedup > configured
             if (wins or (speedup >= least * configured > 0 and least < 1.0)) and speedup > best.get(
                 site, (0.0,)
@@ -278,14 +280,6 @@ def _result(future: Future[Code]) -> Code | None:
         return future.result()
     except Exception:  # the kernel's error, or the end of its worker: it is left out
         return None
-
-
-def _slower(kind: KernelVariants, result: WorkloadResult) -> float:
-    """The ratio of the default's time in the program and alone, if both differ by far; otherwise 1."""
-    if kind.competes_for == kind.prepared.workload or not result.task.calls:
-        return 1.0
-    found = result.weight_us / result.task.calls / kind.default_us
-    return found if found > FAR or 0.0 < found < 1.0 / FAR else 1.0
 
 
 def versions_with(

@@ -79,15 +79,19 @@ class Problem:
         return "_".join((self.workload.name, *causal, *padded, *self.epilogue, *then))
 
 
+LEAST_SCRATCH = 1 << 20
+"""Bytes of scratch memory that each problem has at least."""
+
+
 def scratch_room(problem: Problem) -> int:
     """Bytes of scratch memory for a problem, equal for all candidates.
 
-    The memory of four f32 results, at least 1 MiB. More would disturb the rotation of data through caches.
-    Kernels for integers pack an operand, which takes up to twice its memory with its padding.
+    The memory of four f32 results, at least `LEAST_SCRATCH`. More would disturb the rotation of data through
+    caches. Kernels for integers pack an operand, which takes up to twice its memory with its padding.
     """
     operands = problem.inputs[:2] if problem.integers is not None else ()
     packed = (2 * math.prod(each.shape) for each in operands)
-    return max(1 << 20, 16 * math.prod(problem.result.shape), *packed)
+    return max(LEAST_SCRATCH, 16 * math.prod(problem.result.shape), *packed)
 
 
 @dataclass(frozen=True)

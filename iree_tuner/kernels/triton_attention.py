@@ -9,7 +9,7 @@ from itertools import product
 
 from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
 from iree_tuner.kernels.kernel import Code, Knobs
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.problem import LEAST_SCRATCH, KernelError, Problem
 from iree_tuner.kernels.ptx import in_clusters
 from iree_tuner.kernels.triton_code import (
     ELEMENTS,
@@ -28,7 +28,6 @@ _PARAMETERS = ("q", "k", "v", "bias", "out", "parts")
 _OF_BIAS = {**ELEMENTS, "i1": "*i8"}
 _CLUSTER = 8  # workgroups that any GPU of compute capability 9.0 takes in a cluster
 _LEAST_PART = 128  # keys: for smaller parts, combining takes longer than reading
-_MOST_SCRATCH = 1 << 20  # bytes, the least that harnesses have (`scratch_room`)
 _LOG2_E = math.log2(math.e)
 
 
@@ -144,7 +143,7 @@ def _splits(shape: AttentionShape, knobs: Knobs) -> bool:
     scratch = tiles * _part_bytes(shape, knobs)
     few = tiles * knobs["splits"] <= _MULTIPROCESSORS
     long = shape.k2 >= knobs["splits"] * max(2 * knobs["bk"], _LEAST_PART)
-    return few and long and scratch <= _MOST_SCRATCH
+    return few and long and scratch <= LEAST_SCRATCH
 
 
 def _misfit(shape: AttentionShape, knobs: Knobs) -> tuple[float, ...]:

@@ -159,7 +159,7 @@ def _parts(executable: ir.Operation) -> tuple[ir.Operation, dict[str, ir.Operati
     others = sorted({op.name for op in inside} - {"hal.executable.export", "builtin.module", _END})
     if others or not modules or "objects" in variants[0].attributes:
         raise TunerError(
-            f"the file lacks part of its code: the executable has {', '.join(others) or 'objects'}"
+            f"the file lacks a part of the dispatch: the executable also has {', '.join(others) or 'objects'}"
         )
     return variants[0], exports, modules[0]
 
@@ -290,7 +290,7 @@ def _dims(
 
 
 def _unknown() -> TunerError:
-    return TunerError("the file lacks sizes that the dispatch takes", hint="tune the program that it is from")
+    return TunerError("the file lacks sizes that the dispatch takes", hint="tune the whole program instead")
 
 
 def _exports(executable: ir.Operation) -> list[str]:

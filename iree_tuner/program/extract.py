@@ -178,11 +178,11 @@ def _tag_root(
 ) -> tuple[Workload | None, str]:
     """Describe the root op and tag it and its companions with their labels."""
     if root is None:
-        return None, "the compiler finds no root op in it"
+        return None, "the compiler finds no root op in the dispatch"
     op = compute_ops(function)[root]
     workload = describe(op)
     if workload is None:
-        return None, why_refused(op) or f"no op family describes its root op {op.name}"
+        return None, why_refused(op) or f"no op family describes the root op {op.name}"
     workload = with_sizes(workload, op, constants)
     for label, located in family(workload.family).locate(op, workload).items():
         located.attributes[OP_TAG] = ir.StringAttr.get(label, function.context)

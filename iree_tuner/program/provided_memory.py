@@ -43,8 +43,8 @@ def _take_memory(function: ir.Operation, program: str) -> None:
     name = ir.StringAttr(function.attributes["sym_name"]).value
     for number, result in enumerate(kind.results):
         if not isinstance(result, ir.RankedTensorType) or not result.has_static_shape:
-            message = f"result {number} of @{name} is not a tensor of known sizes"
-            raise TunerError(message, location=program, hint="memory cannot be provided for it")
+            message = f"memory cannot be provided for result {number} of @{name}"
+            raise TunerError(message, location=program, hint="it must be a tensor of known sizes")
     own = list(ir.ArrayAttr(function.attributes[_ATTRIBUTES])) if _ATTRIBUTES in function.attributes else []
     attributes = own or [ir.DictAttr.get({}) for _ in kind.inputs]
     attributes += [

@@ -39,23 +39,25 @@ def report_of_run(store: Store, number: int | None = None, program: str | None =
 def _find(store: Store, number: int | None, program: str | None) -> ReportedRun:
     runs = store.read(f"SELECT *, id IN ({_WITH_ANYTHING}) AS used FROM runs ORDER BY started, id")
     if not runs:
-        raise StoreError("no runs yet", location=store.path, hint="iree-tuner tune makes one")
+        raise StoreError(
+            "the database has no runs yet", location=store.path, hint="iree-tuner tune makes one"
+        )
     if number is not None:
         found = [row for row in runs if row["id"] == number]
         if not found:
             numbers = [row["id"] for row in runs]
             hint = f"its runs are {min(numbers)} to {max(numbers)}"
-            raise StoreError(f"no run {number}", location=store.path, hint=hint)
+            raise StoreError(f"the database has no run {number}", location=store.path, hint=hint)
     else:
         found = [row for row in runs if row["used"]]
         if not found:
-            raise StoreError("nothing was tried yet, in any run", location=store.path)
+            raise StoreError("no run in the database has any trials yet", location=store.path)
     if program is not None:
         found = [row for row in found if _is_of(row["program"], program)]
         if not found:
             names = dict.fromkeys(row["program"] for row in runs if row["used"])
             hint = f"there are runs of {', '.join(list(names)[-4:])}"
-            raise StoreError(f"no run of '{program}'", location=store.path, hint=hint)
+            raise StoreError(f"the database has no run of '{program}'", location=store.path, hint=hint)
     row = found[-1]
     options = json.loads(row["options"])
     return ReportedRun(

@@ -94,7 +94,9 @@ def load_script(source: str | os.PathLike[str]) -> Script:
     for op in _sequences(module):
         if _is_declaration(op):
             where = place_of(op)
-            raise TunerError(f"no sequence @{symbol_of(op)} in it or in the library", location=where)
+            raise TunerError(
+                f"neither the script nor the library has a sequence @{symbol_of(op)}", location=where
+            )
     if ENTRY not in own:
         raise TunerError(f"not a codegen script: no sequence named @{ENTRY}", location=str(path))
     _erase_unused(module, own)
@@ -134,7 +136,9 @@ def _merge(module: ir.Module, library: ir.Module, path: Path) -> None:
         interpreter.copy_symbols_and_merge_into(module.operation, library.operation)
     except ValueError as error:
         message = str(error).strip().splitlines()[-1]
-        raise TunerError(f"cannot be linked with the library: {message}", location=str(path)) from None
+        raise TunerError(
+            f"the script cannot be linked with the library: {message}", location=str(path)
+        ) from None
 
 
 def _sequences(module: ir.Module) -> list[ir.Operation]:

@@ -58,7 +58,7 @@ class Chosen:
 
     def fixed(self, where: str, actual: object, template: object) -> None:
         """A misfit: something that the space does not leave open."""
-        self.misfits.append(f"{where} is {actual}, and always {template} in this space")
+        self.misfits.append(f"{where} is {actual}, but is always {template} in this space")
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _read_cpu(space: Space, lowering: str, translation: str, chosen: Chosen) -> 
         if isinstance(option, iree_codegen.IntKnobAttr):
             chosen.note(option.name, int(name in enabled), name)
     chosen.misfits.extend(
-        f"{name} is set, and never in this space" for name in enabled if name not in options
+        f"{name} is set, but is never set in this space" for name in enabled if name not in options
     )
 
 
@@ -226,11 +226,11 @@ def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -
     for name in sorted(template.keys() | actual.keys()):
         if name not in template:
             if name not in unset or (name == SUBGROUP_SIZE and not _is_off(actual[name])):
-                chosen.misfits.append(f"{name} is {actual[name]}, and never set in this space")
+                chosen.misfits.append(f"{name} is {actual[name]}, but is never set in this space")
         elif name in actual:
             _unify(template[name], actual[name], name, chosen)
         else:
-            chosen.misfits.append(f"{name} is not set, and always {template[name]} in this space")
+            chosen.misfits.append(f"{name} is not set, but is always {template[name]} in this space")
 
 
 def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str, chosen: Chosen) -> None:
@@ -245,13 +245,13 @@ def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str,
     for name in sorted(template.keys() | actual.keys()):
         if name not in template:
             if not _is_off(actual[name]):
-                chosen.misfits.append(f"{name} is {actual[name]}, and never set in this space")
+                chosen.misfits.append(f"{name} is {actual[name]}, but is never set in this space")
             continue
         value = actual.get(name) or _absent(template[name])
         if value is not None:
             _unify(template[name], value, name, chosen)
         else:
-            chosen.misfits.append(f"{name} is not set, and always {template[name]} in this space")
+            chosen.misfits.append(f"{name} is not set, but is always {template[name]} in this space")
 
 
 def _gpu_entries(config: iree_gpu.LoweringConfigAttr, translation: str) -> dict[str, ir.Attribute]:
@@ -300,7 +300,7 @@ def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Cho
         if isinstance(actual, ir.IntegerAttr):
             chosen.note(template.name, actual.value, where)
         else:
-            chosen.misfits.append(f"{where} is {actual}, and an integer in this space")
+            chosen.misfits.append(f"{where} is {actual}, but must be an integer in this space")
     elif isinstance(template, iree_codegen.OneOfKnobAttr):
         _unify_option(template, actual, where, chosen)
     elif isinstance(template, ir.ArrayAttr) and isinstance(actual, ir.ArrayAttr):
@@ -337,10 +337,12 @@ def _unify_entries(template: ir.DictAttr, actual: ir.DictAttr, where: str, chose
         if value is not None:
             _unify(named.attr, value, f"{where}.{named.name}", chosen)
         else:
-            chosen.misfits.append(f"{where}.{named.name} is not set, and always {named.attr} in this space")
+            chosen.misfits.append(
+                f"{where}.{named.name} is not set, but is always {named.attr} in this space"
+            )
     for named in actual:
         if named.name not in template and not _is_off(named.attr):
-            chosen.misfits.append(f"{where}.{named.name} is {named.attr}, and never set in this space")
+            chosen.misfits.append(f"{where}.{named.name} is {named.attr}, but is never set in this space")
 
 
 def _is_off(attribute: ir.Attribute) -> bool:

@@ -248,9 +248,9 @@ def _marks(op: ir.Operation, prefix: str) -> list[int]:
 
 def _ignored(after: _Marked | None) -> str:
     if after is None:
-        return "not if the other matchers configure their ops first"
+        return "not configured if the other matchers configure their ops first"
     if not after.ops:
         return "the op was replaced afterwards, and its configuration with it"
     if after.left_over:
         return "ignored, because the dispatch was already configured"
-    return "" if after.configured else "no configuration arrived"
+    return "" if after.configured else "the op did not get the configuration"

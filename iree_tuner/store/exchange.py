@@ -142,7 +142,7 @@ class _Loader:
     def _place(self, record: Record) -> tuple[int, int]:
         study, run = _text(record, "study"), _text(record, "run")
         if study not in self.studies or run not in self.runs:
-            raise ValueError("its study or run is not in a line before it")
+            raise ValueError("no earlier line has the study or the run of this line")
         return self.studies[study], self.runs[run]
 
     def _study(self, record: Record) -> None:
@@ -190,7 +190,7 @@ class _Loader:
     def _finding(self, record: Record) -> None:
         run, body = _text(record, "run"), record["body"]
         if run not in self.runs:
-            raise ValueError("its run is not in a line before it")
+            raise ValueError("no earlier line has the run of this line")
         if not isinstance(body, Mapping):
             raise TypeError("the body is not an object")
         text = body_text(cast("Record", body))

@@ -66,7 +66,9 @@ def import_file(store: Store, path: Path) -> Added:
                 return load(store, _followed(numbered, position))
             if "recording" in first:
                 return load(store, _recorded(first, list(numbered), position))
-            raise ValueError("neither trials of iree-tuner nor a recording, in a supported version")
+            raise ValueError(
+                "the file has neither trials of iree-tuner nor a recording, in a supported version"
+            )
     except OSError as error:
         raise StoreError(f"cannot read: {error.strerror}", location=str(path)) from None
     except UnicodeDecodeError:

@@ -119,7 +119,9 @@ class Store:
                 "UPDATE runs SET ended = NULL, state = 'running' WHERE id = ?", (run_id,)
             ).rowcount
         if not changed:
-            raise StoreError(f"no run {run_id}", location=self.path, hint="was it pruned?")
+            raise StoreError(
+                f"the database has no run {run_id}", location=self.path, hint="it may have been pruned"
+            )
 
     def end_run(self, run_id: int, state: RunState) -> None:
         """Note how a run ended. One that was killed stays `running`."""
@@ -234,7 +236,7 @@ def _make_folder(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"no folder for the database: {error.strerror}", location=str(path),
+            f"cannot create the folder of the database: {error.strerror}", location=str(path),
             hint="--db chooses another path, --no-db stores nothing",
         ) from None  # fmt: skip
 
@@ -248,7 +250,7 @@ def _open_to_write(path: Path, busy_s: float, create: bool) -> sqlite3.Connectio
     connection = _connect(path, busy_s, "mode=rwc" if create else "mode=rw")
     try:
         if not schema.version_of(connection, str(path)) and not create:
-            raise StoreError("empty: not a database of iree-tuner", location=str(path))
+            raise StoreError("the file is empty, and not a database of iree-tuner", location=str(path))
         _use_log(connection, busy_s)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -288,7 +290,7 @@ def _open_to_read(path: Path, busy_s: float) -> sqlite3.Connection:
             connection = _connect(path, busy_s, "mode=ro&immutable=1")
             version = schema.version_of(connection, str(path))
         if not version:
-            raise StoreError("empty: not a database of iree-tuner", location=str(path))
+            raise StoreError("the file is empty, and not a database of iree-tuner", location=str(path))
         if version < schema.VERSION:
             connection = _migrated_copy(connection, str(path))
     except BaseException:

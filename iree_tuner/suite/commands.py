@@ -73,7 +73,9 @@ def operations_of(source: str) -> list[Operation]:
         place = f"{source}:{number}"
         if not is_command(text):
             raise TunerError(
-                "not a driver's command", location=place, hint=f"a command begins with {_told(_VERBS)}"
+                "the text is not the command of a driver",
+                location=place,
+                hint=f"a command begins with {_told(_VERBS)}",
             )
         try:
             found += _read(text)

@@ -128,7 +128,9 @@ def _background_load(backend: Backend, job: Job) -> BackgroundLoad:
         try:
             _background_loads[job.device] = BackgroundLoad(backend, job)
         except CannotError as error:
-            raise CannotError(f"it cannot run the background load, a product of f32: {error}") from None
+            raise CannotError(
+                f"the back end cannot run the background load, a product of f32: {error}"
+            ) from None
     return _background_loads[job.device]
 
 

@@ -102,7 +102,10 @@ class SuiteOptions(ClusterOptions):
         if self.rotate is not None and (self.warm or self.rotate < 0):
             raise UsageError("--rotate must not be negative, and excludes --warm")
         if any(map(on_host, self.devices)) and not self._on_host:
-            raise UsageError("CPUs and GPUs are measured in different ways", hint="measure them in two runs")
+            raise UsageError(
+                "a run cannot have both CPUs and GPUs, which are measured in different ways",
+                hint="measure them in two runs",
+            )
         if self.reference == TORCH and find_spec("torch") is None:
             raise TunerError("PyTorch is not installed", hint="pip install 'iree-tuner[compare]'")
 
@@ -146,7 +149,7 @@ class SuiteOptions(ClusterOptions):
         copies = 0 if self.warm else max(each.rotation_bytes for each in facts)
         cores = min(each.cores for each in facts)
         if self.threads is not None and self.threads > cores:
-            raise UsageError(f"--threads {self.threads}: a process there may use {cores} cores")
+            raise UsageError(f"--threads is {self.threads}, but a process there may use only {cores} cores")
         return Conditions(
             timing=self.timing or ("call" if self._on_host else "device"),
             threads=(self.threads or cores) if self._on_host else 0,

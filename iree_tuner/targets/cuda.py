@@ -68,7 +68,7 @@ class Cuda(GpuKind):
     def chip_of(self, device: str) -> str:
         """By its compute capability. Raises TunerError without a driver, UsageError for no device of it."""
         if not cuda_devices():
-            raise TunerError("no CUDA driver found, or no GPU that it knows", location=device)
+            raise TunerError("no CUDA driver was found, or the driver finds no GPU", location=device)
         found = find_cuda_device(device)
         if found is None:
             known = ", ".join(f"cuda://{each.index} ({each.name})" for each in cuda_devices())

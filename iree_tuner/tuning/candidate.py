@@ -33,7 +33,11 @@ from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.failures import Reproducing
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.task import Task
 from iree_tuner.verify.constraints import Constraints
+
+_ALIKE = 3.0
+"""Times: cold caches and what surrounds a dispatch make less of a difference."""
 
 _RELATIVES = 3
 _EACH = 3
@@ -111,6 +115,23 @@ class CandidateKind(Protocol):
     def reproduce(self, trial: Trial) -> str:
         """A folder that shows a failure; empty where none is written."""
         ...
+
+
+def default_scale(kind: CandidateKind, task: Task, weight_us: float) -> float:
+    """The time of what candidates are compared with, relative to the program's default.
+
+    A kernel is compared with its problem alone, of which the compiler may make much faster or slower code.
+    It is 1 if they are nearly alike, and for the compiler's configurations, whose default is the program's.
+
+    Args:
+        kind: of the candidates.
+        task: the workload that they compete for.
+        weight_us: what the program spends on it with the default, in microseconds an invocation.
+    """
+    if not kind.name or not task.calls or not weight_us:
+        return 1.0
+    found = kind.default_us * task.calls / weight_us
+    return 1.0 if 1.0 / _ALIKE < found < _ALIKE else found
 
 
 class Configurations:

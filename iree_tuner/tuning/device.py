@@ -216,7 +216,7 @@ class RunDevices:
             if each not in self.working:
                 each.disturbed()
                 if each in self.every[:known]:
-                    self._news.append(f"{each.measurer.name} came back")
+                    self._news.append(f"{each.measurer.name} is available again")
         self._news.extend(f"{each.measurer.name} left: others measure its candidates" for each in left)
         self.working = there
         return left

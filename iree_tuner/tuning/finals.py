@@ -367,13 +367,13 @@ def why_not_elsewhere(
         placed = build_placed(harness, [configuration], lab, 1)
         if not placed:
             tuned = lab.builder.build(harness, configuration)
-            return f"in {dispatch.name} its outcome is {tuned.outcome}: {tuned.message}"
+            return f"in {dispatch.name}, the candidate's outcome is {tuned.outcome}: {tuned.message}"
         default, (candidate, *_) = placed[0]
         other = bench.elsewhere(harness, default)
         agreement = lab.measurer.agrees(candidate, other)
         if not agreement.ok:
-            return f"in {dispatch.name} its results differ: {agreement.message}"
+            return f"in {dispatch.name}, the candidate's results differ: {agreement.message}"
         (comparison,) = lab.measurer.compare(placed, other, JudgePlan(plan.rounds, seconds=plan.seconds))
         if comparison.verdict == "lose":
-            return f"in {dispatch.name} it is slower ({comparison.speedup:.2f}x)"
+            return f"in {dispatch.name}, the candidate is slower ({comparison.speedup:.2f}x)"
     return ""

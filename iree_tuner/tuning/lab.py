@@ -231,8 +231,8 @@ def lab_for(
         here, there = processor_name(), cluster.processor(owned[0][1])
         if on_host(owned[0][0]) and target.native and here != there:
             raise UsageError(
-                f"{owned[0][1]} has the processor {there}, and this machine, which compiles programs, {here}",
-                hint="name what is compiled for: --chip",
+                f"{owned[0][1]} has the processor {there}, but this machine, which compiles, has {here}",
+                hint="pass --chip to name the processor to compile for",
             )
         with Lab(
             options.on(target), options.jobs, cold=cold, restriction=restriction, cluster=cluster, owned=owned

@@ -61,7 +61,9 @@ class Soundness:
         if self.uncompared:
             found.append(f"not compared in the program: {', '.join(self.uncompared)}")
         if self.judged.overflown:
-            found.append(f"results overflow on generated inputs: {', '.join(self.judged.overflown)}")
+            found.append(
+                f"with generated inputs, results are infinite or NaN in {', '.join(self.judged.overflown)}"
+            )
         return tuple(found)
 
 

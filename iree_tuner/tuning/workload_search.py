@@ -9,7 +9,7 @@ from iree_tuner.execute.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.tuning.baseline import Baseline
-from iree_tuner.tuning.candidate import CandidateKind, Configurations
+from iree_tuner.tuning.candidate import CandidateKind, Configurations, default_scale
 from iree_tuner.tuning.conditions import entry_with_provenance
 from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.gain import Prospects
@@ -22,9 +22,6 @@ from iree_tuner.tuning.task import Task
 _BUDGETED = 5
 """Times the effort's trials: where a budget ends the search, this only bounds it."""
 
-
-_ALIKE = 3.0
-"""Times: cold caches and what surrounds a dispatch make less of a difference."""
 
 _QUICK = 0.1
 
@@ -103,15 +100,8 @@ class WorkloadSearch:
         return min([start, *ran])
 
     def scale(self, search: Search) -> float:
-        """The time of what a search's candidates are compared with, relative to the program's default.
-
-        A kernel's is its problem alone, of which the compiler may make much faster or slower code. It is 1
-        if they are nearly alike.
-        """
-        if search.kind is self.configurations or not self.task.calls or not self.weight_us:
-            return 1.0
-        found = search.kind.default_us * self.task.calls / self.weight_us
-        return 1.0 if 1.0 / _ALIKE < found < _ALIKE else found
+        """The time of what a search's candidates are compared with, relative to the program's default."""
+        return default_scale(search.kind, self.task, self.weight_us)
 
     def quicker(self, search: Search) -> list[Search]:
         """Other searches, each of whose candidates takes a small part of the time of one of this search.

@@ -61,7 +61,11 @@ class Constraints:
             return CheckedConfiguration((ConfigurationFinding("unchecked", self._why),))
         if not written.translation:
             return CheckedConfiguration(
-                (ConfigurationFinding("unchecked", "it has no translation info, so its pipeline is unknown"),)
+                (
+                    ConfigurationFinding(
+                        "unchecked", "the configuration has no translation info, so its pipeline is unknown"
+                    ),
+                )
             )
         found = [(space, rules.judge(written)) for space, rules in self._rules]
         space, best = min(found, key=lambda each: _misfit(each[1]))

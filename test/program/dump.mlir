@@ -12,7 +12,7 @@
 
 // The files of a folder, one by one: it is tuned, and its spec is for the program.
 // RUN: %iree_compile %s %{flags} --iree-hal-dump-executable-benchmarks-to=%t/dumped -o %t/ignored.mlir
-// RUN: %iree_tuner tune %t/dumped/module_main_dispatch_1_embedded_elf_x86_64_benchmark.mlir --chip generic %{smoke} --json -o %t/spec.mlir 2> %t/tune.txt | FileCheck %s --check-prefix=TUNED
+// RUN: %iree_tuner tune --jobs 1 %t/dumped/module_main_dispatch_1_embedded_elf_x86_64_benchmark.mlir --chip generic %{smoke} --json -o %t/spec.mlir 2> %t/tune.txt | FileCheck %s --check-prefix=TUNED
 // RUN: FileCheck %s --check-prefix=QUIET --allow-empty --input-file %t/tune.txt
 // TUNED: "trials": 2, "outcomes": {{[{]"(ok|too_slow)"}}
 // QUIET-NOT: dumped for

@@ -1,8 +1,8 @@
 // A sample of a space becomes a recording; the same command again measures nothing.
 // RUN: rm -rf %t && mkdir -p %t
-// RUN: %iree_tuner db record %s --count 6 --seed 3 -o %t/a --db %t/trials.db --json 2>%t/people | FileCheck %s --check-prefix=JSON
+// RUN: %iree_tuner db record --jobs 1 %s --count 6 --seed 3 -o %t/a --db %t/trials.db --json 2>%t/people | FileCheck %s --check-prefix=JSON
 // RUN: FileCheck %s --check-prefix=PEOPLE < %t/people
-// RUN: %iree_tuner db record %s --count 6 --seed 3 -o %t/b --db %t/trials.db 2>&1 | FileCheck %s --check-prefix=PEOPLE
+// RUN: %iree_tuner db record --jobs 1 %s --count 6 --seed 3 -o %t/b --db %t/trials.db 2>&1 | FileCheck %s --check-prefix=PEOPLE
 // RUN: %iree_tuner db list --db %t/trials.db --json | FileCheck %s --check-prefix=DB
 // RUN: %python -c "import gzip, sys; print(gzip.open(sys.argv[1], 'rt').read())" %t/a/matmul_32x48x64_f32_f32_f32.jsonl.gz | FileCheck %s --check-prefix=LINES
 // RUN: not %iree_tuner db record %S/Inputs/nothing.mlir -o %t/c --no-db 2>&1 | FileCheck %s --check-prefix=NOTHING

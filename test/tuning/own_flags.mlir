@@ -4,9 +4,9 @@
 // RUN: %iree_tuner extract %s | FileCheck %s --check-prefix=PLAIN
 // RUN: printf '# as we deploy it\n--iree-opt-data-tiling\n' > %t/flags
 // RUN: %iree_tuner extract %s --flags-file %t/flags | FileCheck %s --check-prefix=TILED
-// RUN: %iree_tuner tune %s --effort smoke --candidates 2 --keep-flags --no-profile --compiler-flag=--iree-opt-level=O2 --pipeline DoubleTilingExpert --knob vector_2=2,4 --db %t/t.db --json -o %t/o2.spec.mlir 2>/dev/null | FileCheck %s --check-prefix=TUNED
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 2 --keep-flags --no-profile --compiler-flag=--iree-opt-level=O2 --pipeline DoubleTilingExpert --knob vector_2=2,4 --db %t/t.db --json -o %t/o2.spec.mlir 2>/dev/null | FileCheck %s --check-prefix=TUNED
 // RUN: %iree_tuner compile %s --spec %t/o2.spec.mlir -o %t/o2.vmfb --json 2>/dev/null | FileCheck %s --check-prefix=COMPILED
-// RUN: %iree_tuner tune %s --effort smoke --candidates 2 --keep-flags --no-profile --db %t/t.db -o %t/plain.spec.mlir 2>/dev/null
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 2 --keep-flags --no-profile --db %t/t.db -o %t/plain.spec.mlir 2>/dev/null
 // RUN: %iree_tuner db list --db %t/t.db --json 2>/dev/null | FileCheck %s --check-prefix=STUDIES
 // RUN: not %iree_tuner extract %s --compiler-flag=--no-such-flag 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not %iree_tuner compile %s --compiler-flag=O3 -o %t/x.vmfb 2>&1 | FileCheck %s --check-prefix=NONE

@@ -4,7 +4,7 @@
 // RUN: FileCheck %s --check-prefix=PEOPLE < %t.err
 // RUN: %iree_tuner db show matmul_96x64x128_f32_f32_f32 --db %t.db --limit 1 --json | FileCheck %s --check-prefix=TRIAL
 // A second run with the same seed goes through the same trials, and takes no time for them.
-// RUN: %iree_tuner tune %s --effort smoke --db %t.db -o %t.spec.mlir 2> %t.again
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --db %t.db -o %t.spec.mlir 2> %t.again
 // RUN: FileCheck %s --check-prefix=PEOPLE < %t.again
 // RUN: %iree_tuner db list --db %t.db --json | FileCheck %s --check-prefix=LIST
 // RUN: %iree_opt %t.spec.mlir -o /dev/null

@@ -32,6 +32,14 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="only with --all (test/run.py)"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_job():
+    """One compile worker here: tests run on all cores already, and each worker imports the compiler."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("iree_tuner.tuning.lab.usable_cores", lambda: 1)
+        yield
+
+
 @pytest.fixture(scope="session")
 def cpu():
     return target_for_device("local-task")

@@ -64,15 +64,16 @@ class Place:
 def places(tree: ast.Module) -> list[Place]:
     """All places in a file, each once. Constants of the file stand for their text wherever they are used."""
     tree = _with_constants(tree)
-    imported = (node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    nodes = list(ast.walk(tree))
+    imported = (node.module or "" for node in nodes if isinstance(node, ast.ImportFrom))
     handles_ir = any(name.split(".")[:2] == ["iree", "compiler"] for name in imported)
     found = [
         Place(kind, node.lineno, ast.unparse(node)[:90])
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.expr)
         for kind in _kinds(node, handles_ir)
     ]
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and handles_ir]
+    functions = [node for node in nodes if handles_ir and isinstance(node, ast.FunctionDef)]
     found += [place for function in functions for place in _asked_later(function)]
     return list(dict.fromkeys(found))
 

@@ -170,7 +170,7 @@ def test_a_pipe_without_end_is_left(monkeypatch, tmp_path):
         file.truncate(5 << 20)
     with (tmp_path / "much").open() as stream:
         monkeypatch.setattr(sys, "stdin", stream)
-        with pytest.raises(TunerError, match="more than 2 GiB through a pipe"):
+        with pytest.raises(TunerError, match="the pipe has more than 2 GiB"):
             files.read_bytes(files.STANDARD)
 
 

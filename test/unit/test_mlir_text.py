@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from mlir_in_text import DIALECTS, places
+from mlir_in_text import DIALECTS, Place, places
 
 PACKAGE = Path(__file__).resolve().parents[2] / "iree_tuner"
 
@@ -95,26 +95,35 @@ EXCEPTIONS: dict[tuple[str, str], tuple[int, str]] = {
 }
 """By file and kind: how many places there are, and why."""
 
-FOUND = {
-    path.relative_to(PACKAGE).as_posix(): places(ast.parse(path.read_text()))
-    for path in PACKAGE.rglob("*.py")
-}
-COUNTED = Counter((name, place.kind) for name, found in FOUND.items() for place in found)
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, list[Place]]:
+    """The places of each file. Not at import: each of xdist's workers imports this file."""
+    return {
+        path.relative_to(PACKAGE).as_posix(): places(ast.parse(path.read_text()))
+        for path in PACKAGE.rglob("*.py")
+    }
 
 
-def test_no_place_takes_ir_for_text_without_a_reason() -> None:
-    beyond = {key for key, count in COUNTED.items() if count > EXCEPTIONS.get(key, (0, ""))[0]}
+@pytest.fixture
+def counted(found: dict[str, list[Place]]) -> Counter[tuple[str, str]]:
+    """The number of places by file and kind."""
+    return Counter((name, place.kind) for name, each in found.items() for place in each)
+
+
+def test_no_place_takes_ir_for_text_without_a_reason(found, counted) -> None:
+    beyond = {key for key, count in counted.items() if count > EXCEPTIONS.get(key, (0, ""))[0]}
     shown = [
         f"{name}:{place.line}: {place.kind}: {place.code}"
-        for name, found in FOUND.items()
-        for place in found
+        for name, each in found.items()
+        for place in each
         if (name, place.kind) in beyond
     ]
     assert shown == []
 
 
-def test_no_exception_is_left_that_is_not_needed() -> None:
-    assert {key: count for key, (count, _) in EXCEPTIONS.items() if COUNTED[key] < count} == {}
+def test_no_exception_is_left_that_is_not_needed(counted) -> None:
+    assert {key: count for key, (count, _) in EXCEPTIONS.items() if counted[key] < count} == {}
 
 
 def test_every_exception_has_a_reason() -> None:
@@ -128,9 +137,9 @@ def test_every_exception_has_a_reason() -> None:
         ("element", {"ops/element_type.py"}),
     ],
 )
-def test_maps_and_element_types_are_read_in_one_place(kind: str, homes: set[str]) -> None:
+def test_maps_and_element_types_are_read_in_one_place(counted, kind: str, homes: set[str]) -> None:
     """Beside it, only another form of maps and a function type are taken apart: see `EXCEPTIONS`."""
-    assert {name for name, of in COUNTED if of == kind} == homes
+    assert {name for name, of in counted if of == kind} == homes
 
 
 def test_every_dialect_of_the_compiler_is_known() -> None:

@@ -8,7 +8,7 @@
 // CHECK: linalg.matmul (matmul_256x512x128_f32_f32_f32): not checked
 // CHECK-NEXT: its pipeline is BufferOpsTileAndVectorize, but constraints are known only for DoubleTilingExpert
 // CHECK: linalg.matmul (matmul_256x512x64_f32_f32_f32): not checked
-// CHECK-NEXT: vector_inner_parallel[0] is 8, and always 0 in this space
+// CHECK-NEXT: vector_inner_parallel[0] is 8, but is always 0 in this space
 
 // SUMMARY: 2 configurations: 0 legal, 2 not checked
 

@@ -98,7 +98,7 @@ class _Scores(Loops):
     def index(self, loop: int) -> Value:
         """The loop's index, along its axis in the scores."""
         if loop not in self._axis:
-            raise UnsupportedError("attention that asks for an index that scores do not have")
+            raise UnsupportedError("attention with an index that its scores do not have")
         shape = [1] * len(self._axis)
         shape[self._axis[loop]] = self.sizes[loop]
         return np.arange(self.sizes[loop]).reshape(shape)

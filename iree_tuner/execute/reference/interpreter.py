@@ -96,7 +96,7 @@ class Interpreter:
             if op.operation.name in _TERMINATORS:
                 self._loops = outer
                 return [self._get(operand) for operand in op.operation.operands]
-        raise UnsupportedError("a body without an end")
+        raise UnsupportedError("a body without a terminator")
 
     def _spend(self, work: int) -> None:
         self._spent += work
@@ -123,7 +123,7 @@ class Interpreter:
         for result in op.results:
             found = fold(result, self._constants)
             if found is None:
-                raise UnsupportedError(f"{op.name} whose value is not known")
+                raise UnsupportedError(f"{op.name} with an unknown value")
             self._values[result] = np.asarray(found)
 
     def _subspan(self, op: ir.Operation) -> None:
@@ -144,7 +144,7 @@ class Interpreter:
         start = binding.offset + offset
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         if start + size > len(self._memory):
-            raise UnsupportedError("a tensor that does not end in its buffer")
+            raise UnsupportedError("a tensor that reaches beyond its buffer")
         self._set(op, self._memory[start : start + size].view(dtype).reshape(shape))
 
     def _load(self, op: ir.Operation) -> None:

@@ -63,13 +63,13 @@ class OnHost:
         harness = self._bench.harness
         results = sum(math.prod(each.shape) for _, each, _ in written(harness.bindings))
         if results * self._bench.tolerance.reduction_length > _MOST_WORK:
-            return Unsupported("too large for the CPU")
+            return Unsupported("the dispatch is too large for the CPU")
         try:
             return LoadedDispatch(compile_for_host(harness), harness, DEFAULT_DEVICE)
         except CompileError as error:
-            return Unsupported(f"it does not compile for the CPU: {error}")
+            return Unsupported(f"the dispatch does not compile for the CPU: {error}")
         except RUNTIME_ERRORS as error:
-            return Unsupported(f"it does not load on the CPU: {error}")
+            return Unsupported(f"the dispatch does not load on the CPU: {error}")
 
 
 def compile_for_host(harness: Harness) -> bytes:

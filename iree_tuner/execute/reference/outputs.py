@@ -56,6 +56,6 @@ def _dispatch(module: ir.Module) -> tuple[ir.Operation, list[int]]:
     for value in dispatch.constants:
         constant = fold(value, [])
         if constant is None:
-            raise UnsupportedError("a constant that is not known")
+            raise UnsupportedError("a constant of unknown value")
         constants.append(constant)
     return find_function(module, export[-1]), constants

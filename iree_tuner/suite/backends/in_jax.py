@@ -28,7 +28,7 @@ class Jax:
     def missing(self, device: str) -> str:
         """JAX, or a device that it knows."""
         if not on_host(device) and not is_gpu(device):
-            return f"{self.title} supports only CPUs, CUDA and ROCm here"
+            return f"iree-tuner runs {self.title} only on CPUs, CUDA and ROCm"
         return lacks(self.title, ("jax", "jaxlib"))
 
     def version(self) -> str:

@@ -31,7 +31,7 @@ class OnnxRuntime:
     def missing(self, device: str) -> str:
         """The runtime, and `onnx`, which makes the graphs."""
         if not on_host(device) and not is_cuda(device):
-            return f"{self.title} supports only CPUs and CUDA here"
+            return f"iree-tuner runs {self.title} only on CPUs and CUDA"
         return lacks(self.title, ("onnx", "onnxruntime"))
 
     def version(self) -> str:

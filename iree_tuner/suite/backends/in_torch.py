@@ -26,7 +26,7 @@ class Torch:
     def missing(self, device: str) -> str:
         """PyTorch, or a device that it knows."""
         if not on_host(device) and not is_gpu(device):
-            return f"{self.title} supports only CPUs, CUDA and ROCm here"
+            return f"iree-tuner runs {self.title} only on CPUs, CUDA and ROCm"
         return lacks("PyTorch", ("torch",))
 
     def version(self) -> str:

@@ -29,7 +29,7 @@ class Triton:
     def refuses(self, operation: Operation, device: str) -> str:
         """Convolutions."""
         del device
-        return "no Triton kernel here for convolutions" if "convolution" in operation.kind else ""
+        return "iree-tuner has no Triton kernel for convolutions" if "convolution" in operation.kind else ""
 
     def load(self, job: Job) -> Running:
         """Kernels bound to the copies of the inputs; the first launch tries their configurations."""

@@ -68,7 +68,7 @@ class Iree:
         if job.conditions.threads and on_host(job.device) and not on_one_core(job.device):
             rt.flags.parse_flags(f"--task_topology_group_count={job.conditions.threads}")
         if self.programs is None:
-            raise CannotError("it is not compiled")
+            raise CannotError("the program is not compiled")
         try:
             return IreeRunning(job, self.programs)
         except RUNTIME_ERRORS as error:

@@ -68,7 +68,7 @@ class Epilogue:
 def gemm(a: Tensor, b: Tensor, epilogue: Epilogue, out: Tensor) -> Launch:
     """A product, or a batch of them, with the steps after it."""
     if a.dtype != b.dtype:
-        raise CannotError(f"no Triton kernel here for a product of {a.dtype} and {b.dtype}")
+        raise CannotError(f"iree-tuner has no Triton kernel for a product of {a.dtype} and {b.dtype}")
     (batch, m, k), left = three(a, a.shape)
     n = b.shape[-1]
     constants = {
@@ -95,7 +95,9 @@ def attention(operands: Sequence[Tensor], causal: bool, scale: float, out: Tenso
     _, heads, queries, size = q.shape
     values = v.shape[3]
     if max(size, values) > _MOST_SIZE or q.element_size() == 1 or len({q.dtype, k.dtype, v.dtype}) > 1:
-        raise CannotError(f"no Triton kernel here for attention of {q.dtype} with heads of {size}, {values}")
+        raise CannotError(
+            f"iree-tuner has no Triton kernel for attention of {q.dtype} with heads of {size}, {values}"
+        )
     spread = (*q.shape[:3], k.shape[2])
     constants: dict[str, object] = {
         "QUERIES": queries, "KEYS": k.shape[2], "HEADS": heads, "SHARED": heads // k.shape[1],
@@ -120,7 +122,9 @@ def softmax(x: Tensor, out: Tensor) -> Launch:
     """Along the last axis of a tensor whose rows lie behind one another."""
     columns = x.shape[-1]
     if columns > _MOST_COLUMNS or not x.is_contiguous() or not x.dtype.is_floating_point:
-        raise CannotError(f"no Triton kernel here for a softmax of {x.dtype} over {columns} elements")
+        raise CannotError(
+            f"iree-tuner has no Triton kernel for a softmax of {x.dtype} over {columns} elements"
+        )
     block = _up(columns)
     warps = min(16, max(1, block // 512))
     constants = {"COLUMNS": columns, "BLOCK": block, "num_warps": warps}
@@ -140,7 +144,7 @@ def reduced(x: Tensor, kind: str, factor: float, out: Tensor) -> Launch:
         "min": float("inf") if real else limits.max,
     }[kind]
     if not real and factor != 1:
-        raise CannotError("no Triton kernel here for means of integers")
+        raise CannotError("iree-tuner has no Triton kernel for means of integers")
     constants = {
         "LENGTH": length, "INNER": inner, "KIND": kind, "NEUTRAL": neutral,
         "FACTOR": factor, "BL": rows, "BI": columns, "num_warps": 4,
@@ -184,7 +188,7 @@ def three(x: Tensor, shape: Sequence[int]) -> tuple[tuple[int, int, int], tuple[
     strides = [0] * (3 - wide.dim()) + list(wide.stride())
     while len(sizes) > 3:
         if sizes[0] != 1 and strides[0] != sizes[1] * strides[1]:
-            raise CannotError("no Triton kernel here for tensors whose batch has several strides")
+            raise CannotError("iree-tuner has no Triton kernel for tensors whose batch has several strides")
         sizes[:2] = [sizes[0] * sizes[1]]
         strides.pop(0)
     return (sizes[0], sizes[1], sizes[2]), (strides[0], strides[1], strides[2])

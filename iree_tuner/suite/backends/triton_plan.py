@@ -59,7 +59,7 @@ class Plan:
     def _make(self, node: Node) -> Tensor:
         device = self.inputs[0].device
         if node.element_type not in _TYPES:
-            raise CannotError(f"no Triton kernel here for {node.element_type}")
+            raise CannotError(f"iree-tuner has no Triton kernel for {node.element_type}")
         match node.primitive:
             case "input":
                 return self.inputs[node.facts["number"]]
@@ -82,7 +82,7 @@ class Plan:
             case "attention" | "softmax" | "sum" | "mean" | "max" | "min" if not steps:
                 return self._alone(base, node)
             case "convolution":
-                raise CannotError("no Triton kernel here for convolutions")
+                raise CannotError("iree-tuner has no Triton kernel for convolutions")
             case _:
                 x = self.make(base)
                 return self._launched(node, lambda out: launches.chain(x, epilogue, out))
@@ -96,7 +96,9 @@ class Plan:
                 return self._launched(node, lambda out: launches.attention(operands, causal, scale, out))
             case "softmax":
                 if base.facts["axis"] != len(base.shape) - 1:
-                    raise CannotError("no Triton kernel here for a softmax along any but the last axis")
+                    raise CannotError(
+                        "iree-tuner has no Triton kernel for a softmax along any but the last axis"
+                    )
                 return self._launched(node, lambda out: launches.softmax(operands[0], out))
             case _:
                 return self._reduced(base, operands[0], node)
@@ -105,9 +107,9 @@ class Plan:
         """In two kernels where one would have too few programs: parts first."""
         axes = base.facts["axes"]
         if axes != tuple(range(axes[0], axes[0] + len(axes))):
-            raise CannotError("no Triton kernel here for reductions of non-adjacent axes")
+            raise CannotError("iree-tuner has no Triton kernel for reductions of non-adjacent axes")
         if not x.is_contiguous():
-            raise CannotError("no Triton kernel here for reductions of transposed tensors")
+            raise CannotError("iree-tuner has no Triton kernel for reductions of transposed tensors")
         outer, inner = math.prod(x.shape[: axes[0]]), math.prod(x.shape[axes[-1] + 1 :])
         length = math.prod(x.shape[axis] for axis in axes)
         kind = "sum" if base.primitive == "mean" else base.primitive
@@ -146,7 +148,7 @@ class Plan:
                 extras.append(tensor)
                 strides += three(tensor, node.shape)[1]
         if len(extras) > _EXTRAS:
-            raise CannotError(f"no Triton kernel here for a chain with {len(extras)} more operands")
+            raise CannotError(f"iree-tuner has no Triton kernel for a chain with {len(extras)} more operands")
         return Epilogue(tuple(names), tuple(slots), tuple(strides), tuple(extras))
 
 
@@ -178,7 +180,7 @@ def _unwound(node: Node) -> tuple[Node, list[tuple[str, Node | None]]]:
             a, b = each.operands
             swapped = math.prod(a.shape) < math.prod(each.shape)
             if math.prod((b if swapped else a).shape) < math.prod(each.shape):
-                raise CannotError("no Triton kernel here for operands that are both broadcast")
+                raise CannotError("iree-tuner has no Triton kernel for operands that are both broadcast")
             if each.primitive == "divide":
                 _check_floats(each)
             name = f"{each.primitive}_swapped" if swapped and each.primitive in _ORDERED else each.primitive
@@ -196,18 +198,18 @@ def _stores(cast: Node) -> bool:
 
 def _rounding(cast: Node) -> str:
     if cast.element_type not in ("f32", "f16", "bf16"):
-        raise CannotError(f"no Triton kernel here that rounds to {cast.element_type} on the way")
+        raise CannotError(f"iree-tuner has no Triton kernel that rounds to {cast.element_type} on the way")
     return f"to_{cast.element_type}"
 
 
 def _check_floats(node: Node) -> None:
     integers = ElementType.named(node.element_type).is_integer
     if integers and node.primitive not in ("relu", "abs", "negate"):
-        raise CannotError(f"no Triton kernel here for {node.primitive} of integers")
+        raise CannotError(f"iree-tuner has no Triton kernel for {node.primitive} of integers")
 
 
 def _viewed(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     try:
         return x.view(shape)
     except RuntimeError:
-        raise CannotError("no Triton kernel here for a reshape that moves elements") from None
+        raise CannotError("iree-tuner has no Triton kernel for a reshape that moves elements") from None

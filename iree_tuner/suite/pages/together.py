@@ -49,7 +49,7 @@ def together(results: Sequence[Results]) -> Together:
         TunerError: there are no rows, or a roofline is malformed.
     """
     if not any(each.rows for each in results):
-        raise TunerError("no rows yet", location=", ".join(each.facts.id for each in results))
+        raise TunerError("the run has no rows yet", location=", ".join(each.facts.id for each in results))
     labels = _labels(results)
     rows: dict[tuple[str, ...], Row] = {}
     rooflines: dict[str, Roofline] = {}

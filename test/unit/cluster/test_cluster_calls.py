@@ -218,7 +218,7 @@ def test_a_call_ends_where_nobody_has_the_device_any_more(cluster, processes, mo
         processes.stop("other")
         end = device.end(device.submit(cluster_calls_here.echo_here, 2))
     assert isinstance(end, Crash)
-    assert "can make the call any more" in str(end)
+    assert "is left that can make the call" in str(end)
 
 
 def test_calls_of_a_worker_that_is_asked_to_end_are_made_by_the_next(cluster, processes):

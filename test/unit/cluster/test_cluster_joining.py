@@ -83,8 +83,8 @@ def test_another_chip_takes_no_part_and_is_told_of_once():
     there = [member("first", "cuda://0"), member("second", "cuda://0")]
     assert joined(cluster, [there] * 3) == ([], set())
     assert list(cluster.news) == [
-        "cuda://0 of second joined the cluster, and takes no part: it is cuda:sm_80, "
-        "and the run is for cuda:sm_90"
+        "cuda://0 of second joined the cluster, but cannot be used: it is cuda:sm_80, "
+        "but the run is for cuda:sm_90"
     ]
 
 
@@ -99,7 +99,7 @@ def test_who_could_not_say_what_it_is_is_asked_again_when_it_comes_back():
 
     assert joined(cluster, [[first, second], mended(), [first, second]])[0] == [("cuda://0", "second")]
     assert list(cluster.news) == [
-        "cuda://0 of second joined the cluster, and takes no part: no driver",
+        "cuda://0 of second joined the cluster, but cannot be used: no driver",
         "cuda://0 of second joined the run",
     ]
 
@@ -118,4 +118,4 @@ def test_nothing_compiles_on_a_processor_that_joins_and_another_processor_takes_
     taken, owners = joined(cluster, [there], uris=("local-task",), target=host)
     assert taken == [("local-task", "second")]
     assert owners == {"second"}
-    assert "of third joined the cluster, and takes no part: it is llvm-cpu:host (Zen 3)" in cluster.news[1]
+    assert "of third joined the cluster, but cannot be used: it is llvm-cpu:host (Zen 3)" in cluster.news[1]

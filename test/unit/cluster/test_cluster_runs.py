@@ -254,7 +254,7 @@ def test_a_device_that_nobody_has(processes):
 
 def test_other_versions_are_refused(processes, monkeypatch):
     monkeypatch.setattr("iree_tuner.cluster.cluster.versions_here", lambda: {"iree-tuner": "9.9"})
-    with pytest.raises(TunerError, match=r"has iree-tuner .*, and here it is 9\.9"):
+    with pytest.raises(TunerError, match=r"has iree-tuner .*, but this machine has 9\.9"):
         Cluster(processes.address)
 
 
@@ -268,7 +268,7 @@ def test_workers_of_other_versions_that_join_take_no_part(processes, monkeypatch
         assert sorted(each.partition(" has ")[0] for each in cluster.news) == [
             "worker 'board'", "worker 'one'", "worker 'two'",
         ]  # fmt: skip
-        assert all(each.endswith("and here it is 9.9: it takes no part") for each in cluster.news)
+        assert all(each.endswith("but this machine has 9.9: the worker is not used") for each in cluster.news)
         assert cluster.members() == []
 
 
@@ -278,10 +278,12 @@ def test_the_processor_of_whoever_compiles_is_the_device_s(processes, monkeypatc
         assert own == processor_name()
         with cluster.compile_calls({"board"}, own) as calls:
             assert calls.slots == 2
-        with pytest.raises(UsageError, match=r"no compile slot has the device's processor, Zen 3 .*--chip"):
+        with pytest.raises(
+            UsageError, match=r"no compile slot runs on the device's processor, Zen 3 .*--chip"
+        ):
             cluster.compile_calls({"board"}, "Zen 3")
     monkeypatch.setattr("iree_tuner.tuning.lab.processor_name", lambda: "Zen 3")
-    with pytest.raises(UsageError, match=r"board has the processor .* programs, Zen 3 \(name .*--chip\)"):
+    with pytest.raises(UsageError, match=r"board has the processor .* compiles, has Zen 3 \(pass --chip"):
         tune_module(ZERO_MATMUL, scheduler=processes.address, **HOW)
 
 

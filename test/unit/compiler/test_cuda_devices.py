@@ -72,7 +72,7 @@ def test_the_devices_that_there_are_are_told(driver):
 
 def test_without_a_driver_that_is_told(monkeypatch):
     monkeypatch.setattr(cuda, "cuda_devices", lambda: ())
-    with pytest.raises(TunerError, match="no CUDA driver found"):
+    with pytest.raises(TunerError, match="no CUDA driver was found"):
         target_for_device("cuda://0")
     assert target_for_device("cuda://0", "sm_90").device == "cuda://0", "to compile for it"
 

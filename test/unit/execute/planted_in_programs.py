@@ -163,9 +163,9 @@ PLANTED = [
     Planted("a constant of gelu", SHORT, "matmul_40x96x48", swap("4.471500e-02", "4.4e-02")),
     Planted("a constant of gelu", HALF, "matmul_40x96x48", swap("4.470830e-02", "4.2e-02")),
     Planted("the scale of scores", FULL, "batch_matmul_3x40x40x16", swap("4.000000e\\+00", "4.001000e+00")),
-    Planted("softmax along another axis", HALF, "softmax", swap(r"dimension\(2\)", "dimension(1)")),
+    Planted("heads swapped", LONG, "transpose", next_head),
     Planted("the mean of one fewer", FULL, "dispatch_0", swap("4.800000e\\+01", "4.700000e+01")),
     Planted("the mean of one fewer", LONG, "dispatch_0", swap("4.800000e\\+01", "4.700000e+01")),
     Planted("the root in the wrong place", LONG, "dispatch_1", swap(r"math\.rsqrt", "math.sqrt")),
-    Planted("heads swapped", LONG, "transpose", next_head),
+    Planted("softmax along another axis", HALF, "softmax", swap(r"dimension\(2\)", "dimension(1)")),
 ]

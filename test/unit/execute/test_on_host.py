@@ -34,7 +34,7 @@ def test_it_has_the_interpreters_values(bench):
 
 def test_what_would_take_too_long_is_not_asked(bench):
     long = replace(bench, tolerance=replace(bench.tolerance, reduction_length=10**9))
-    assert OnHost(long).outputs(0) == Unsupported("too large for the CPU")
+    assert OnHost(long).outputs(0) == Unsupported("the dispatch is too large for the CPU")
 
 
 def test_what_does_not_compile_is_not_known(bench):

@@ -35,7 +35,7 @@ def built(cpu, compilers):
     return build
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def measuring():
     with Workers(1) as workers:
         yield workers

@@ -44,7 +44,7 @@ def test_a_compilation_of_more_than_a_minute_is_ended(own_workers, cpu, only_dis
     # What is measured is the compiler, not the start of a worker.
     good, slow = configured(dispatch, (1, 16, 16)), configured(dispatch, SLOW_TILES)
     assert Builder(target, own_workers).build(dispatch.harness, good).outcome == "ok"
-    built = Builder(target, own_workers, timeout_s=5.0).build(dispatch.harness, slow)
+    built = Builder(target, own_workers, timeout_s=1.0).build(dispatch.harness, slow)
     assert built.outcome == "compile_timeout"
     assert Builder(target, own_workers).build(dispatch.harness, good).outcome == "ok"
     assert goes_on(own_workers, cpu, only_dispatch)

@@ -341,7 +341,7 @@ def test_caches_are_summed_over_instances_of_the_last_level(machine, monkeypatch
     assert last_level_cache("local-task", machine.root) == 8_000_000
     for wrong in ("0", "8M", "-1"):
         monkeypatch.setenv(CACHE, wrong)
-        with pytest.raises(UsageError, match=f"{CACHE} is '{wrong}'"):
+        with pytest.raises(UsageError, match=f"{CACHE} is not a number of bytes: '{wrong}'"):
             last_level_cache("local-task", machine.root)
 
 

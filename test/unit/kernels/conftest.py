@@ -1,8 +1,17 @@
-"""Comparisons of few pairs: these tests look at what is compared, and not at who wins."""
+"""A lab, and comparisons of few pairs: these tests look at what is compared, and not at who wins."""
 
 import pytest
 
 from iree_tuner.execute.judging import JudgePlan
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.lab import Lab
+
+
+@pytest.fixture(scope="session")
+def lab():
+    """One for all: each starts two processes that import the compiler and the runtime."""
+    with Lab(target_for_device("local-task", "host"), 1) as found:
+        yield found
 
 
 @pytest.fixture(autouse=True)

@@ -12,20 +12,12 @@ from iree_tuner.kernels.competing import mended_with, without_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.blame import blame
-from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.versions import ProgramVersion
 
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 
 FIRST, SECOND = "kernel_matmul_24x64x40_f32_f32_f32", "kernel_matmul_24x64x64_f32_f32_f32"
-
-
-@pytest.fixture(scope="module")
-def lab():
-    with Lab(target_for_device("local-task", "host"), 1) as found:
-        yield found
 
 
 @pytest.mark.parametrize(

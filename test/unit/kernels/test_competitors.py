@@ -16,9 +16,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.finals import Final
-from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.stop import StopRequest
@@ -26,12 +24,6 @@ from iree_tuner.tuning.task import make_tasks
 
 SHORTCUT = Path(__file__).parents[2] / "kernels" / "Inputs" / "shortcut.mlir"
 needs_cc = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
-
-
-@pytest.fixture(scope="module")
-def lab():
-    with Lab(target_for_device("local-task", "host"), 1) as found:
-        yield found
 
 
 def competitors(lab, text: str, kernel: Kernel | None = None) -> tuple[Competitors, tuple[Dispatch, ...]]:

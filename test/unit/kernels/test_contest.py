@@ -17,8 +17,6 @@ from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.find import Place, find_here
 from iree_tuner.kernels.identity import tools_of
 from iree_tuner.kernels.variants import make_here
-from iree_tuner.targets import target_for_device
-from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
 
@@ -37,12 +35,6 @@ func.func @main(%x: tensor<24x64xf32>) -> tensor<24x96xf32> {
   return %0 : tensor<24x96xf32>
 }
 """
-
-
-@pytest.fixture(scope="module")
-def lab():
-    with Lab(target_for_device("local-task", "host"), 1) as found:
-        yield found
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,7 @@ from iree_tuner.kernels.find import Place
 from iree_tuner.store import Store, StoreError
 from iree_tuner.store.lines import import_file
 from iree_tuner.store.queries import summaries
-from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.device import DeviceLostError
-from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.stop import StopRequest
 
@@ -28,12 +26,6 @@ all_briefly = partial(hold_contests, rounds=8)
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 SITE = site_in(matmul(96, 96, 96))
 OUTLOOK = Outlook("", ((Place((SITE,), ("main",)), SITE, CGemm()),) * 2, ())
-
-
-@pytest.fixture(scope="module")
-def lab():
-    with Lab(target_for_device("local-task", "host"), 1) as found:
-        yield found
 
 
 @contextmanager

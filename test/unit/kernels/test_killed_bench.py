@@ -16,7 +16,7 @@ from iree_tuner.store import Store, StoreError
 pytestmark = [
     pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing()),
 ]
-VARIANTS = amount(4, 9)
+VARIANTS, KILLS = amount((4, 1), (9, 2))
 BEFORE = 2  # trials before the kill, at least
 
 
@@ -61,15 +61,17 @@ def killed_after(count, folder, words=KERNELS):
 
 def test_a_killed_bench_goes_on_where_it_was(tmp_path):
     (tmp_path / "mm.mlir").write_text(matmul(64, 96, 64))
-    first = killed_after(BEFORE, tmp_path)
-    second = killed_after(len(first) + BEFORE, tmp_path)
-    assert second[: len(first)] == first, "what was measured survives"
+    before = []
+    for _ in range(KILLS):
+        there = killed_after(len(before) + BEFORE, tmp_path)
+        assert there[: len(before)] == before, "what was measured survives"
+        before = there
     process = start(tmp_path)
     out, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     row = json.loads(out.splitlines()[0])
     kept = trials_in(tmp_path / "trials.db")
-    assert kept[: len(second)] == second
+    assert kept[: len(before)] == before
     assignments = [assignment for _, assignment in kept]
     wrong = row["outcomes"].get("wrong_result", 0)
     # A second look may find a variant to be wrong that was right before, which is then written down.
@@ -80,7 +82,7 @@ def test_a_killed_bench_goes_on_where_it_was(tmp_path):
     with Store.open(tmp_path / "trials.db", readonly=True) as store:
         states = [each["state"] for each in store.read("SELECT state FROM runs ORDER BY id")]
         (study,) = store.read("SELECT count(*) AS n FROM studies")
-    assert states == ["running", "running", "done"]
+    assert states == ["running"] * KILLS + ["done"]
     assert study["n"] == 1
 
 

@@ -10,8 +10,6 @@ from iree_tuner.kernels.bench import look_at
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.layers import compare_layers
 from iree_tuner.program.source import load_program
-from iree_tuner.targets import target_for_device
-from iree_tuner.tuning.lab import Lab
 
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 
@@ -38,35 +36,32 @@ func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64x64xf
 """
 
 
-def layers_of(text):
+def layers_of(text, lab):
     """A program's layers with the C kernel wherever it goes."""
-    program, target = load_program(text), target_for_device("local-task", "host")
-    with Lab(target, 1) as lab:
-        outlook = look_at(program, target, [CGemm()], lab)
-        chosen = [
-            (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
-            for _, site, kernel in outlook.pairs
-        ]
-        return compare_layers(program, chosen, outlook.target, lab, request(program))
+    program, target = load_program(text), lab.target
+    outlook = look_at(program, target, [CGemm()], lab)
+    chosen = [
+        (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
+        for _, site, kernel in outlook.pairs
+    ]
+    return compare_layers(program, chosen, outlook.target, lab, request(program))
 
 
 @pytest.fixture(scope="module")
-def found():
+def found(lab):
     """The chain's layers with a kernel in each place."""
-    program = load_program(CHAIN)
-    target = target_for_device("local-task", "host")
-    with Lab(target, 1) as lab:
-        outlook = look_at(program, target, [CGemm()], lab)
-        sites = [site for _, site, _ in outlook.pairs]
+    program, target = load_program(CHAIN), lab.target
+    outlook = look_at(program, target, [CGemm()], lab)
+    sites = [site for _, site, _ in outlook.pairs]
 
-        def layers(*kernels, inputs=()):
-            chosen = [
-                (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
-                for site, kernel in zip(sites, kernels, strict=True)
-            ]
-            return compare_layers(program, chosen, outlook.target, lab, request(program, inputs=inputs))
+    def layers(*kernels, inputs=()):
+        chosen = [
+            (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
+            for site, kernel in zip(sites, kernels, strict=True)
+        ]
+        return compare_layers(program, chosen, outlook.target, lab, request(program, inputs=inputs))
 
-        yield layers
+    return layers
 
 
 def test_right_kernels_differ_by_rounding(found) -> None:
@@ -94,10 +89,10 @@ def test_what_overflows_in_both_does_not_differ(found) -> None:
     assert [each.overflown for each in wrong] == [0, 1, 1]
 
 
-def test_a_program_that_does_not_call_its_kernels_is_told(monkeypatch) -> None:
+def test_a_program_that_does_not_call_its_kernels_is_told(monkeypatch, lab) -> None:
     monkeypatch.setattr(layering, "save_kernel_spec", lambda _, target, context, path: path.write_text(EMPTY))
     with pytest.raises(TunerError, match="calls kernels 0 times, not 2"):
-        layers_of(CHAIN)
+        layers_of(CHAIN, lab)
 
 
 PREFIX = """
@@ -121,9 +116,9 @@ func.func @main(%a: tensor<24x64xf32>, %b: tensor<64x64xf32>, %c: tensor<64x64xf
 """
 
 
-def test_the_beginning_of_a_problem_may_be_another() -> None:
+def test_the_beginning_of_a_problem_may_be_another(lab) -> None:
     """The second product without its relu is the first: it is one layer all the same, with its kernel."""
-    layers = layers_of(PREFIX)
+    layers = layers_of(PREFIX, lab)
     names = ["matmul_24x64x64_f32_f32_f32", "matmul_24x64x64_f32_f32_f32_relu", "result 0"]
     assert [each.name for each in layers] == names
     assert all(each.explained for each in layers)
@@ -152,8 +147,8 @@ func.func @main(%a: tensor<24x64xf32>, %b: tensor<64x64xf32>, %c: tensor<24x32xf
 """
 
 
-def test_of_two_products_that_are_added_one_takes_the_addition() -> None:
-    layers = layers_of(BOTH)
+def test_of_two_products_that_are_added_one_takes_the_addition(lab) -> None:
+    layers = layers_of(BOTH, lab)
     names = ["matmul_24x64x64_f32_f32_f32", "matmul_24x64x32_f32_f32_f32_residual_relu", "result 0"]
     assert [each.name for each in layers] == names
     assert all(each.explained for each in layers)

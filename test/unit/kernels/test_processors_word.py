@@ -21,9 +21,8 @@ from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.variants import tolerance_for
 from iree_tuner.program.source import load_program
-from iree_tuner.targets import parse_target, target_for_device
+from iree_tuner.targets import parse_target
 from iree_tuner.tuning.baseline import tolerance_of
-from iree_tuner.tuning.lab import Lab
 
 STEPS = ("bias", "gelu", "residual")
 TEXT = with_epilogue(32, 64, 48, STEPS, element="f16")
@@ -68,12 +67,6 @@ def test_alone(bench, monkeypatch, default, kernel, says) -> None:
     assert found.ok == (not says)
     assert says in found.message
     assert found.note.startswith("the default itself is wrong: seed 0: " if found.ok else "")
-
-
-@pytest.fixture(scope="module")
-def lab():
-    with Lab(target_for_device("local-task", "host"), 1) as found:
-        yield found
 
 
 @pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())

@@ -115,10 +115,10 @@ def test_a_run_shows_what_was_known_when_it_ended(store):
 
 
 def test_runs_are_chosen(store):
-    with pytest.raises(StoreError, match="no runs yet"):
+    with pytest.raises(StoreError, match="the database has no runs yet"):
         report_of_run(store)
     empty = store.start_run("a/model.mlir", {})
-    with pytest.raises(StoreError, match="nothing was tried yet"):
+    with pytest.raises(StoreError, match="no run in the database has any trials yet"):
         report_of_run(store)
     used = store.start_run("a/model.mlir", {})
     store.add_finding(used, "whole", {})
@@ -129,9 +129,11 @@ def test_runs_are_chosen(store):
     assert report_of_run(store, empty).run.number == empty
     for name in ("a/model.mlir", "model.mlir", "model"):
         assert report_of_run(store, program=name).run.number == used
-    with pytest.raises(StoreError, match=f"no run 9 .its runs are {empty} to"):
+    with pytest.raises(StoreError, match=f"the database has no run 9 .its runs are {empty} to"):
         report_of_run(store, 9)
-    with pytest.raises(StoreError, match=r"no run of 'c\.mlir' .there are runs of a/model\.mlir, b\.mlir"):
+    with pytest.raises(
+        StoreError, match=r"the database has no run of 'c\.mlir' .there are runs of a/model\.mlir, b\.mlir"
+    ):
         report_of_run(store, program="c.mlir")
 
 

@@ -222,7 +222,7 @@ CHANGES: tuple[tuple[str, Program, str, str, str], ...] = (
         ROWS,
         "reduction = [0, 0, 8]",
         "reduction = [0, 4, 8]",
-        "reduction[1] is 4 : i64, and always 0 : i64 in this space",
+        "reduction[1] is 4 : i64, but is always 0 : i64 in this space",
     ),
     (
         CDNA3,
@@ -244,14 +244,14 @@ CHANGES: tuple[tuple[str, Program, str, str, str], ...] = (
         "matmul_512x256x384_f32",
         "workgroup_size = [32, 8, 1]",
         "workgroup_size = [32, 8, 1] subgroup_size = 64",
-        "subgroup_size is 64 : i64, and never set in this space",
+        "subgroup_size is 64 : i64, but is never set in this space",
     ),
     (
         AMPERE,
         "matmul_512x256x384_f32",
         "[[32, 128, 32]]",
         "[[32, 128, 32], [4]]",
-        "tile_sizes is [[32, 128, 32], [4]], and always",
+        "tile_sizes is [[32, 128, 32], [4]], but is always",
     ),
     (
         CPU,
@@ -265,7 +265,7 @@ CHANGES: tuple[tuple[str, Program, str, str, str], ...] = (
         "cpu_conv_stride_1",
         "Expert>",
         "Expert>, {enable_loop_peeling}",
-        "enable_loop_peeling is set, and never in this space",
+        "enable_loop_peeling is set, but is never set in this space",
     ),
 )
 """Edits of choices that put them outside, and why."""

@@ -91,7 +91,7 @@ def test_what_the_space_has_no_knobs_for_is_not_judged(space: Space) -> None:
     other = judged(space, written, DOUBLE_TILING.replace("DoubleTilingExpert", "Mmt4dTilingExpert"))
     assert other.unread == ("the compiler uses Mmt4dTilingExpert, not DoubleTilingExpert",)
     level = judged(space, f"{written}, vector_inner_parallel = [8, 0, 0]")
-    assert level.unread == ("vector_inner_parallel[0] is 8, and always 0 in this space",)
+    assert level.unread == ("vector_inner_parallel[0] is 8, but is always 0 in this space",)
     assert level.legal
     assert not level.violations
 
@@ -117,7 +117,7 @@ def test_what_does_not_fit_the_pipeline_is_told(lowering: str, why: str, space: 
 
 ODD_ON_GPUS = [
     ("{workgroup = 3, reduction = [0, 0, 2]}", "workgroup is 3"),
-    ('{workgroup = [1, "x", 64, 0]}', 'workgroup[1] is "x", and an integer'),
+    ('{workgroup = [1, "x", 64, 0]}', 'workgroup[1] is "x", but must be an integer'),
     ("{}", "mma_kind is not set"),
 ]
 

@@ -103,7 +103,7 @@ def test_merge_learns_that_a_run_went_on(store, other):
     (row,) = other.read("SELECT ended, state FROM runs")
     assert row["ended"] > before
     assert row["state"] == "interrupted"
-    with pytest.raises(StoreError, match=r"no run 77 .was it pruned"):
+    with pytest.raises(StoreError, match=r"the database has no run 77 .it may have been pruned"):
         store.resume_run(77)
 
 
@@ -134,7 +134,7 @@ def exported(store):
         (lambda lines: ['{"other": 1}'], 1, "neither trials of iree-tuner nor a recording"),
         (lambda lines: ['{"iree_tuner_trials": 99}'], 1, "neither trials"),
         (lambda lines: [*lines[:3], lines[3][:40]], 4, "not JSON"),
-        (lambda lines: [lines[0], *lines[2:]], 3, "its study or run is not in a line before it"),
+        (lambda lines: [lines[0], *lines[2:]], 3, "no earlier line has the study or the run of this line"),
         (lambda lines: [*lines[:3], lines[3].replace('"ok"', '"fine"')], 4, "unknown outcome"),
         (lambda lines: [*lines[:3], lines[3].replace('"baseline_us": 100.0', '"b": 1')], 4, "baseline_us is"),
         (lambda lines: [*lines[:3], lines[3].replace('"x": 1', '"x": "1"')], 4, "not an integer"),

@@ -126,7 +126,7 @@ def _new(folder):
         ('"about": "whole"', '"about": 3', "about is not a text"),
         ('"about"', '"a"', "about is missing"),
         ('"at"', '"a"', "at is missing"),
-        ('"run": "', '"run": "no', "its run is not in a line before it"),
+        ('"run": "', '"run": "no', "no earlier line has the run of this line"),
     ],
 )
 def test_a_damaged_finding_is_told_and_nothing_is_taken(store, other, tmp_path, old, new, message):

@@ -203,7 +203,7 @@ def test_what_is_no_database_is_told(path, kind, message, readonly):
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="no folder for the database"):
+    with pytest.raises(StoreError, match="cannot create the folder of the database"):
         Store.open(tmp_path / "file" / "trials.db")
 
 

@@ -169,7 +169,7 @@ def test_mistakes_in_a_file_have_their_line(tmp_path, capsys, monkeypatch):
     with pytest.raises(TunerError, match="the file has no commands"):
         opened("none.txt")
     (tmp_path / "words.txt").write_text("hello world\n")
-    with pytest.raises(TunerError, match=r"words.txt:1: not a driver's command"):
+    with pytest.raises(TunerError, match=r"words.txt:1: the text is not the command of a driver"):
         opened("words.txt")
 
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from amounts import some
 from made_runs import Made, made_run
 from report.test_report_browser import BROWSER, visit
 
@@ -24,8 +25,12 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("flags", [(), ("--window-size=390,800",)])
+NARROW = ("--window-size=390,800",)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"), [*((name, ()) for name in PAGES), *((name, NARROW) for name in some(PAGES, 3))]
+)
 def test_all_charts_are_drawn(tmp_path, name, flags):
     path = tmp_path / f"{name}.html"
     path.write_text(PAGES[name]().replace("<details>", "<details open>"))

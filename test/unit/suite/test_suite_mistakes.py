@@ -33,15 +33,15 @@ def folder(tmp_path, monkeypatch):
 
 
 MISTAKES = {
-    "report norows": "cpu: no rows yet",
+    "report norows": "cpu: the run has no rows yet",
     "report broken": "broken/rows.jsonl:7: not a row: Expected `float | null`, got `str` - at `$.time_us`",
     "report h.jsonl": "h.jsonl: the folder has no results of `iree-tuner suite` (no run.json)",
     "report cpu -o missing/suite.html": "missing: no such folder",
     "changes cpu gpu": "the runs cpu and gpu have no rows in common (rows match if operation, back end, "
     "configuration and device are equal)",
-    "changes norows cpu": "norows: no rows yet",
-    "changes missing cpu": f"missing: no such results {HINT}",
-    "changes missing.jsonl@last cpu": f"missing.jsonl@last: no such results {HINT}",
+    "changes norows cpu": "norows: the run has no rows yet",
+    "changes missing cpu": f"missing: there are no results of that name {HINT}",
+    "changes missing.jsonl@last cpu": f"missing.jsonl@last: there are no results of that name {HINT}",
     "changes cpu empty.jsonl@last": "empty.jsonl: the history has no runs",
     "changes cpu cpu --history missing.jsonl": "missing.jsonl: cannot read: No such file or directory",
     "changes cpu cpu -o missing/c.html": "missing: no such folder",

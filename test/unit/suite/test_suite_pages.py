@@ -192,7 +192,7 @@ def test_a_run_of_nothing_but_failures_is_a_page():
 
 
 def test_a_page_needs_rows_and_libraries(monkeypatch):
-    with pytest.raises(TunerError, match="run-1: no rows yet"):
+    with pytest.raises(TunerError, match="run-1: the run has no rows yet"):
         run_page([replace(made_run(Made(operations=1)), rows=())])
     with pytest.raises(TunerError, match="has no runs"):
         history_page(History(page.Path("h"), ()))

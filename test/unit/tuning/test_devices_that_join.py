@@ -169,7 +169,10 @@ def test_what_a_device_had_that_leaves_is_measured_by_others_and_it_comes_back_w
     assert asked[back + 1] == DEFAULT
     lost = {vmfb for vmfb in asked[:back] if vmfb != DEFAULT} & set(world.boards[0].asked)
     assert lost, "what it had is measured elsewhere"
-    assert list(world.lab.news) == ["fake://1 left: others measure its candidates", "fake://1 came back"]
+    assert list(world.lab.news) == [
+        "fake://1 left: others measure its candidates",
+        "fake://1 is available again",
+    ]
 
 
 def test_a_single_device_is_waited_for():

@@ -6,9 +6,10 @@ import random
 import psutil
 import pytest
 from amounts import amount
-from tuning.fakes import close, fake_lab, fake_search
+from tuning.fakes import close, fake_lab, fake_search, words_of
 
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.space.configuration import Configuration
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.search import OneSearch
 from iree_tuner.tuning.stop import StopRequest
@@ -41,6 +42,21 @@ SLOW = ("hang", "run-hang", "eat")
 COUNT = amount(len(ENDS), 1000)
 
 
+class Impatient(Workers):
+    """Workers that end a call after a second if its candidate hangs, and wait long for all others."""
+
+    def submit(self, function, *args, timeout_s, **kwargs):
+        hangs = any(fault in words_of(text) for fault, text in map(self._made_of, args))
+        return super().submit(function, *args, timeout_s=1.0 if hangs else timeout_s, **kwargs)
+
+    @staticmethod
+    def _made_of(argument):
+        """The word for hanging with this argument, and the candidate's text, if it has one."""
+        if isinstance(argument, Configuration):
+            return "hang", argument.ops[0].value
+        return "run-hang", argument.decode() if isinstance(argument, bytes) else ""
+
+
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("alternate", [False])
 def test_faults_end_in_exactly_one_way_each(alternate):
@@ -51,10 +67,10 @@ def test_faults_end_in_exactly_one_way_each(alternate):
     texts = [f"code:{index + 1} time:100 {fault}" for index, fault in enumerate(faults)]
     me = psutil.Process()
     others = me.children(recursive=True)  # of other tests
-    workers = Workers(4, memory_bytes=256 << 20)
-    measuring = [Workers(1) for _ in range(2)]
+    workers = Impatient(4, memory_bytes=256 << 20)
+    measuring = [Impatient(1) for _ in range(2)]
     lab = fake_lab(
-        alternate=alternate, jobs=4, workers=workers, measuring=measuring, timeout_s=15.0, setup_s=15.0
+        alternate=alternate, jobs=4, workers=workers, measuring=measuring, timeout_s=60.0, setup_s=60.0
     )
     stop = StopRequest()
     search = fake_search(texts, lab, stop=stop)

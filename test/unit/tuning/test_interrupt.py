@@ -29,8 +29,9 @@ def running(tmp_path):
     program, db = tmp_path / "mm.mlir", tmp_path / "trials.db"
     program.write_text(ZERO_MATMUL)
     command = [
-        sys.executable, "-m", "iree_tuner.cli", "tune", str(program), "--effort", "full",
+        sys.executable, "-m", "iree_tuner.cli", "tune", str(program), "--effort", "quick",
         "--db", str(db), "-o", str(tmp_path / "out.spec.mlir"), "--json", "--keep-flags", "--no-profile",
+        "--jobs", "1",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 600

@@ -96,7 +96,7 @@ def test_the_function_takes_and_documents_each():
         (RecordingOptions, {"seed": "7"}, "seed must be at least 0, but is '7'"),
         (RecordingOptions, {"jobs": 0}, "jobs must be from 1 to "),
         (SuiteOptions, {"rounds": 0}, "rounds must be at least 1"),
-        (SuiteOptions, {"device": ("local-task", "cuda://0")}, "CPUs and GPUs are measured in different"),
+        (SuiteOptions, {"device": ("local-task", "cuda://0")}, "a run cannot have both CPUs and GPUs"),
     ],
 )
 def test_each_is_checked_when_it_is_made(options, more, says):
@@ -111,5 +111,5 @@ def test_an_unknown_one_is_named():
 
 
 def test_a_suite_takes_no_more_threads_than_the_devices_host_has():
-    with site_at(None) as site, pytest.raises(UsageError, match="a process there may use"):
+    with site_at(None) as site, pytest.raises(UsageError, match="but a process there may use only"):
         SuiteOptions(threads=10_000).conditions(site)

@@ -23,12 +23,12 @@ def lab():
 
 
 def workload(lab, *defaults_us: float, spent_us: float = SPENT_US) -> WorkloadSearch:
-    """One that the program runs once, with a search for each default."""
+    """One that the program runs once, with a search for each default: configurations, then kernels."""
     task = SimpleNamespace(calls=1, workload=SimpleNamespace(key=str(spent_us)))
     found = WorkloadSearch(task, 0.9, Prospects(spent_us), 8, None, None)
     for default_us in defaults_us:
         search = fake_search(["code:1 time:100"], lab, prospects=Prospects(spent_us))
-        search.kind.default_us = default_us
+        search.kind.default_us, search.kind.name = default_us, "kernel" if found.searches else ""
         found.searches.append(search)
     return found
 
@@ -79,6 +79,11 @@ def queue_of(*workloads: WorkloadSearch) -> WorkloadQueue:
     found._findings, found._watch = SimpleNamespace(stop=StopRequest()), Silent()
     found._plan = SimpleNamespace(options=SimpleNamespace(budget_s=60.0))
     return found
+
+
+def test_configurations_are_compared_with_the_programs_default_whatever_time_it_has(lab) -> None:
+    found = workload(lab, 0.1 * SPENT_US)
+    assert found.scale(found.searches[0]) == 1.0
 
 
 def test_times_that_are_alike_are_not_scaled(lab) -> None:
