@@ -11,7 +11,8 @@
 // workgroup. Without it, the right operand is read in place.
 //
 // PACKED is for a right operand that was packed when the program was made, into consecutive tiles of WIDE columns. A tile
-// has all rows of the depth. Missing columns of the last tile are zeros.
+// has all rows of the depth. Missing columns of the last tile are zeros. While rows are computed with one tile, the next one
+// is fetched into the cache, a line in each step: weights of a model come from memory.
 //
 // DOT sums along the depth in the lanes of a vector, and adds the lanes at the end. It is best for a few rows if the depth
 // of the right operand is contiguous. A tile is then VECTORS columns wide, and nothing is packed.
@@ -56,6 +57,7 @@
 #define ROWS_LEFT (WIDTH % ROWS)
 #define APART PIXEL
 #endif
+#define LINE_OF_CACHE 16 /* f32 */
 #define TOGETHER (CHANNELS < DEPTH ? DEPTH / CHANNELS : 1) /* positions of the window in one part of the depth */
 
 static const index offsets[PLACES] = {PLACE_OFFSETS};
@@ -65,10 +67,10 @@ ALWAYS index pixel_at(index line, index pixel) {
 }
 
 // One tile. Its first element is at the offset `start` of the result, in the column `column`. Its last vector has `part`
-// columns.
+// columns. With PACKED, the lines from `ahead` on are fetched.
 ALWAYS void tile(const float *left, const float *right, const index right_row, extras given, float *result, index start,
                  index row, index column, index place, index places, index depth, const int rows, const int vectors,
-                 const int part, int first, int last) {
+                 const int part, int first, int last, const float *ahead) {
   vector sums[ROWS][VECTORS];
   ALL for (int r = 0; r < rows; r++) {
     __builtin_prefetch(result + start + r * RESULT_ROW, 1);
@@ -78,6 +80,10 @@ ALWAYS void tile(const float *left, const float *right, const index right_row, e
     const float *from = left + (PACK_LEFT ? (p - place) * depth : offsets[p]);
     TIMES(UNROLL) for (index k = 0; k < depth; k++) {
       vector across[VECTORS];
+#if PACKED
+      __builtin_prefetch(ahead, 0, 2);
+      ahead += LINE_OF_CACHE;
+#endif
       ALL for (int v = 0; v < vectors; v++)
         across[v] = load(right + v * LANES, PACK_RIGHT || PACKED || v + 1 < vectors ? LANES : part);
       ALL for (int r = 0; r < rows; r++) {
@@ -227,10 +233,11 @@ ALWAYS void down(const float *left, const float *right, const index right_row, e
     else
       dots(from, right, given, result, start, row, column, ROWS_LEFT, vectors);
 #else
+    const float *ahead = right + (index)WIDE * CHANNELS * PLACES + (t - begin) * places * depth * LINE_OF_CACHE;
     if (ROWS_LEFT == 0 || full)
-      tile(from, right, right_row, given, result, start, row, column, place, places, depth, ROWS, vectors, part, first, last);
+      tile(from, right, right_row, given, result, start, row, column, place, places, depth, ROWS, vectors, part, first, last, ahead);
     else
-      tile(from, right, right_row, given, result, start, row, column, place, places, depth, ROWS_LEFT, vectors, part, first, last);
+      tile(from, right, right_row, given, result, start, row, column, place, places, depth, ROWS_LEFT, vectors, part, first, last, ahead);
 #endif
   }
 }
