@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from iree_tuner.cost import cpu, gpu
+from iree_tuner.cost import cpu, gpu, gpu_attention, gpu_threads
 from iree_tuner.cost.access import Array
 from iree_tuner.cost.terms import Estimate
 from iree_tuner.ops.workload import Workload
@@ -31,7 +31,8 @@ class Encoder:
         shapes: of the matrix instructions that `mma_idx` counts.
 
     Attributes:
-        kind: which features there are: `cpu`, `gpu_matrix`, or `knobs` where there is no model of costs.
+        kind: which features there are: `cpu`, `gpu_matrix`, `gpu_attention`, `gpu_threads`, or `knobs` where
+            there is no model of costs.
             Rows of the same kind can be compared across workloads, except for `knobs`.
     """
 
@@ -52,7 +53,10 @@ class Encoder:
         if machine.kind == "cpu":
             self.kind = "cpu"
         else:
-            self.kind = "gpu_matrix" if gpu.fits(workload, blank) else "knobs"
+            fits = {
+                "gpu_matrix": gpu.fits, "gpu_attention": gpu_attention.fits, "gpu_threads": gpu_threads.fits,
+            }  # fmt: skip
+            self.kind = next((name for name, each in fits.items() if each(workload, blank)), "knobs")
         with np.errstate(all="ignore"):  # only the names count
             self.features: tuple[str, ...] = tuple(self._table([Assignment.of({})]))
 
@@ -70,6 +74,10 @@ class Encoder:
         if self.kind == "gpu_matrix":
             second = np.array([float(self._pipeline(each) == _SECOND) for each in assignments])
             return gpu.estimate(self.workload, knobs, second, self.machine, self._shapes)
+        if self.kind == "gpu_attention":
+            return gpu_attention.estimate(self.workload, knobs, self.machine)
+        if self.kind == "gpu_threads":
+            return gpu_threads.estimate(self.workload, knobs, self.machine)
         return None
 
     def _pipeline(self, assignment: Mapping[str, int]) -> str:

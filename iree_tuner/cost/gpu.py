@@ -6,34 +6,51 @@ For the pipelines TileAndFuse and VectorDistribute with matrix instructions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from iree_tuner.cost.access import Array, operands_of, total
 from iree_tuner.cost.terms import Estimate, Term
 from iree_tuner.ops.contraction import is_contraction
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets.machine import Machine
 
 _SHAPE = (16, 8, 16)  # of an instruction, where nothing says otherwise: NVIDIA's f16
-_MOST_REGISTERS = 255.0
+MOST_REGISTERS = 255.0
 _THREADS_OF_UNIT = 2048.0
 _GROUPS_OF_UNIT = 32.0
 _BANKS = 32
 
 # A multiprocessor of Hopper or Ampere, each cycle, by the makers' white papers: multiply-adds of f16 through
 # mma.sync, bytes from shared memory, bytes from the second-level cache and from memory.
-_MATRIX_OPS = 1024.0
-_SHARED_BYTES = 128.0
+MATRIX_OPS = 1024.0
+SHARED_BYTES = 128.0
 _FAR_BYTES = 40.0
-_MEMORY_BYTES = 20.0
-_LATENCY_CYCLES = 900.0  # of one step: a load from memory, two barriers
-_HIDING_WARPS = 16.0
+MEMORY_BYTES = 20.0
+LATENCY_CYCLES = 900.0  # of one step: a load from memory, two barriers
+HIDING_WARPS = 16.0
 
 
 def fits(workload: Workload, knobs: Mapping[str, Array]) -> bool:
-    """Whether this model is for a space: a contraction with matrix instructions."""
-    return is_contraction(workload) and "mma_idx" in knobs and bool(workload.role("k"))
+    """Whether this model is for a space: a product or a convolution with matrix instructions."""
+    return "mma_idx" in knobs and bool(as_product(workload).role("k"))
+
+
+def as_product(workload: Workload) -> Workload:
+    """A convolution with the roles of a product: pixels by filters, summed over windows and channels.
+
+    With channels first, filters are the rows, and pixels the columns.
+    """
+    if not is_convolution(workload):
+        return workload if is_contraction(workload) else replace(workload, roles=())
+    pixels = workload.role("batch") + workload.role("output_image")
+    filters = workload.role("output_channel")
+    summed = workload.role("filter") + workload.role("input_channel")
+    last = operands_of(workload)[-1].innermost
+    m, n = (pixels, filters) if last and last[0][0] in filters else (filters, pixels)
+    return replace(workload, roles=(("batch", workload.role("depth")), ("m", m), ("n", n), ("k", summed)))
 
 
 def estimate(
@@ -52,13 +69,14 @@ def estimate(
         machine: a GPU.
         shapes: of the instructions that `mma_idx` counts.
     """
+    workload = as_product(workload)
     found = _tiles(workload, knobs, second, shapes or (_SHAPE,))
     found |= _memory(workload, found, machine)
     found |= _conflicts(workload, found)
     found |= _cycles(workload, found, machine)
     waves = found["waves"]
     per_group = np.maximum.reduce([found["matrix_cycles"], found["shared_cycles"], found["far_cycles"]])
-    exposed = found["steps"] * _LATENCY_CYCLES / np.maximum(1.0, found["resident_warps"] / _HIDING_WARPS)
+    exposed = found["steps"] * LATENCY_CYCLES / np.maximum(1.0, found["resident_warps"] / HIDING_WARPS)
     cycles = waves * (per_group * found["resident"] + exposed) * found["spill_x"] * found["waste_x"]
     terms = (
         Term("matrix_cycles", found["matrix_cycles"], "cycles", "matrix instructions of a workgroup"),
@@ -76,7 +94,7 @@ def _tiles(
 ) -> dict[str, Array]:
     index = np.clip(knobs["mma_idx"], 0, len(shapes) - 1).astype(int)
     rows, columns, depth = (np.array([shape[i] for shape in shapes], float)[index] for i in range(3))
-    m, n = (_extent(workload, knobs, role, "wg") for role in ("m", "n"))
+    m, n = (extent_of(workload, knobs, role, "wg") for role in ("m", "n"))
     last = workload.role("k")[-1]
     step = np.maximum(1.0, knobs.get(f"red_{last}", np.ones(len(index))))
     k = np.where(second > 0, step, step * depth)
@@ -86,8 +104,8 @@ def _tiles(
     zero = np.zeros(len(index))
     across = np.maximum(1.0, knobs.get("sg_m_cnt", zero))
     along = np.maximum(1.0, knobs.get("sg_n_cnt", zero))
-    own_m = np.where(second > 0, m / across, _extent(workload, knobs, "m", "sg") * rows)
-    own_n = np.where(second > 0, n / along, _extent(workload, knobs, "n", "sg") * columns)
+    own_m = np.where(second > 0, m / across, extent_of(workload, knobs, "m", "sg") * rows)
+    own_n = np.where(second > 0, n / along, extent_of(workload, knobs, "n", "sg") * columns)
     sizes = {role: total(workload.sizes(role)) for role in ("batch", "m", "n", "k")}
     groups = np.ceil(sizes["m"] / m) * np.ceil(sizes["n"] / n) * sizes["batch"]
     steps = np.ceil(sizes["k"] / k)
@@ -107,7 +125,8 @@ def _tiles(
     }  # fmt: skip
 
 
-def _extent(workload: Workload, knobs: Mapping[str, Array], role: str, level: str) -> Array:
+def extent_of(workload: Workload, knobs: Mapping[str, Array], role: str, level: str) -> Array:
+    """The product of the knobs of a level, such as `wg`, over the loops of a role."""
     count = len(next(iter(knobs.values())))
     extent = np.ones(count)
     for loop in workload.role(role):
@@ -127,19 +146,13 @@ def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) ->
     under_way = shared / 4.0 / found["threads"]
     needed = held + fragments + 32.0
     registers = needed + under_way
-    limit = machine.near_bytes or 200 << 10
-    by_memory = np.floor(limit / np.maximum(shared, 1024.0))
-    by_threads = np.floor(_THREADS_OF_UNIT / found["threads"])
-    taken = np.minimum(registers, _MOST_REGISTERS) * found["threads"]
-    by_registers = np.floor((machine.registers or 65536) / taken)
-    resident = np.clip(np.minimum.reduce([by_memory, by_threads, by_registers]), 1.0, _GROUPS_OF_UNIT)
+    resident = resident_groups(found["groups"], found["threads"], registers, shared, machine)
     units = max(1, machine.units)
-    resident = np.minimum(resident, np.maximum(1.0, np.ceil(found["groups"] / units)))
     return {
         "shared_bytes": shared,
         "registers": registers,
         # Values under way need not be held: loads may sink to where their values are stored.
-        "spill_x": 1.0 + np.maximum(0.0, needed - _MOST_REGISTERS) / 64.0,
+        "spill_x": 1.0 + np.maximum(0.0, needed - MOST_REGISTERS) / 64.0,
         "resident": resident,
         "resident_warps": resident * found["warps"],
         "groups_per_unit": found["groups"] / units,
@@ -149,6 +162,25 @@ def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) ->
         "row_bytes": k * left,
         "column_bytes": n * right,
     }
+
+
+def resident_groups(
+    groups: Array, threads: Array, registers: Array, shared: Array, machine: Machine
+) -> Array:
+    """Workgroups that a multiprocessor has at the same time.
+
+    Args:
+        groups: of all multiprocessors.
+        threads: of a workgroup.
+        registers: of a thread.
+        shared: bytes of shared memory of a workgroup.
+        machine: a GPU.
+    """
+    by_memory = np.floor((machine.near_bytes or 200 << 10) / np.maximum(shared, 1024.0))
+    by_threads = np.floor(_THREADS_OF_UNIT / threads)
+    by_registers = np.floor((machine.registers or 65536) / (np.minimum(registers, MOST_REGISTERS) * threads))
+    resident = np.clip(np.minimum.reduce([by_memory, by_threads, by_registers]), 1.0, _GROUPS_OF_UNIT)
+    return np.minimum(resident, np.maximum(1.0, np.ceil(groups / max(1, machine.units))))
 
 
 def _conflicts(workload: Workload, found: Mapping[str, Array]) -> dict[str, Array]:
@@ -173,17 +205,17 @@ def _conflicts(workload: Workload, found: Mapping[str, Array]) -> dict[str, Arra
 def _cycles(workload: Workload, found: Mapping[str, Array], machine: Machine) -> dict[str, Array]:
     left, right, result = (kind.bits / 8 for kind in workload.types[:3])
     m, n, k, steps = found["tile_m"], found["tile_n"], found["tile_k"], found["steps"]
-    rate = _MATRIX_OPS * 2.0 / left
+    rate = MATRIX_OPS * 2.0 / left
     matrix = m * n * k * steps / rate * found["idle_x"]
     rows, columns = found["own_m"] * left * found["left_x"], found["own_n"] * right * found["right_x"]
     through = found["warps"] * (rows + columns) * k * found["serial_x"]
-    shared = steps * (through + found["shared_bytes"]) / _SHARED_BYTES
+    shared = steps * (through + found["shared_bytes"]) / SHARED_BYTES
     units = max(1, machine.units)
     moved = found["shared_bytes"] * steps
     alone = np.maximum(1.0, found["groups"] / units)
     footprint = total(workload.loops) ** (2 / 3) * left
-    rate_far = np.where(footprint < (machine.last_bytes or 1 << 25), _FAR_BYTES, _MEMORY_BYTES)
-    far = moved / rate_far + m * n * result / _MEMORY_BYTES
+    rate_far = np.where(footprint < (machine.last_bytes or 1 << 25), _FAR_BYTES, MEMORY_BYTES)
+    far = moved / rate_far + m * n * result / MEMORY_BYTES
     return {
         "matrix_cycles": matrix,
         "shared_cycles": shared,
