@@ -25,7 +25,6 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.targets.machine import Machine
 
 _KNOBS = ("m_tile", "n_tile", "red_k2")
-_KEYS = 1  # the bit of `promote_qk` for keys
 _FAR_BYTES = 40.0
 _SOFTMAX_CYCLES = 8.0  # of a warp for 32 scores: scale, maximum, exponential, sum, conversion
 _SCATTERED = 4.0  # loads of fragments from memory: how many more bytes a cache moves for them
@@ -77,7 +76,8 @@ def _tiles(workload: Workload, knobs: Mapping[str, Array]) -> dict[str, Array]:
         "own_m": m / down, "own_n": n / across, "across": across,
         "groups": np.ceil(sizes["m"] / m) * np.ceil(sizes["n"] / n) * sizes["batch"],
         "steps": np.ceil(sizes["k2"] / keys), "width": np.full(count, sizes["k1"]),
-        "keys_promoted": 1.0 + (knobs.get("promote_qk", zero).astype(int) & _KEYS),
+        # Its lowest bit is for keys, the other one for queries.
+        "keys_promoted": 1.0 + np.mod(knobs.get("promote_qk", zero), 2.0),
         "values_promoted": 1.0 + knobs.get("promote_value", zero),
         "conflicts": 1.0 + knobs.get("no_reduce_shared_memory_bank_conflicts", zero),
         "reordered": 1.0 + knobs.get("reorder_workgroups_strategy", zero),

@@ -154,7 +154,7 @@ def test_of_two_products_that_are_added_one_takes_the_addition(lab) -> None:
     assert all(each.explained for each in layers)
 
 
-def test_the_addition_goes_to_the_product_whose_case_is_elsewhere_too() -> None:
+def test_the_addition_goes_to_the_product_whose_case_is_elsewhere_too(lab) -> None:
     """Its matcher matches at both places: the other product would be left without a kernel."""
     first, last = BOTH.index("  %z ="), BOTH.index("  return")
     again = BOTH[first:last].replace("%z =", "%w =").replace("%x, %y", "%v, %z")
@@ -163,7 +163,7 @@ def test_the_addition_goes_to_the_product_whose_case_is_elsewhere_too() -> None:
   %v = linalg.matmul ins(%t, %b : tensor<24x64xf32>, tensor<64x64xf32>)
       outs(%i : tensor<24x64xf32>) -> tensor<24x64xf32>
 """
-    layers = layers_of(BOTH[:last] + product + again + BOTH[last:].replace("%z", "%w"))
+    layers = layers_of(BOTH[:last] + product + again + BOTH[last:].replace("%z", "%w"), lab)
     taking = "matmul_24x64x64_f32_f32_f32_residual_relu"
     assert [each.name for each in layers] == [taking, "matmul_24x64x32_f32_f32_f32", taking, "result 0"]
     assert all(each.explained for each in layers)
