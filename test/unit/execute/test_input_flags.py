@@ -78,5 +78,5 @@ def test_without_flags_everything_is_generated():
 
 def test_a_scalar_is_no_float_where_an_integer_is_wanted():
     program = load_program("func.func @f(%x: i32) -> i32 { return %x : i32 }")
-    with pytest.raises(TunerError, match=r"input 0 is i32, not 1\.5"):
+    with pytest.raises(TunerError, match=r"input 0 must have the type i32, but has 1\.5"):
         parsed("--input", "1.5").request(program)
