@@ -29,8 +29,8 @@ MATRIX_OPS = 1024.0
 SHARED_BYTES = 128.0
 _FAR_BYTES = 40.0
 MEMORY_BYTES = 20.0
-LATENCY_CYCLES = 900.0  # of one step: a load from memory, two barriers
-HIDING_WARPS = 16.0
+_LATENCY_CYCLES = 900.0  # of one step: a load from memory, two barriers
+_HIDING_WARPS = 16.0
 
 
 def fits(workload: Workload, knobs: Mapping[str, Array]) -> bool:
@@ -74,15 +74,13 @@ def estimate(
     found |= _memory(workload, found, machine)
     found |= _conflicts(workload, found)
     found |= _cycles(workload, found, machine)
-    waves = found["waves"]
     per_group = np.maximum.reduce([found["matrix_cycles"], found["shared_cycles"], found["far_cycles"]])
-    exposed = found["steps"] * LATENCY_CYCLES / np.maximum(1.0, found["resident_warps"] / HIDING_WARPS)
-    cycles = waves * (per_group * found["resident"] + exposed) * found["spill_x"] * found["waste_x"]
+    cycles = cycles_of(found, per_group) * found["waste_x"]
     terms = (
         Term("matrix_cycles", found["matrix_cycles"], "cycles", "matrix instructions of a workgroup"),
         Term("shared_cycles", found["shared_cycles"], "cycles", "operands from shared memory to registers"),
         Term("far_cycles", found["far_cycles"], "cycles", "operands from memory to shared memory"),
-        Term("waves", waves, "x", "rounds of workgroups over the multiprocessors"),
+        Term("waves", found["waves"], "x", "rounds of workgroups over the multiprocessors"),
         Term("spill_x", found["spill_x"], "x", "registers that a thread needs beyond those it has"),
         Term("waste_x", found["waste_x"], "x", "padding of tiles that do not divide"),
     )
@@ -162,6 +160,12 @@ def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) ->
         "row_bytes": k * left,
         "column_bytes": n * right,
     }
+
+
+def cycles_of(found: Mapping[str, Array], per_group: Array) -> Array:
+    """Cycles of all rounds of workgroups: what a workgroup takes, and the latency that warps do not hide."""
+    exposed = found["steps"] * _LATENCY_CYCLES / np.maximum(1.0, found["resident_warps"] / _HIDING_WARPS)
+    return found["waves"] * (per_group * found["resident"] + exposed) * found["spill_x"]
 
 
 def resident_groups(

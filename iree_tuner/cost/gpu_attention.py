@@ -11,12 +11,11 @@ import numpy as np
 
 from iree_tuner.cost.access import Array, total
 from iree_tuner.cost.gpu import (
-    HIDING_WARPS,
-    LATENCY_CYCLES,
     MATRIX_OPS,
     MEMORY_BYTES,
     MOST_REGISTERS,
     SHARED_BYTES,
+    cycles_of,
     resident_groups,
 )
 from iree_tuner.cost.terms import Estimate, Term
@@ -50,9 +49,6 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], machine: Machine) -
     per_group = np.maximum.reduce(
         [found["matrix_cycles"] + found["softmax_cycles"], found["shared_cycles"], found["far_cycles"]]
     )
-    hidden = np.maximum(1.0, found["resident_warps"] / HIDING_WARPS)
-    exposed = found["steps"] * LATENCY_CYCLES / hidden
-    cycles = found["waves"] * (per_group * found["resident"] + exposed) * found["spill_x"]
     terms = (
         Term("matrix_cycles", found["matrix_cycles"], "cycles", "matrix instructions of a workgroup"),
         Term("softmax_cycles", found["softmax_cycles"], "cycles", "maxima, exponentials and sums of scores"),
@@ -61,7 +57,7 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], machine: Machine) -
         Term("waves", found["waves"], "x", "rounds of workgroups over the multiprocessors"),
         Term("spill_x", found["spill_x"], "x", "registers that a thread needs beyond those it has"),
     )
-    return Estimate(found, terms, cycles)
+    return Estimate(found, terms, cycles_of(found, per_group))
 
 
 def _tiles(workload: Workload, knobs: Mapping[str, Array]) -> dict[str, Array]:

@@ -11,11 +11,10 @@ import numpy as np
 
 from iree_tuner.cost.access import Array, total
 from iree_tuner.cost.gpu import (
-    HIDING_WARPS,
-    LATENCY_CYCLES,
     MOST_REGISTERS,
     SHARED_BYTES,
     as_product,
+    cycles_of,
     extent_of,
     resident_groups,
 )
@@ -50,8 +49,6 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], machine: Machine) -
     found |= _cycles(workload, found)
     per_group = np.maximum.reduce([found["compute_cycles"], found["load_cycles"], found["far_cycles"]])
     per_group = per_group + found["step_cycles"]
-    exposed = found["steps"] * LATENCY_CYCLES / np.maximum(1.0, found["resident_warps"] / HIDING_WARPS)
-    cycles = found["waves"] * (per_group * found["resident"] + exposed) * found["spill_x"] * found["waste_x"]
     terms = (
         Term("compute_cycles", found["compute_cycles"], "cycles", "multiply-adds of a workgroup"),
         Term("load_cycles", found["load_cycles"], "cycles", "operands to registers"),
@@ -61,7 +58,7 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], machine: Machine) -
         Term("spill_x", found["spill_x"], "x", "registers that a thread needs beyond those it has"),
         Term("waste_x", found["waste_x"], "x", "padding of tiles that do not divide"),
     )
-    return Estimate(found, terms, cycles)
+    return Estimate(found, terms, cycles_of(found, per_group) * found["waste_x"])
 
 
 def _tiles(workload: Workload, knobs: Mapping[str, Array]) -> dict[str, Array]:

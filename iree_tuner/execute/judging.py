@@ -70,7 +70,8 @@ def judge(take: Take, candidates: int, plan: JudgePlan, clock: Clock = time.mono
         first = taken == 1 and long
         wanted = _share(FAR_PAIRS if first else min(look, plan.rounds), places) - taken
         if each_s > 0:
-            few = first or (long and max(comparisons, key=_speedup).verdict != "tie")
+            fastest = max(comparisons, key=lambda each: each.speedup)
+            few = first or (long and fastest.verdict != "tie")
             least = _share(FAR_PAIRS if few else LEAST_PAIRS, places) - taken
             wanted = min(wanted, max(least, int((end - clock()) / each_s)))
         if wanted <= 0:
@@ -83,10 +84,6 @@ def judge(take: Take, candidates: int, plan: JudgePlan, clock: Clock = time.mono
         look *= 1 if first else 2
         comparisons = compare_rows(groups, margin=plan.margin)
     return comparisons
-
-
-def _speedup(found: Comparison) -> float:
-    return found.speedup
 
 
 def _array(rows: Rows, candidates: int) -> Floats:

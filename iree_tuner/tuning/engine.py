@@ -394,5 +394,5 @@ def _twin(trial: Trial, first: Trial) -> Trial:
     """A trial of code that was measured already."""
     return replace(
         first, assignment=trial.assignment, compile_s=trial.compile_s, measure_s=0.0,
-        message=first.message or "the same code as another candidate candidate",
+        message=first.message or "the same code as another candidate",
     )  # fmt: skip
