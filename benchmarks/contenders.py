@@ -192,6 +192,7 @@ class Running:
 def _serve(pipe: Connection, contender: Contender, model: str, folder: Path, cores: Sequence[int]) -> None:
     """The process: load, check, then a sample for each length that comes."""
     os.sched_setaffinity(0, cores)  # before the library starts its threads, some of which count the cores
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # docs/upstream/wait_spins_on_waker.md
     try:
         loaded = LIBRARIES[contender.library](model, folder, len(cores), **contender.settings)
         pipe.send(_error(loaded.read(loaded.call()), expected_of(model, folder)))

@@ -178,12 +178,10 @@ class _TuningRun:
                 if tuned and self.findings.stop.requested:
                     break
                 part = _FIRST_PART if place == 0 and len(kept) > 1 else 1.0
-                variant = (
-                    given if choice.target == self.lab.target else self._read(self.lab.on(choice.target))
-                )
-                variants[choice.target] = variant = self._profiled(variant)
-                most = 2 + (self.competitors.versions(choice.target) if self.competitors else 0)
-                tuned.append(self._tuned(variant, choice, most * len(kept), part))
+                known = choice.target == self.lab.target
+                variant = self._profiled(given if known else self._read(self.lab.on(choice.target)))
+                variants[choice.target] = variant
+                tuned.append(self._tuned(variant, choice, len(kept), part))
             with self.timeline.stage("verdict"):  # all that is left to compile, at once
                 checks = [self._begin_last(each, variants[each.target]) for each in tuned]
                 self.versions.settle()
@@ -271,12 +269,14 @@ class _TuningRun:
             return None
         return self._profiled(given).profile
 
-    def _tuned(self, variant: FlagVariant, choice: FlagChoice, versions: int, part: float) -> TunedVariant:
-        """The result of a choice of flags."""
-        competitors = self.competitors
+    def _tuned(self, variant: FlagVariant, choice: FlagChoice, of: int, part: float) -> TunedVariant:
+        """The result of a choice of flags, one `of` so many."""
+        competitors, given = self.competitors, self.lab.target
+        further = (given,) if of == 1 and choice.target != given else ()
+        versions = 2 + (competitors.versions(choice.target, len(further)) if competitors else 0)
         cap = most_variants(self.plan.effort.name, limited=self.plan.options.budget_s is not None)
         results = tune_variant(
-            variant, self.findings, self.plan, self.budget, self.watch, versions=versions, part=part,
+            variant, self.findings, self.plan, self.budget, self.watch, versions=of * versions, part=part,
             competing=lambda key: [(kind, cap) for kind in competitors.of(key)] if competitors else (),
             extra_tasks=competitors.beside(variant.tasks, choice.speedup) if competitors else (),
             replaced=competitors.replaced if competitors else (),
@@ -285,7 +285,7 @@ class _TuningRun:
             entries, notes = reaching(entries_of(results), self.program, variant.lab)
         tuned = TunedVariant(variant.lab.target, tuple(results), tuple(entries), tuple(notes))
         choices = competitors.choices(results, tuned.target, self.lab) if competitors else {}
-        made = versions_with(tuned, choices, self.lab, self.folder)
+        made = versions_with(tuned, choices, self.lab, self.folder, further)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
 

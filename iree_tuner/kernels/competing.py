@@ -42,6 +42,9 @@ from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.verdict import TunedVariant
 from iree_tuner.tuning.versions import ProgramVersion
 
+_WITH_MOST = 2
+"""So many choices of kernels, those with most kernels, are also tried with other flags."""
+
 _VARIANTS = {"smoke": 2, "quick": 4, "default": 32}
 """The most variants of a kernel on a problem, by effort, for runs without a budget."""
 
@@ -126,10 +129,10 @@ class Competitors:
         """Whether any kernel can be compared, alone or in the program."""
         return any(self.kinds) or bool(self.chains or self.norms or self.own.joint)
 
-    def versions(self, target: Target) -> int:
+    def versions(self, target: Target, further: int) -> int:
         """The approximate number of program versions with kernels (`versions_with`)."""
         choices = any(self.kinds) + bool(self.chains) + bool(self.norms) + bool(self.own.rewritten)
-        return choices + bool(fusing_more(target)) * min(choices, 2)
+        return choices + (further + bool(fusing_more(target))) * min(choices, _WITH_MOST)
 
     def beside(self, tasks: Sequence[Task], faster: float) -> list[tuple[Task, float]]:
         """Workloads of kernels that are not among the tasks, because flags changed the dispatches.
@@ -283,21 +286,22 @@ def _result(future: Future[Code]) -> Code | None:
 
 
 def versions_with(
-    tuned: TunedVariant, choices: Mapping[str, Chosen], lab: Lab, folder: Path
+    tuned: TunedVariant, choices: Mapping[str, Chosen], lab: Lab, folder: Path, further: Sequence[Target] = ()
 ) -> dict[ProgramVersion, Chosen]:
     """The tuned program with each choice of kernels.
 
-    The last two choices, which have the most kernels, are also tried with the option that fuses more, if
-    there is one: kernels change the ops that are left to fuse.
+    The last choices, which have the most kernels, are also tried with further flags, as kernels change the
+    ops that are left: with those of `further`, and with the option that fuses more, if there is one.
     """
     found: dict[ProgramVersion, Chosen] = {}
     more = fusing_more(tuned.target)
-    fused = [with_options(tuned.target, more)] if more else []
+    others = [*further, *([with_options(tuned.target, more)] if more else [])]
     for number, (name, chosen) in enumerate(choices.items()):
-        for target in (tuned.target, *(fused if number >= len(choices) - 2 else ())):
+        for target in (tuned.target, *(others if number >= len(choices) - _WITH_MOST else ())):
             path = folder / f"{name.replace(' ', '_')}_{len(found)}.mlir"
             what = f"{tuned.version.what if target == tuned.target else untuned(target).what} and {name}"
-            found[ProgramVersion(what, _with_kernels(target, chosen, lab, path), tuned.reached)] = chosen
+            entries = () if target in further else tuned.reached
+            found[ProgramVersion(what, _with_kernels(target, chosen, lab, path), entries)] = chosen
     return found
 
 

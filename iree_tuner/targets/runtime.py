@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
@@ -9,6 +10,7 @@ import iree.runtime as rt
 import numpy as np
 
 from iree_tuner.errors import TunerError
+from iree_tuner.targets import on_host
 
 RUNTIME_ERRORS = (RuntimeError, ValueError, IndexError)
 """The Python exceptions of the runtime's statuses: INVALID_ARGUMENT, OUT_OF_RANGE, and all others."""
@@ -21,11 +23,26 @@ def device_for(uri: str) -> tuple[rt.Config, Any]:
     Raises:
         TunerError: there is no such device, or it does not open.
     """
+    if on_host(uri):
+        _do_not_interrupt()
     try:
         config = rt.Config(device=rt.get_device(uri))
     except RUNTIME_ERRORS as error:
         raise TunerError(f"the device does not open: {error}", location=uri) from None
     return config, rt.create_hal_module(config.vm_instance, config.device)
+
+
+def _do_not_interrupt() -> None:
+    """Do not let this thread, and threads that it starts, interrupt others when they wake up.
+
+    A thread that waits for `local-task` is woken by a worker, and then spins until that worker has returned
+    from waking it (docs/upstream/wait_spins_on_waker.md). If it takes the worker's core meanwhile, both lose
+    some milliseconds. `chrt --batch 0` does the same for a process. A policy that the process was given
+    stays. Nothing happens on systems without such a policy.
+    """
+    batch = getattr(os, "SCHED_BATCH", None)
+    if batch is not None and os.sched_getscheduler(0) == os.SCHED_OTHER:
+        os.sched_setscheduler(0, batch, os.sched_param(0))
 
 
 def probe(uri: str) -> None:

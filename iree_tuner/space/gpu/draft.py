@@ -92,7 +92,7 @@ class Draft:
         """`remove`, for an assert that must be there. Raises TunerError for another release's constraints."""
         if not self.remove(start):
             raise TunerError(
-                f"the compiler's constraints have no assert '{start}...', which a supplement replaces"
+                f"the compiler's constraints lack the assert '{start}...' that iree-tuner replaces"
             )
 
     def set_entries(self, **entries: ir.Attribute) -> None:

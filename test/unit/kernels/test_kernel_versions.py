@@ -42,3 +42,13 @@ def test_the_last_choices_are_tried_with_it(chip: str, compilers, tmp_path) -> N
         assert each.target.flags[-1].startswith(f"{SPEC_FLAG}={tmp_path}")
     for each in fused:
         assert without_kernels(each.target) == parse_target("cuda:sm_80+aggressive-fusion")
+
+
+def test_the_last_choices_are_tried_without_the_chosen_flags(compilers, tmp_path) -> None:
+    given, chosen = parse_target("llvm-cpu:host"), parse_target("llvm-cpu:host+data-tiling")
+    own = SimpleNamespace(context=new_context(), compilers=compilers, target=given)
+    choices = {"kernels": [], "more kernels": [], "kernels and fused ops": []}
+    made = versions_with(TunedVariant(chosen, (), ()), choices, own, tmp_path, (given,))
+    assert [each.what for each in made if without_kernels(each.target) == given] == [
+        "default flags and more kernels", "default flags and kernels and fused ops",
+    ]  # fmt: skip
