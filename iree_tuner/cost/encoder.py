@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from iree_tuner.cost import cpu, gpu, gpu_attention, gpu_threads
+from iree_tuner.cost import cpu, gpu, gpu_attention, gpu_streams, gpu_threads
 from iree_tuner.cost.access import Array
 from iree_tuner.cost.terms import Estimate
 from iree_tuner.ops.workload import Workload
@@ -31,8 +31,8 @@ class Encoder:
         shapes: of the matrix instructions that `mma_idx` counts.
 
     Attributes:
-        kind: which features there are: `cpu`, `gpu_matrix`, `gpu_attention`, `gpu_threads`, or `knobs` where
-            there is no model of costs.
+        kind: which features there are: `cpu`, `gpu_matrix`, `gpu_attention`, `gpu_threads`, `gpu_streams`,
+            or `knobs` where there is no model of costs.
             Rows of the same kind can be compared across workloads, except for `knobs`.
     """
 
@@ -55,6 +55,7 @@ class Encoder:
         else:
             fits = {
                 "gpu_matrix": gpu.fits, "gpu_attention": gpu_attention.fits, "gpu_threads": gpu_threads.fits,
+                "gpu_streams": gpu_streams.fits,
             }  # fmt: skip
             self.kind = next((name for name, each in fits.items() if each(workload, blank)), "knobs")
         with np.errstate(all="ignore"):  # only the names count
@@ -78,6 +79,8 @@ class Encoder:
             return gpu_attention.estimate(self.workload, knobs, self.machine)
         if self.kind == "gpu_threads":
             return gpu_threads.estimate(self.workload, knobs, self.machine)
+        if self.kind == "gpu_streams":
+            return gpu_streams.estimate(self.workload, knobs, self.machine)
         return None
 
     def _pipeline(self, assignment: Mapping[str, int]) -> str:

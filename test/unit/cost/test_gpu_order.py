@@ -1,4 +1,4 @@
-"""The order of the estimates on recordings of GPUs that no term was written for."""
+"""The order of the estimates on recordings of an H100 (docs/search.md says which were looked at before)."""
 
 from pathlib import Path
 
