@@ -8,7 +8,6 @@ and written to the folder. All run the same model on the same weights and inputs
 model. A sample is the mean of as many calls as take 20 ms, in an order that changes from round to round.
 Everyone is timed in two ways: with each call waited for, and with calls in flight, of which the last is
 waited for (IREE: functions with fences, each of which waits for the one before it; PyTorch: one stream).
-Calls of IREE's that are waited for run with all threads of the process on one core.
 The tuned program is also timed as functions whose results and temporary values have their places, which
 are given once (`iree-tuner compile --provided-memory`), as those of a CUDA graph have.
 
@@ -31,14 +30,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -280,8 +278,7 @@ def compared(
         path.write_bytes(code)
         loaded = LoadedProgram(str(path), given.device[0], run)
         error = error_of(loaded.results()[0], expected)
-        calls = on_one_core(loaded.batch) if waits else loaded.in_flight
-        contenders.append(Contender(name, waits, calls, error))
+        contenders.append(Contender(name, waits, loaded.batch if waits else loaded.in_flight, error))
     errors = {each.title: each.error for each in contenders}
     wrong = [each.title for each in contenders if not each.error <= model.tolerance]
     found: dict[str, Any] = {"errors": errors, "notes": notes}
@@ -398,30 +395,6 @@ def as_graph(module: Callable[..., Any], inputs: list[Any]) -> Callable[..., Any
         return outputs
 
     return replay
-
-
-def on_one_core(calls: Callable[[int], float]) -> Callable[[int], float]:
-    """Run calls with all threads of this process on one core.
-
-    A call of IREE's that is waited for wakes two further threads, which takes less time on the same core.
-    """
-
-    def run(count: int) -> float:
-        cores = os.sched_getaffinity(0)
-        bind({max(cores)})
-        try:
-            return calls(count)
-        finally:
-            bind(cores)
-
-    return run
-
-
-def bind(cores: set[int]) -> None:
-    """Bind all threads of this process to cores."""
-    for thread in Path("/proc/self/task").iterdir():
-        with suppress(ProcessLookupError):  # it has ended
-            os.sched_setaffinity(int(thread.name), cores)
 
 
 def torch_calls(way: Callable[..., Any], inputs: list[Any], waits: bool, count: int) -> float:

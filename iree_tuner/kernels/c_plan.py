@@ -31,18 +31,19 @@ _DOTS: Mapping[int, tuple[tuple[int, int], ...]] = {
 tile has at most as many columns as a vector has lanes."""
 
 _DEPTHS = (256, 512, 128, 384, 1024)
-# Bytes of the right operand's tile that stay in the L1 cache, and the cycles of a load from beyond it.
-_L1, _L1_MISS = 24 << 10, 0.25
+# Bytes of the right operand's tile that stay in the L1 cache, and the cycles of a load from beyond it. Tiles
+# of columns read the rows of the left operand again, of which the L1 cache keeps none: cycles of a line.
+# These and the three below are fitted to 820 trials of 26 problems (`benchmarks/results/c_gemm_order.jsonl`).
+_L1, _L1_MISS, _LEFT_LINE = 40 << 10, 0.5, 3.0
 _L2 = 768 << 10  # bytes of the cache for the rows that a workgroup reads again
-_MEMORY_CYCLES = 0.5  # for an f32 of a right operand that is larger than that cache
 _LINE = 16  # f32 in a line of the cache
 _FMA_CYCLES = 4  # latency: from one addition to a sum to the next
-_TILE_CYCLES, _WORKGROUP_CYCLES = 120.0, 2000.0
+_TILE_CYCLES, _WORKGROUP_CYCLES = 60.0, 1000.0
 _PAGE = 1024  # f32
 # How much slower rows are read that are on pages of their own, and rows that take the same places of a cache.
 _FAR, _ALIKE = 1.3, 2.0
 _TOTAL_CYCLES = 8.0  # to add the lanes of a vector
-_WAIT = 0.04  # of a workgroup's time, which the others wait at the end
+_WAIT = 0.02  # of a workgroup's time, which the others wait at the end
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _FEW_PARTS = 3  # divisions into workgroups that are tried with a tile
 
@@ -141,8 +142,6 @@ class Plan:
         )
         found = one * tiles / self.all_tiles
         found += self._packing(columns, tiles)
-        if shape.depth * shape.columns * 4 > _L2:
-            found += shape.depth * columns * _MEMORY_CYCLES
         if tiles * knobs["rows"] * self.part * 4 > _L2 and whole + bool(rest) > 1:
             found *= 1.1
         return (-(-across * down * shape.batch[0] // workers) + _WAIT) * (found + _WORKGROUP_CYCLES)
@@ -160,6 +159,7 @@ class Plan:
         """Cycles of a tile: its products or their latency, some for loads, and a fixed part."""
         depth = self.shape.depth
         step = max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2) + 0.05 * (rows + vectors)
+        step += _LEFT_LINE * rows / _LINE
         if self.part * vectors * self.knobs["lanes"] * 4 > _L1:
             step += _L1_MISS * vectors
         in_place = not (self.packed or self.knobs["pack_right"])

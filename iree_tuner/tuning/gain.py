@@ -22,6 +22,9 @@ _HOPE = 0.5
 _UNMENDED = 8.0
 """Instead of a score, where the default is wrong and nothing right is known yet."""
 
+_CATCHING_UP = 4
+"""The chance to pass another search's best falls with this power of how far it is ahead."""
+
 _WINDOW = 2
 """Slices that speak for the next."""
 
@@ -75,8 +78,10 @@ class Prospects:
         best = min(self.best, elsewhere)
         hope = max(0.0, best - self.floor) * _HOPE ** (1 + len(self.bests) / 2 + self.fruitless / 2)
         window = min(_WINDOW, len(self.bests))
-        if window == 0 or elsewhere < self.best:
+        if window == 0:
             return hope
+        if elsewhere < self.best:
+            return hope * (elsewhere / self.best) ** _CATCHING_UP
         before = self.bests[-1 - window] if len(self.bests) > window else self.start
         return _OBSERVED * (before - self.best) / window * _HOPE + (1.0 - _OBSERVED) * hope
 
