@@ -33,17 +33,20 @@ tile has at most as many columns as a vector has lanes."""
 _DEPTHS = (256, 512, 128, 384, 1024)
 # Bytes of the right operand's tile that stay in the L1 cache, and the cycles of a load from beyond it. Tiles
 # of columns read the rows of the left operand again, of which the L1 cache keeps none: cycles of a line.
-# These and the three below are fitted to 820 trials of 26 problems (`benchmarks/results/c_gemm_order.jsonl`).
-_L1, _L1_MISS, _LEFT_LINE = 40 << 10, 0.5, 3.0
+# All cycles here are fitted to trials of 25 problems (`benchmarks/results/c_gemm_order.jsonl`).
+_L1, _L1_MISS, _LEFT_LINE = 40 << 10, 1.5, 4.0
+_LOAD = 0.2  # of a load, in addition to those that products hide
+_PART_CYCLES = 4.0  # for each vector of sums, to go on with a further part of the depth
 _L2 = 768 << 10  # bytes of the cache for the rows that a workgroup reads again
+_MEMORY_CYCLES = 0.25  # for an f32 of a right operand that is larger than that cache
 _LINE = 16  # f32 in a line of the cache
 _FMA_CYCLES = 4  # latency: from one addition to a sum to the next
-_TILE_CYCLES, _WORKGROUP_CYCLES = 60.0, 1000.0
+_TILE_CYCLES, _WORKGROUP_CYCLES = 300.0, 4000.0
 _PAGE = 1024  # f32
 # How much slower rows are read that are on pages of their own, and rows that take the same places of a cache.
 _FAR, _ALIKE = 1.3, 2.0
 _TOTAL_CYCLES = 8.0  # to add the lanes of a vector
-_WAIT = 0.02  # of a workgroup's time, which the others wait at the end
+_WAIT = 0.1  # of a workgroup's time, which the others wait at the end
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _FEW_PARTS = 3  # divisions into workgroups that are tried with a tile
 
@@ -142,6 +145,8 @@ class Plan:
         )
         found = one * tiles / self.all_tiles
         found += self._packing(columns, tiles)
+        if shape.depth * shape.columns * 4 > _L2:
+            found += shape.depth * columns * _MEMORY_CYCLES
         if tiles * knobs["rows"] * self.part * 4 > _L2 and whole + bool(rest) > 1:
             found *= 1.1
         return (-(-across * down * shape.batch[0] // workers) + _WAIT) * (found + _WORKGROUP_CYCLES)
@@ -151,14 +156,14 @@ class Plan:
         right = 0.4 if shape.right_row == 1 else (8.0 if shape.windows else 3.0) / knobs["lanes"]
         found = 0.0 if self.packed else knobs["pack_right"] * shape.depth * columns * right
         if knobs["pack_left"]:
-            left = 0.15 if shape.channels >= _LINE else 1.5
+            left = 0.3 if shape.channels >= _LINE else 1.5
             found += tiles * knobs["rows"] * shape.depth * left
         return found
 
     def _tile_cycles(self, rows: int, vectors: int) -> float:
         """Cycles of a tile: its products or their latency, some for loads, and a fixed part."""
         depth = self.shape.depth
-        step = max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2) + 0.05 * (rows + vectors)
+        step = max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2) + _LOAD * (rows + vectors)
         step += _LEFT_LINE * rows / _LINE
         if self.part * vectors * self.knobs["lanes"] * 4 > _L1:
             step += _L1_MISS * vectors
@@ -167,7 +172,8 @@ class Plan:
             step *= _FAR if self.shape.right_row % _PAGE else _ALIKE
         if self.knobs["dot"]:
             return step * depth / self.knobs["lanes"] + rows * vectors * _TOTAL_CYCLES + _TILE_CYCLES
-        return step * depth + -(-depth // self.part) * _TILE_CYCLES
+        parts = -(-depth // self.part)
+        return step * depth + parts * _TILE_CYCLES + (parts - 1) * rows * vectors * _PART_CYCLES
 
 
 def plans(shape: Shape, widths: tuple[int, ...], *, packed: bool = False) -> list[Plan]:

@@ -14,7 +14,7 @@ CORES = 2
 
 
 def recorded():
-    """For each problem, the predicted cycles and the measured microseconds of its trials."""
+    """For each problem, the predicted cycles and the measured times of its trials."""
     for line in TRIALS.read_text().splitlines():
         row = json.loads(line)
         shape = Shape(**{
