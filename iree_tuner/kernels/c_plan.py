@@ -35,7 +35,7 @@ _DEPTHS = (256, 512, 128, 384, 1024)
 # of columns read the rows of the left operand again, of which the L1 cache keeps none: cycles of a line.
 # All cycles here are fitted to trials of 25 problems (`benchmarks/results/c_gemm_order.jsonl`).
 _L1, _L1_MISS, _LEFT_LINE = 40 << 10, 1.5, 4.0
-_LOAD = 0.2  # of a load, in addition to those that products hide
+_LOAD = 0.2  # of a load, besides its place among the products
 _PART_CYCLES = 4.0  # for each vector of sums, to go on with a further part of the depth
 _L2 = 768 << 10  # bytes of the cache for the rows that a workgroup reads again
 _MEMORY_CYCLES = 0.25  # for an f32 of a right operand that is larger than that cache
