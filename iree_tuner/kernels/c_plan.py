@@ -33,7 +33,7 @@ tile has at most as many columns as a vector has lanes."""
 _DEPTHS = (256, 512, 128, 384, 1024)
 # Bytes of the right operand's tile that stay in the L1 cache, and the cycles of a load from beyond it. Tiles
 # of columns read the rows of the left operand again, of which the L1 cache keeps none: cycles of a line.
-# All cycles here are fitted to trials of 25 problems (`benchmarks/results/c_gemm_order.jsonl`).
+# Most cycles here are fitted to trials of 25 problems (`benchmarks/results/c_gemm_order.jsonl`).
 _L1, _L1_MISS, _LEFT_LINE = 40 << 10, 1.5, 4.0
 _LOAD = 0.2  # of a load, besides its place among the products
 _PART_CYCLES = 4.0  # for each vector of sums, to go on with a further part of the depth
