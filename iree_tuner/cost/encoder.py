@@ -16,6 +16,7 @@ from iree_tuner.targets.machine import Machine
 
 _DIGITS = 6  # logarithms differ in the last bits between processors; decisions must not
 _SECOND = "VectorDistribute"
+_MODELS = {"gpu_attention": gpu_attention, "gpu_threads": gpu_threads, "gpu_streams": gpu_streams}
 ESTIMATE = "estimate"
 """The feature that holds the logarithm of the estimated time, where there is an estimate."""
 
@@ -53,11 +54,8 @@ class Encoder:
         if machine.kind == "cpu":
             self.kind = "cpu"
         else:
-            fits = {
-                "gpu_matrix": gpu.fits, "gpu_attention": gpu_attention.fits, "gpu_threads": gpu_threads.fits,
-                "gpu_streams": gpu_streams.fits,
-            }  # fmt: skip
-            self.kind = next((name for name, each in fits.items() if each(workload, blank)), "knobs")
+            models = {"gpu_matrix": gpu, **_MODELS}
+            self.kind = next((name for name, each in models.items() if each.fits(workload, blank)), "knobs")
         with np.errstate(all="ignore"):  # only the names count
             self.features: tuple[str, ...] = tuple(self._table([Assignment.of({})]))
 
@@ -75,13 +73,8 @@ class Encoder:
         if self.kind == "gpu_matrix":
             second = np.array([float(self._pipeline(each) == _SECOND) for each in assignments])
             return gpu.estimate(self.workload, knobs, second, self.machine, self._shapes)
-        if self.kind == "gpu_attention":
-            return gpu_attention.estimate(self.workload, knobs, self.machine)
-        if self.kind == "gpu_threads":
-            return gpu_threads.estimate(self.workload, knobs, self.machine)
-        if self.kind == "gpu_streams":
-            return gpu_streams.estimate(self.workload, knobs, self.machine)
-        return None
+        model = _MODELS.get(self.kind)
+        return None if model is None else model.estimate(self.workload, knobs, self.machine)
 
     def _pipeline(self, assignment: Mapping[str, int]) -> str:
         place = assignment.get(SPACE, 0)
