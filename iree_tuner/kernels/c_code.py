@@ -27,6 +27,8 @@ _FLAGS = (
     "-ffp-contract=fast", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fno-tree-vectorize",
 )  # fmt: skip
 _TIMEOUT_S = 60.0
+MACHINE = ("-march=native",)
+"""Flags of the C compiler for the instructions of this machine."""
 
 MOST_STACK = 64 << 10
 """The most bytes of arrays on the stack. The runtime gives a worker 128 KiB."""
@@ -64,7 +66,7 @@ def compiler_version() -> str:
 @cache
 def lanes() -> int:
     """The number of f32 in a vector register of this machine, from the C compiler's macros."""
-    command = [compiler(), "-march=native", "-dM", "-E", "-x", "c", os.devnull]
+    command = [compiler(), *MACHINE, "-dM", "-E", "-x", "c", os.devnull]
     macros = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False).stdout
     sizes = {"__AVX512F__": 16, "__AVX__": 8}
     return next((size for name, size in sizes.items() if f"#define {name} 1" in macros), 4)
@@ -120,7 +122,7 @@ def compiled(
     texts = {key: str(value) for key, value in macros.items()}
     entry = f"{name}_{hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]}"
     defined = [f"-D{key}={value}" for key, value in {**texts, "ENTRY": entry}.items()]
-    machine = ["-march=native", *(["-mno-avx512f"] if lanes() == 16 > int(macros["LANES"]) else [])]
+    machine = [*MACHINE, *(["-mno-avx512f"] if lanes() == 16 > int(macros["LANES"]) else [])]
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         for each in (source, *_HEADERS):
             text = (resources.files("iree_tuner.kernels.code") / each).read_bytes()

@@ -88,6 +88,8 @@ ALWAYS vector fused(vector one, vector other, vector more) {
   return (vector)_mm512_fmadd_ps((__m512)one, (__m512)other, (__m512)more);
 #elif LANES == 8 && defined(__FMA__)
   return (vector)_mm256_fmadd_ps((__m256)one, (__m256)other, (__m256)more);
+#elif LANES == 4 && defined(__ARM_NEON)
+  return (vector)vfmaq_f32((float32x4_t)more, (float32x4_t)one, (float32x4_t)other);
 #else
   return one * other + more;
 #endif
@@ -98,6 +100,8 @@ ALWAYS vector roundeven(vector x) {
   return (vector)_mm512_roundscale_ps((__m512)x, 8);
 #elif LANES == 8 && defined(__AVX2__)
   return (vector)_mm256_round_ps((__m256)x, 8);
+#elif LANES == 4 && defined(__ARM_NEON)
+  return (vector)vrndnq_f32((float32x4_t)x);
 #else
   const vector big = (vector)(((ints)x & every(1 << 31)) | (ints)all(8388608.0f));  // floats of this size are 1 apart
   const vector found = (x + big) - big;

@@ -2,6 +2,8 @@
 
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 typedef float vector __attribute__((vector_size(LANES * 4), aligned(4), may_alias));

@@ -230,7 +230,7 @@ def test_what_is_not_packed():
         (matmul(4, 70, 64, transposed=True), {"dot": 1}),
         (named("batch_matmul", (3, 5, 19), (3, 19, 21), (3, 5, 21)), {}),
         (channels_first((3, 5), 4, 8, 3, 1, bias=False), {}),
-        (matmul(1, WIDTHS[0] * 8 + 1, 1 << 13), {"vectors": 8, "lanes": WIDTHS[0], "dot": 0}),
+        (matmul(1, WIDTHS[0] * 8 + 1, (1 << 16) // WIDTHS[0]), {"vectors": 8, "lanes": WIDTHS[0], "dot": 0}),
     ):
         problem = site_in(text).problem
         assert KERNEL.packed(problem, HOST, chosen(problem, 0.0, **wanted)) is None
