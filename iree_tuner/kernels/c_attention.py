@@ -64,9 +64,8 @@ class CAttention(CKernel):
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
         plan = _Plan(shape, knobs)
-        entry, data = compiled(_SOURCE, _ENTRY, _macros(problem, shape, knobs), target)
-        workgroups = (-(-plan.all_tiles // knobs["tiles"]), math.prod(shape.batch), 1)
-        return Code("object", entry, data, Launch(workgroups), knobs=dict(knobs))
+        launch = Launch((-(-plan.all_tiles // knobs["tiles"]), math.prod(shape.batch), 1))
+        return compiled(_SOURCE, _ENTRY, _macros(problem, shape, knobs), target, launch, knobs)
 
 
 def _macros(problem: Problem, shape: AttentionShape, knobs: Knobs) -> dict[str, int | str]:

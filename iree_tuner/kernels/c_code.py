@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -12,10 +13,11 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.targets import Target
 
-_HEADERS = ("vectors_f32.h", "steps_f32.h", "steps_i8.h")
+_HEADERS = ("vectors_f32.h", "steps_f32.h", "steps_i8.h", "workgroups.h")
 _STEPS = (
     "bias", "channel_bias", "residual", "relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh",
 )  # fmt: skip
@@ -27,8 +29,8 @@ _FLAGS = (
     "-ffp-contract=fast", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fno-tree-vectorize",
 )  # fmt: skip
 _TIMEOUT_S = 60.0
-MACHINE = ("-march=native",)
-"""Flags of the C compiler for the instructions of this machine."""
+MACHINE = ("-march=native", *(["-mno-outline-atomics"] if platform.machine() == "aarch64" else []))
+"""Flags of the C compiler for this machine. On Arm, atomic operations would be calls of a library."""
 
 MOST_STACK = 64 << 10
 """The most bytes of arrays on the stack. The runtime gives a worker 128 KiB."""
@@ -103,15 +105,23 @@ def steps_of(problem: Problem) -> dict[str, str]:
 
 
 def compiled(
-    source: str, name: str, macros: Mapping[str, int | str], target: Target, *flags: str
-) -> tuple[str, bytes]:
-    """Compile a file of `kernels/code`; returns the name of its entry point and the object.
+    source: str,
+    name: str,
+    macros: Mapping[str, int | str],
+    target: Target,
+    launch: Launch,
+    knobs: Knobs,
+    *flags: str,
+) -> Code:
+    """Compile a file of `kernels/code`.
 
     Args:
         source: name of the file.
         name: prefix of the entry point's name. Executables are linked together, so that names must differ.
         macros: the macros that the file needs, LANES among them.
         target: must be this machine.
+        launch: the launch parameters of the code.
+        knobs: the values of the knobs that the macros were made from.
         flags: additional flags of the C compiler.
 
     Raises:
@@ -119,7 +129,8 @@ def compiled(
     """
     if not target.native:
         raise KernelError(f"{source} is compiled for this machine, not for {target}")
-    texts = {key: str(value) for key, value in macros.items()}
+    groups = zip(("GROUPS_X", "GROUPS_Y", "GROUPS_Z"), launch.workgroups, strict=True)
+    texts = {key: str(value) for key, value in {**macros, **dict(groups), "WORKERS": workers()}.items()}
     entry = f"{name}_{hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]}"
     defined = [f"-D{key}={value}" for key, value in {**texts, "ENTRY": entry}.items()]
     machine = [*MACHINE, *(["-mno-avx512f"] if lanes() == 16 > int(macros["LANES"]) else [])]
@@ -137,4 +148,4 @@ def compiled(
         if done.returncode:
             first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
             raise KernelError(f"the C compiler rejected {source}: {first}")
-        return entry, output.read_bytes()
+        return Code("object", entry, output.read_bytes(), launch, knobs=dict(knobs), takes_worker=True)

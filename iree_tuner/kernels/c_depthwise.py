@@ -96,8 +96,8 @@ class CDepthwise(CKernel):
                 "WINDOW_W": shape.window[1], "STRIDE_H": shape.strides[0], "STRIDE_W": shape.strides[1],
                 "DILATION_H": shape.dilations[0], "DILATION_W": shape.dilations[1],
             }  # fmt: skip
-        entry, data = compiled(_SOURCE, _ENTRY, macros, target)
-        return Code("object", entry, data, Launch((-(-lines // knobs["part"]), 1, 1)), knobs=dict(knobs))
+        launch = Launch((-(-lines // knobs["part"]), 1, 1))
+        return compiled(_SOURCE, _ENTRY, macros, target, launch, knobs)
 
 
 def depthwise_of(problem: Problem) -> Depthwise | None:

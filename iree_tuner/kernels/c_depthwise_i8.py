@@ -72,8 +72,8 @@ class CDepthwiseI8(CKernel):
             "ABOVE": padding.above, "BEFORE": padding.left, "AROUND": padding.value,
             **formula_of(problem),
         }  # fmt: skip
-        entry, data = compiled(_SOURCE, _ENTRY, macros, target, EXACT)
-        return Code("object", entry, data, Launch((-(-lines // knobs["part"]), 1, 1)), knobs=dict(knobs))
+        launch = Launch((-(-lines // knobs["part"]), 1, 1))
+        return compiled(_SOURCE, _ENTRY, macros, target, launch, knobs, EXACT)
 
 
 def _cycles(problem: Problem, knobs: Knobs, threads: int) -> float:

@@ -70,9 +70,9 @@ class CGemm(CKernel):
 
 
 def _code(problem: Problem, plan: Plan, target: Target, *, packed: bool = False) -> Code:
-    entry, data = compiled(_SOURCE, ENTRY, _macros(problem, plan, packed=packed), target)
     launch = Launch((*plan.workgroups, plan.shape.batch[0]))
-    return Code("object", entry, data, launch, plan.scratch_bytes, knobs=dict(plan.knobs))
+    code = compiled(_SOURCE, ENTRY, _macros(problem, plan, packed=packed), target, launch, plan.knobs)
+    return replace(code, scratch_bytes=plan.scratch_bytes)
 
 
 def _packing(problem: Problem, plan: Plan) -> tuple[int, tuple[int, int], int] | None:

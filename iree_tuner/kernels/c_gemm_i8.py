@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from iree_tuner.kernels.c_code import MOST_STACK, CKernel, compiled, widths, workers
@@ -193,10 +193,9 @@ def _runs(problem: Problem, shape: Shape) -> tuple[tuple[int, ...], int]:
 
 
 def _code(problem: Problem, plan: _Plan, target: Target, *, packed: bool) -> Code:
-    entry, data = compiled(_SOURCE, _ENTRY, _macros(problem, plan, packed=packed), target, EXACT)
-    scratch = 0 if packed else plan.scratch_bytes
     launch = Launch((*plan.workgroups, plan.shape.batch[0]))
-    return Code("object", entry, data, launch, scratch, knobs=dict(plan.knobs))
+    code = compiled(_SOURCE, _ENTRY, _macros(problem, plan, packed=packed), target, launch, plan.knobs, EXACT)
+    return replace(code, scratch_bytes=0 if packed else plan.scratch_bytes)
 
 
 def _macros(problem: Problem, plan: _Plan, *, packed: bool) -> dict[str, int | str]:

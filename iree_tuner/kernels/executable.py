@@ -17,6 +17,8 @@ from iree_tuner.ops.element_type import ElementType
 
 VARIANT = "variant"
 _BAREPTR, _STATIC = "llvm.bareptr", "hal.import.static"
+# Only functions "of bitcode" get fields of the dispatch's state as arguments. The linker finds either.
+_BITCODE, _FIELDS, _WORKER = "hal.import.bitcode", "hal.import.fields", "processor_id"
 _ALIGNMENT = 64
 
 
@@ -153,9 +155,15 @@ def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> No
     """Build a function that calls the object's function with the bindings and the workgroup's number."""
     index = ir.IndexType.get()
     types = [_memref(each) for each in ports.all]
-    outside = ir.FunctionType.get([*types, index, index, index], [])
+    results: list[ir.Type] = (
+        [index] if code.takes_worker else []
+    )  # 3.13 rejects such functions without a result
+    outside = ir.FunctionType.get([*types, index, index, index], results)
     called = func.FuncOp(code.entry, outside, visibility="private").operation
-    called.attributes[_BAREPTR], called.attributes[_STATIC] = ir.BoolAttr.get(True), ir.UnitAttr.get()
+    called.attributes[_BAREPTR] = ir.BoolAttr.get(True)
+    called.attributes[_BITCODE if code.takes_worker else _STATIC] = ir.UnitAttr.get()
+    if code.takes_worker:
+        called.attributes[_FIELDS] = ir.ArrayAttr.get([ir.StringAttr.get(_WORKER)])
     function = func.FuncOp(name, ir.FunctionType.get([], []))
     with ir.InsertionPoint(function.add_entry_block()):
         zero: ir.Value[Any] = arith.constant(index, 0)
@@ -168,7 +176,7 @@ def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> No
         for dimension in range(3):
             number = ir.IntegerAttr.get(index, dimension)
             arguments.append(hal.InterfaceWorkgroupIDOp(number, results=[index]).result)
-        func.CallOp([], code.entry, arguments)
+        func.CallOp(results, code.entry, arguments)
         func.ReturnOp([])
 
 

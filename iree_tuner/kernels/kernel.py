@@ -74,6 +74,8 @@ class Code:
             program with one function that the compiler generates code for.
         entry: the symbol to call. An object's is a C function that takes a pointer for each binding, and then
             the workgroup's number in x, y and z as 64-bit integers; PTX's takes a pointer for each binding.
+        takes_worker: the object's function takes one more argument, the number of the worker as an unsigned
+            32-bit integer, and returns a 64-bit integer that is ignored.
         data: the object or the text.
         launch: the launch parameters.
         scratch_bytes: size of an additional binding of scratch memory, after inputs and result.
@@ -92,6 +94,7 @@ class Code:
     knobs: Knobs = field(default_factory=dict[str, int])
     packed: Packed | None = None
     parts: int = 0
+    takes_worker: bool = False
 
 
 class Kernel(Protocol):

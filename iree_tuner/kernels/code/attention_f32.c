@@ -16,6 +16,7 @@
 //   ROWS, VECTORS, LANES, KEYS, TILES, PACK_VALUES, DOT
 
 #include "vectors_f32.h"
+#include "workgroups.h"
 
 #define WIDE (VECTORS * LANES)
 #define ROWS_LEFT (QUERIES % ROWS)
@@ -188,7 +189,8 @@ ALWAYS void tile(const float *queries, const float *keys, const float *values, f
         ACROSS - v < VECTORS ? ACROSS - v : VECTORS, first, last);
 }
 
-void ENTRY(const float *queries, const float *keys, const float *values, float *result, index x, index y, index z) {
+index ENTRY(const float *queries, const float *keys, const float *values, float *result, index x, index y, index z, unsigned worker) {
+  TAKE(result)
   for (int b = BATCHES - 1; b >= 0; b--) {
     const index at = y % sizes[b];
     y /= sizes[b];
@@ -231,4 +233,5 @@ void ENTRY(const float *queries, const float *keys, const float *values, float *
         tile(queries + row * Q_ROW, own_keys, own_values, result + row * OUT_ROW, most, sum, row - block, count, ROWS_LEFT, first, last);
     }
   }
+  return 0;
 }

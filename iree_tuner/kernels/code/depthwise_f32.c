@@ -15,6 +15,7 @@
 //   EXTRAS, STEPS                    see steps_f32.h
 
 #include "vectors_f32.h"
+#include "workgroups.h"
 #include "steps_f32.h"
 
 #define WIDE (VECTORS * LANES)
@@ -83,11 +84,12 @@ ALWAYS void channels(const float *image, const float *filter, extras given, floa
 }
 
 #define EXTRA(name) const float *name,
-void ENTRY(const float *image, const float *filter, EXTRAS float *result, index number, index y, index z) {
+index ENTRY(const float *image, const float *filter, EXTRAS float *result, index x, index y, index z, unsigned worker) {
+  TAKE(result)
 #undef EXTRA
 #define EXTRA(name) .name = name,
   extras given = {EXTRAS};
-  const index begin = number * PART, end = begin + PART < LINES ? begin + PART : LINES;
+  const index begin = x * PART, end = begin + PART < LINES ? begin + PART : LINES;
   for (index line = begin; line < end; line++) {
     const float *from = image + line / LINES_OF_IMAGE * IMAGE + line % LINES_OF_IMAGE * LINE;
     index c = 0, y = 0;
@@ -99,4 +101,5 @@ void ENTRY(const float *image, const float *filter, EXTRAS float *result, index 
       channels(from + c, filter + c, given, result, line * WIDTH * CHANNELS + c, c, y, VECTORS, LANES);
     if (TAIL) channels(from + c, filter + c, given, result, line * WIDTH * CHANNELS + c, c, y, TAIL_VECTORS, LAST);
   }
+  return 0;
 }

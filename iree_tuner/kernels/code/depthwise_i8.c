@@ -14,6 +14,7 @@
 //   EXTRAS, FORMULA, RESULT          see steps_i8.h
 
 #include "vectors_f32.h"
+#include "workgroups.h"
 #include "steps_i8.h"
 
 #define WIDE (VECTORS * LANES)
@@ -117,12 +118,14 @@ ALWAYS void channels(const i8 *image, const i8 *filter, extras given, RESULT *re
 }
 
 #define EXTRA(number, type) const type *given##number,
-void ENTRY(const i8 *image, const i8 *filter, EXTRAS RESULT *result, index number, index y, index z) {
+index ENTRY(const i8 *image, const i8 *filter, EXTRAS RESULT *result, index x, index y, index z, unsigned worker) {
+  TAKE(result)
 #undef EXTRA
 #define EXTRA(number, type) .e##number = given##number,
   extras given = {EXTRAS .none = 0};
-  const index begin = number * PART, end = begin + PART < LINES ? begin + PART : LINES;
+  const index begin = x * PART, end = begin + PART < LINES ? begin + PART : LINES;
   index c = 0;
   for (; c + WIDE <= CHANNELS; c += WIDE) channels(image, filter, given, result, begin, end, c, VECTORS, LANES);
   if (TAIL) channels(image, filter, given, result, begin, end, c, TAIL_VECTORS, LAST);
+  return 0;
 }

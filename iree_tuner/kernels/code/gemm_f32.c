@@ -34,6 +34,7 @@
 //   EXTRAS, STEPS                    see steps_f32.h
 
 #include "vectors_f32.h"
+#include "workgroups.h"
 #include "steps_f32.h"
 
 #if DOT
@@ -271,7 +272,8 @@ ALWAYS void column_tile(const float *left, const float *right, extras given, flo
 #else
 #define SCRATCH
 #endif
-void ENTRY(const float *one, const float *other, EXTRAS float *result, SCRATCH index x, index y, index z) {
+index ENTRY(const float *one, const float *other, EXTRAS float *result, SCRATCH index x, index y, index z, unsigned worker) {
+  TAKE(result)
 #undef EXTRA
 #define EXTRA(name) .name = name,
   extras given = {EXTRAS};
@@ -298,4 +300,5 @@ void ENTRY(const float *one, const float *other, EXTRAS float *result, SCRATCH i
       if (TAIL && column < stop)
         column_tile(from, right, given, result, begin, end, column, place, places, k, depth, TAIL_VECTORS, PART, first, last);
     }
+  return 0;
 }

@@ -17,6 +17,7 @@
 //   EXTRAS, FORMULA, RESULT          see steps_i8.h
 
 #include "vectors_f32.h"
+#include "workgroups.h"
 #include "steps_i8.h"
 
 #define WIDE (VECTORS * LANES)
@@ -121,7 +122,8 @@ ALWAYS void row_tile(const unsigned char *left, const i8 *panels, const int *les
 #else
 #define SCRATCH i8 *scratch,
 #endif
-void ENTRY(const unsigned char *one, const unsigned char *other, EXTRAS RESULT *result, SCRATCH index x, index y, index z) {
+index ENTRY(const unsigned char *one, const unsigned char *other, EXTRAS RESULT *result, SCRATCH index x, index y, index z, unsigned worker) {
+  TAKE(result)
 #undef EXTRA
 #define EXTRA(number, type) .e##number = given##number,
   extras given = {EXTRAS .none = 0};
@@ -149,4 +151,5 @@ void ENTRY(const unsigned char *one, const unsigned char *other, EXTRAS RESULT *
     else
       row_tile(left, panels, less, given, result, t * ROWS, first, stop, ROWS_LEFT);
   }
+  return 0;
 }

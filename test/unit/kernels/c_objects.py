@@ -6,6 +6,7 @@ With IREE_TUNER_TEST_MACHINE=aarch64 the tests of these kernels compile for NEON
 
 import ctypes
 import itertools
+import math
 import os
 import shutil
 import subprocess
@@ -18,12 +19,12 @@ CROSS_COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 MACHINE = "IREE_TUNER_TEST_MACHINE"
 EMULATED = os.environ.get(MACHINE) == "aarch64"
 if EMULATED:  # before a test module asks how long vectors are
-    c_code.MACHINE = ("-march=armv8.2-a",)
+    c_code.MACHINE = ("-march=armv8.2-a", "-mno-outline-atomics")
     c_code.compiler = lambda: shutil.which(CROSS_COMPILER)
 
 CALLER = """
-void {entry}({types}long, long, long);
-void call({named}long x, long y, long z) {{ {entry}({names}x, y, z); }}
+long {entry}({types}long, long, long, unsigned);
+void call({named}long x, long y, long z, unsigned worker) {{ {entry}({names}x, y, z, worker); }}
 """  # the entry is hidden, as an executable has no use for it outside
 
 
@@ -41,7 +42,7 @@ int main(int count, char **names) {{
   }}
   for (long x = 0; x < {workgroups[0]}; x++)
     for (long y = 0; y < {workgroups[1]}; y++)
-      for (long z = 0; z < {workgroups[2]}; z++) call({pointers}, x, y, z);
+      for (long z = 0; z < {workgroups[2]}; z++) call({pointers}, x, y, z, (x * 7 + y * 5 + z * 3) / 4 % 3);
   return fwrite(p[{result}], 1, sizes[{result}], stdout) != sizes[{result}];
 }}
 """
@@ -62,8 +63,9 @@ def run(code, inputs, shape, folder, kind=np.float32):
     subprocess.run([c_code.compiler(), "-shared", "-fPIC", *files, "-o", path.with_suffix(".so")], check=True)
     call = ctypes.CDLL(path.with_suffix(".so")).call
     pointers = [each.ctypes.data_as(ctypes.c_void_p) for each in arrays]
-    for place in itertools.product(*map(range, code.launch.workgroups)):
-        call(*pointers, *map(ctypes.c_long, place))
+    workers = np.random.default_rng(0).integers(3, size=math.prod(code.launch.workgroups))
+    for place, worker in zip(itertools.product(*map(range, code.launch.workgroups)), workers, strict=True):
+        call(*pointers, *map(ctypes.c_long, place), ctypes.c_uint(worker))
     return arrays[len(inputs)]
 
 

@@ -91,6 +91,7 @@ def test_functions_are_as_near_as_the_source_says(name, tmp_path):
     }
     macros |= {"PACK_LEFT": 0, "PACK_RIGHT": 0, "PACKED": 0, "DOT": 0, "UNROLL": 1, "STRIDE": 16}
     macros |= dict.fromkeys(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT", "SWAPPED", "WINDOWS"), 0)
+    macros |= dict.fromkeys(("GROUPS_X", "GROUPS_Y", "GROUPS_Z", "WORKERS"), 1)
     macros |= {"EXTRAS": "", "STEPS": "", "ENTRY": "kernel"}
     path = tmp_path / "functions.c"
     path.write_text(SOURCE.format(source=code_file.replace("__init__.py", "gemm_f32.c"), name=name))
