@@ -12,7 +12,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from iree.compiler import ir
 
-from iree_tuner.cli.hits import tell_hits, with_own_flags
+from iree_tuner.cli.hits import tell_calls, tell_hits, with_own_flags
 from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.program_name import ProgramName
@@ -21,6 +21,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
+from iree_tuner.kernels.layers import count_calls_here
 from iree_tuner.kernels.save import located
 from iree_tuner.program.phases import submit_program
 from iree_tuner.program.provided_memory import with_provided_memory
@@ -49,7 +50,8 @@ def compile_(
 ) -> int:
     """Compile a program with a tuning spec and with the compiler flags that the spec records.
 
-    The command prints how many of the spec's matchers hit a dispatch of the program.
+    The command prints how many of the spec's matchers hit a dispatch of the program, and how many dispatches
+    run kernels.
 
     Example: `iree-tuner compile model.mlir --spec model.spec.mlir -o tuned.vmfb`
 
@@ -67,15 +69,16 @@ def compile_(
         Let functions take the memory of their results and temporary values as further arguments: a tensor per
         result, and a `!hal.buffer` of `FUNCTION_transients_size` bytes. On a GPU calls then overlap.
     strict
-        Fail if none of the spec's matchers hit a dispatch of the program. Default: warn.
+        Fail if none of the spec's matchers hit a dispatch of the program, or if no dispatch runs a kernel of
+        `--kernels`. Default: warn.
     as_json
-        Print the flags, the size and the number of hits in JSON form.
+        Print the flags, the size and the numbers of hits and of dispatches that run kernels in JSON form.
     """
     source, chosen = opened(program), compiling.on(parse_target(target))
     if provided_memory:
         source = with_provided_memory(source)
-    if strict and spec is None:
-        raise UsageError("--strict requires --spec")
+    if strict and spec is None and kernels is None:
+        raise UsageError("--strict requires --spec or --kernels")
     module = None if spec is None else load_spec(spec, new_context())
     if module is not None:
         chosen = with_own_flags(chosen, module)
@@ -84,11 +87,13 @@ def compile_(
         flags.append(f"{SPEC_FLAG}={kernels}")
     planned_output(output, ".vmfb")
     with with_kernels(chosen, kernels) as chosen, people.status("compiling"):
-        vmfb, matchers = _compiled(source, module, chosen)
-    hits = {} if spec is None else tell_hits(spec, matchers, strict=strict)
-    write(output, vmfb)
+        vmfb, matchers, calls = _compiled(source, module, chosen, counted=kernels is not None)
     record = {"program": program, "output": str(output), "flags": flags, "bytes": len(vmfb)}
-    record |= hits
+    if spec is not None:
+        record |= tell_hits(spec, matchers, strict=strict)
+    if kernels is not None:
+        record |= tell_calls(kernels, calls, strict=strict)
+    write(output, vmfb)
     if as_json:
         print_json(record)
     people.print(f"{output}: {len(vmfb)} bytes, {' '.join(flags)}", soft_wrap=True, markup=False)
@@ -111,13 +116,17 @@ def with_kernels(target: Target, spec: Path | None) -> Generator[Target]:
 
 
 def _compiled(
-    source: Program, spec: ir.Module | None, target: Target
-) -> tuple[bytes, tuple[MatcherHits, ...]]:
-    """Compile the program with the spec and count the spec's hits, at the same time."""
-    with Workers(2) as workers:
-        if spec is None:
-            return workers.wait(submit_program(source, target, workers)).data, ()
+    source: Program, spec: ir.Module | None, target: Target, *, counted: bool
+) -> tuple[bytes, tuple[MatcherHits, ...], int]:
+    """Compile the program with the spec, and count at the same time what hits: matchers, and kernels."""
+    tuned, matchers = source, ()
+    if spec is not None:
         tuned = replace(source, data=embed_bytes(source.data, to_bytecode(spec), name=source.name))
+    with Workers(2) as workers:
         compiling = submit_program(tuned, target, workers)
-        found = check_against_program(spec, source.data, target, name=source.name, workers=workers)
-        return workers.wait(compiling).data, found.matchers
+        counting = workers.submit(count_calls_here, source.data, source.name, target) if counted else None
+        if spec is not None:
+            found = check_against_program(spec, source.data, target, name=source.name, workers=workers)
+            matchers = found.matchers
+        vmfb = workers.wait(compiling).data  # first: what it refuses is what the user needs to know
+        return vmfb, matchers, workers.wait(counting) if counting else 0

@@ -42,6 +42,19 @@ def tell_hits(name: str | Path, matchers: Sequence[MatcherHits], *, strict: bool
     return {"matchers": len(matchers), "hits": hit}
 
 
+def tell_calls(name: str | Path, calls: int, *, strict: bool) -> dict[str, object]:
+    """Print how many dispatches run kernels of a spec. Raises TunerError if none does and `strict` is set."""
+    said = f"{calls} dispatch{'es' * (calls != 1)} of the program run{'s' * (calls == 1)} its kernels"
+    if calls:
+        people.print(f"{name}: {said}", soft_wrap=True, markup=False)
+    else:
+        why = "the kernels have no effect here, as they are for other problems or another target"
+        if strict:
+            raise TunerError(f"{said}: {why}", location=str(name))
+        people.print(f"warning: {name}: {said}: {why}", style="yellow", soft_wrap=True, markup=False)
+    return {"kernel_calls": calls}
+
+
 def with_own_flags(target: Target, spec: ir.Module) -> Target:
     """Add the flags that a spec records to a target."""
     flags = tuple(flag for flag in read_flags(spec) if flag not in target.flags)

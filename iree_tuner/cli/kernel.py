@@ -247,6 +247,8 @@ def _compete(
     with people.status("reading the program") as status:
         outlook = look_at(source, lab.target, wanted, lab)
         tell_refusals(outlook)
+        if not outlook.pairs:
+            raise TunerError("no kernel applies to the program", location=source.name)
         tuned = configurations_of(() if options.spec is None else (options.spec,), lab.context)
         contests = hold_contests(
             outlook, lab, tuned=tuned, most=options.variants, rounds=options.rounds,

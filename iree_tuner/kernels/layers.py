@@ -141,6 +141,16 @@ def expose_here(data: bytes, name: str, target: Target, cases: Sequence[bytes]) 
         return Exposed(session.to_vmfb(module, start="flow"), tuple(outputs), calls)
 
 
+def count_calls_here(data: bytes, name: str, target: Target) -> int:
+    """Count the dispatches that run kernels of the spec in the target's flags. Runs in workers."""
+    session = session_for(target.flags)
+    with session.context, ir.Location.unknown():
+        module = session.parse(data, name)
+        select_target(module, target)
+        session.run(module, stop="flow")
+        return _count_calls(module)
+
+
 def _count_calls(module: ir.Module) -> int:
     count = 0
 

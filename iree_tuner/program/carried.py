@@ -29,7 +29,7 @@ COMPILATION_INFO = "compilation_info"
 LOWERING_CONFIG = "lowering_config"
 TRANSLATION_INFO = "translation_info"
 DECOMPOSITION_CONFIG = "decomposition_config"
-_ON_OPS = (COMPILATION_INFO, LOWERING_CONFIG, DECOMPOSITION_CONFIG)
+CONFIGURATIONS = (COMPILATION_INFO, LOWERING_CONFIG, DECOMPOSITION_CONFIG)
 _EXECUTABLE = "hal.executable"
 _DUMPED = (_EXECUTABLE, "util.global", "util.initializer")
 
@@ -62,7 +62,7 @@ def _keep_executables(module: ir.Module) -> None:
 def take_off(module: ir.Module) -> None:
     """Take configurations off the ops of a program that has notes of them."""
     for op in walk(module.operation):
-        for name in (*_ON_OPS, TRANSLATION_INFO):
+        for name in (*CONFIGURATIONS, TRANSLATION_INFO):
             if name in op.attributes:
                 del op.attributes[name]
 
@@ -81,7 +81,7 @@ def carried_in(function: ir.Operation) -> tuple[Carried, ...]:
 
 
 def _configured(root: ir.Operation) -> Iterator[ir.Operation]:
-    return (op for op in list(walk(root)) if any(name in op.attributes for name in _ON_OPS[:2]))
+    return (op for op in list(walk(root)) if any(name in op.attributes for name in CONFIGURATIONS[:2]))
 
 
 def _note(op: ir.Operation, name: str) -> Carried:

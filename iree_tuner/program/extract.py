@@ -18,7 +18,7 @@ from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.calls import count_calls, dispatched_exports
-from iree_tuner.program.carried import NOTE, carried_in, take_off
+from iree_tuner.program.carried import CONFIGURATIONS, NOTE, carried_in, take_off
 from iree_tuner.program.dispatch import CallCount, Dispatch
 from iree_tuner.program.dump_passes import out_of_reach, prologue_of
 from iree_tuner.program.dumped import dumped_for, settle, take_mark, target_name
@@ -38,6 +38,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.targets.limits import limits_of
 
+_OWN = "the program has a configuration for it (compilation_info): remove it to tune the dispatch"
 _STAND_IN = DimensionSize(64)  # to find out what a dispatch is, where no size was given
 
 
@@ -178,7 +179,8 @@ def _tag_root(
 ) -> tuple[Workload | None, str]:
     """Describe the root op and tag it and its companions with their labels."""
     if root is None:
-        return None, "the compiler finds no root op in the dispatch"
+        configured = any(name in op.attributes for op in compute_ops(function) for name in CONFIGURATIONS)
+        return None, _OWN if configured else "the compiler finds no root op in the dispatch"
     op = compute_ops(function)[root]
     workload = describe(op)
     if workload is None:

@@ -156,7 +156,7 @@ class WorkloadSearch:
             "; ".join(filter(None, (final.note, note))),
             searched_s + sum(finals[search].seconds for search in searches if search in finals),
             tuple(entries[len(won):]), self.weight_us, searched_s, min(search.began for search in searches),
-            tuple(competitors), any(each in finals or _without_hope(each) for each in searches),
+            tuple(competitors), is_judged(searches, finals),
             bool(won) and self.corrects,
         )  # fmt: skip
 
@@ -178,6 +178,11 @@ class WorkloadSearch:
             return effort.trials_for(self.share)
         # Workloads that are too small to be searched may still take results from elsewhere.
         return suggested if has_starters else 0
+
+
+def is_judged(searches: Sequence[Search], finals: Mapping[Search, Final]) -> bool:
+    """Whether something had a final, or nothing needed one."""
+    return any(each in finals for each in searches) or all(map(_without_hope, searches))
 
 
 def _without_hope(search: Search) -> bool:

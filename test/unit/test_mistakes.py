@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -24,7 +25,9 @@ import iree_tuner as iree_tuner_
 from iree_tuner import TunerError, UsageError
 from iree_tuner.cli.main import run
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.variant import note_of
+from iree_tuner.tuning.workload_search import is_judged
 
 SCALED = """
 func.func @main(%a: tensor<SIZExSIZExf32>, %b: tensor<SIZExSIZExf32>) -> tensor<SIZExSIZExf32> {
@@ -485,6 +488,22 @@ def test_a7_what_had_no_finals_is_no_tie(score, promised, says):
     engine = SimpleNamespace(devices=SimpleNamespace(note=lambda bench: ""))
     findings = SimpleNamespace(stop=SimpleNamespace(requested=False))
     assert note_of(workload, None, engine, "", findings, promised=promised) == says
+
+
+@pytest.mark.parametrize(
+    ("scores", "has_final", "judged"),
+    [
+        ((1.2, 0.8), False, False),
+        ((1.2, 0.8), True, True),
+        ((1.2, 1.1), False, True),
+        ((1.2, None), False, False),
+    ],
+)
+def test_a7_a_kernel_that_is_ahead_without_a_final_is_no_tie(scores, has_final, judged):
+    """Its configurations have no hope. That is no verdict about the workload."""
+    trials = [[SimpleNamespace(outcome="ok", score=each)] if each else [] for each in scores]
+    searches = [Mock(trials=each, corrects=False) for each in trials]
+    assert is_judged(searches, {searches[1]: Final(None, None)} if has_final else {}) is judged
 
 
 @pytest.mark.skipif(find_spec("torch") is not None, reason="is about what is said without torch")
