@@ -21,6 +21,7 @@ share of it."""
 
 _MIB = 1 << 20
 _UNKNOWN_CACHE = 64 * _MIB
+_CORE_SHARE = 4 * _MIB  # of EPYC and Xeon 6
 _MOST = 1024 * _MIB
 _ROOT = Path("/")
 
@@ -120,6 +121,27 @@ def last_level_cache(device_uri: str, root: Path = _ROOT) -> int:
     return next((size * _MIB for part, size in _GPU_CACHES_MIB if part in name), _UNKNOWN_CACHE)
 
 
+def own_cache(device_uri: str, root: Path = _ROOT) -> int:
+    """Bytes of the last cache that other machines do not use.
+
+    A virtual machine reports the cache of its whole host. Of that, each usable core counts for no more than
+    its share on today's servers. `IREE_TUNER_CACHE_BYTES` overrides this, too.
+    """
+    size = last_level_cache(device_uri, root)
+    if not find_hal_device(device_uri).on_host or _given_cache() or not _is_virtual(root):
+        return size
+    return min(size, usable_cores() * _CORE_SHARE)
+
+
+def _is_virtual(root: Path) -> bool:
+    """Whether the processor says that a hypervisor runs this system."""
+    try:
+        text = (root / "proc/cpuinfo").read_text()
+    except OSError:
+        return False
+    return any("hypervisor" in line.split() for line in text.splitlines() if line.startswith("flags"))
+
+
 def _given_cache() -> int:
     given = os.environ.get(CACHE, "")
     if given and not (given.isdecimal() and int(given)):
@@ -149,7 +171,7 @@ def _limits(device_uri: str) -> tuple[int, int]:
     """The most bytes that copies may take, and how many are wanted."""
     memory = memory_bytes(device_uri)
     most = _MOST if memory is None else min(_MOST, memory // 4)
-    return most, 2 * last_level_cache(device_uri)
+    return most, 2 * own_cache(device_uri)
 
 
 def _gpu(device: HalDevice) -> NvidiaSensors | AmdSensors | None:

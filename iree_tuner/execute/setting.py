@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Number of the measuring protocol: times taken by different ones are not compared."""
 
 

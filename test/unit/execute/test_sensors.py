@@ -8,7 +8,7 @@ import pytest
 
 from iree_tuner.errors import UsageError
 from iree_tuner.execute import device_facts
-from iree_tuner.execute.device_facts import CACHE, copies_for, device_setting, last_level_cache
+from iree_tuner.execute.device_facts import CACHE, copies_for, device_setting, last_level_cache, own_cache
 from iree_tuner.execute.hal_device import HalDevice, find_hal_device
 from iree_tuner.execute.readings import UNKNOWN
 from iree_tuner.execute.sensors import describe, sensors_for
@@ -343,6 +343,19 @@ def test_caches_are_summed_over_instances_of_the_last_level(machine, monkeypatch
         monkeypatch.setenv(CACHE, wrong)
         with pytest.raises(UsageError, match=f"{CACHE} is not a number of bytes: '{wrong}'"):
             last_level_cache("local-task", machine.root)
+
+
+def test_a_virtual_machine_has_a_share_of_its_hosts_cache(machine, monkeypatch):
+    monkeypatch.delenv(CACHE, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
+    for core in (0, 1):
+        machine.cache(3, "480M", "0-1", core)
+    machine.write("proc/cpuinfo", "model name : of a host\nflags : fpu avx2\nflags : fpu avx2")
+    assert own_cache("local-task", machine.root) == 480 << 20
+    machine.write("proc/cpuinfo", "flags : fpu avx2 hypervisor")
+    assert own_cache("local-task", machine.root) == 8 << 20
+    monkeypatch.setenv(CACHE, "30000000")
+    assert own_cache("local-task", machine.root) == 30_000_000
 
 
 @pytest.mark.parametrize(
