@@ -82,18 +82,14 @@ def compile_(
     module = None if spec is None else load_spec(spec, new_context())
     if module is not None:
         chosen = with_own_flags(chosen, module)
-    flags = list(chosen.flags)
-    if kernels is not None:
-        flags.append(f"{SPEC_FLAG}={kernels}")
+    flags = [*chosen.flags, *([] if kernels is None else [f"{SPEC_FLAG}={kernels}"])]
     planned_output(output, ".vmfb")
     with with_kernels(chosen, kernels) as chosen, people.status("compiling"):
         vmfb, matchers, calls = _compiled(source, module, chosen, counted=kernels is not None)
-    record = {"program": program, "output": str(output), "flags": flags, "bytes": len(vmfb)}
-    if spec is not None:
-        record |= tell_hits(spec, matchers, strict=strict)
-    if kernels is not None:
-        record |= tell_calls(kernels, calls, strict=strict)
+    hits = {} if spec is None else tell_hits(spec, matchers, strict=strict)
+    hits |= {} if kernels is None else tell_calls(kernels, calls, strict=strict)
     write(output, vmfb)
+    record = {"program": program, "output": str(output), "flags": flags, "bytes": len(vmfb), **hits}
     if as_json:
         print_json(record)
     people.print(f"{output}: {len(vmfb)} bytes, {' '.join(flags)}", soft_wrap=True, markup=False)
