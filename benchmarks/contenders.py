@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from examples.models import MODELS
+from examples.models import CPU_MODELS
 
 Outputs = list[NDArray[Any]]
 SCOPE = "model"
@@ -105,7 +105,7 @@ def load_jax(model: str, folder: Path, threads: int) -> Loaded:  # noqa: ARG001 
 
     from examples.models.in_jax import jax_function
 
-    function = jax_function(MODELS[model])
+    function = jax_function(CPU_MODELS[model])
     arguments = [jax.device_put(each) for each in inputs_of(model, folder)]
     return Loaded(lambda: jax.block_until_ready(function(*arguments)), _as_numpy)
 
@@ -117,7 +117,7 @@ def load_torch(model: str, folder: Path, threads: int, compiled: bool = False) -
     from examples.models.in_torch import torch_module
 
     torch.set_num_threads(threads)
-    module = torch_module(MODELS[model])
+    module = torch_module(CPU_MODELS[model])
     function = torch.compile(module, options={"freezing": True}) if compiled else module
     arguments = [torch.from_numpy(each) for each in inputs_of(model, folder)]
 

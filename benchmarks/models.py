@@ -36,7 +36,7 @@ from contenders import Contender, Running
 from model_tables import DEFAULT, TUNED, Row, summary, table
 from numpy.typing import NDArray
 
-from examples.models import MODELS
+from examples.models import CPU_MODELS, MODELS
 from iree_tuner.execute.statistics import LEAST_PAIRS, Comparison, compare_rows
 from iree_tuner.targets import target_for_device
 
@@ -63,7 +63,7 @@ def main() -> None:
             contenders += [each for each in OTHERS if each.name not in options.without]
             found = compare(model, contenders, options, cores)
             rows += found
-            print(table(f"{model}: {MODELS[model].summary}", found), flush=True)
+            print(table(f"{model}: {CPU_MODELS[model].summary}", found), flush=True)
     print(summary(rows))
     if options.json:
         about = conditions(started, cores, options)
@@ -78,7 +78,7 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="what examples/models/export.py wrote")
-    parser.add_argument("--model", action="append", choices=list(MODELS), help="only these; may be repeated")
+    parser.add_argument("--model", action="append", choices=list(CPU_MODELS), help="only these; may be repeated")
     parser.add_argument("--tuned", action="append", default=[], metavar="NAME=FILE", help=".vmfb or spec")
     parser.add_argument("--flag", action="append", default=[], metavar="NAME=FLAG", help="of iree-compile")
     parser.add_argument("--without", action="append", default=[], choices=[each.name for each in OTHERS])
@@ -90,8 +90,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, help="write rows and conditions there")
     options = parser.parse_args()
     for name, value in map(named, (*options.tuned, *options.flag)):
-        if name not in MODELS or not value:
-            parser.error(f"'{name}={value}': NAME=VALUE is wanted, with a NAME of {', '.join(MODELS)}")
+        if name not in CPU_MODELS or not value:
+            parser.error(f"'{name}={value}': NAME=VALUE is wanted, with a NAME of {', '.join(CPU_MODELS)}")
     for path in (Path(named(each)[1]) for each in options.tuned):
         if not path.is_file():
             parser.error(f"{path}: no such file")
@@ -160,7 +160,7 @@ def compare(
                     continue
                 stack.callback(one.close)
                 errors[contender.name] = max(one.error, errors.get(contender.name, 0.0))
-                if one.error > MODELS[model].tolerance:
+                if one.error > CPU_MODELS[model].tolerance:
                     problems[contender.name] = f"differs from PyTorch by {one.error:.1g}"
                 else:
                     running.append(one)

@@ -6,11 +6,14 @@ modules and functions of models, `export` writes files.
 """
 
 from examples.models import (
+    convnext,
     decoder,
     encoder,
     llama,
+    mixer,
     mobilenet_v2,
     mobilenet_v2_int8,
+    recommender,
     resnet50,
     sdxl,
     transformer,
@@ -23,6 +26,14 @@ MODELS: dict[str, Model] = {
     for module in (encoder, decoder, resnet50, mobilenet_v2, mobilenet_v2_int8, unet)
 }
 """By name, in the order of tables."""
+
+FURTHER_MODELS: dict[str, Model] = {
+    module.MODEL.name: module.MODEL for module in (convnext, mixer, recommender)
+}
+"""Models of other kinds. They were chosen when neither kernels nor tuning were changed any more."""
+
+CPU_MODELS = {**MODELS, **FURTHER_MODELS}
+"""Those that CPUs are measured with."""
 
 _LLAMA = {"of": "Llama-3-8B", "width": 4096, "heads": 32, "shared": 8, "hidden": 14336}
 

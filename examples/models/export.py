@@ -6,7 +6,7 @@
 For each model: NAME.mlir, StableHLO from JAX, with the weights in NAME.irpa; NAME.onnx, from PyTorch; and
 NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). Of a
 quantized model, NAME.onnx is what onnxruntime's tools make, and outputs are onnxruntime's. With
-`--program-only` nothing but NAME.mlir, as `benchmarks/gpu_models.py` wants it (`--model gpu` has its models).
+`--program-only` nothing but NAME.mlir, as `benchmarks/gpu_models.py` wants it (`--model gpu` has its models). `--model further_cpu` has three more for CPUs.
 To tune and to run:
 
     cd FOLDER && python -m zipfile -e encoder.npz .
@@ -29,17 +29,18 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from examples.models import FURTHER_GPU_MODELS, GPU_MODELS, MODELS
+from examples.models import CPU_MODELS, FURTHER_GPU_MODELS, FURTHER_MODELS, GPU_MODELS, MODELS
 from examples.models.in_jax import stablehlo
 from examples.models.in_torch import names, onnx_outputs, torch_outputs, write_onnx
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
-EVERY = MODELS | GPU_MODELS | FURTHER_GPU_MODELS
+EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS
 GROUPS = {
     "all": [*MODELS.values()],
     "gpu": [*GPU_MODELS.values()],
     "further": [*FURTHER_GPU_MODELS.values()],
+    "further_cpu": [*FURTHER_MODELS.values()],
 }
 
 

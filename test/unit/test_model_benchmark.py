@@ -16,7 +16,7 @@ import contenders
 import model_tables
 from model_tables import DEFAULT, TUNED, Row
 
-from examples.models import MODELS
+from examples.models import CPU_MODELS
 from examples.models.weights import Weights
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,8 +107,8 @@ def test_weights_do_not_depend_on_the_order_they_are_drawn_in() -> None:
     assert not np.array_equal(first["x_kernel"], other["x_kernel"])
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", CPU_MODELS)
 def test_models_have_unique_names_and_the_same_inputs_each_time(name) -> None:
-    model = MODELS[name]
+    model = CPU_MODELS[name]
     assert model.name == name
     assert all(np.array_equal(*pair) for pair in zip(model.example(), model.example(), strict=True))
