@@ -78,7 +78,9 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="what examples/models/export.py wrote")
-    parser.add_argument("--model", action="append", choices=list(CPU_MODELS), help="only these; may be repeated")
+    parser.add_argument(
+        "--model", action="append", choices=list(CPU_MODELS), help="only these; may be repeated"
+    )
     parser.add_argument("--tuned", action="append", default=[], metavar="NAME=FILE", help=".vmfb or spec")
     parser.add_argument("--flag", action="append", default=[], metavar="NAME=FLAG", help="of iree-compile")
     parser.add_argument("--without", action="append", default=[], choices=[each.name for each in OTHERS])

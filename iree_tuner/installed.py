@@ -38,7 +38,10 @@ def usable(entry: EntryPoint, what: str, *arguments: object) -> object:
     except TunerError:
         raise
     except Exception as error:  # whatever another package's code does
-        raise TunerError(f"the {what} '{entry.name}' ({entry.value}) cannot be used: {error}") from error
+        raise TunerError(
+            f"the {what} '{entry.name}' ({entry.value}) cannot be used: {error}",
+            hint=f"install {_owner(entry)} again, or uninstall it",
+        ) from error
 
 
 def members(group: str, what: str, kind: type[T]) -> dict[str, T]:

@@ -6,7 +6,8 @@
 For each model: NAME.mlir, StableHLO from JAX, with the weights in NAME.irpa; NAME.onnx, from PyTorch; and
 NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). Of a
 quantized model, NAME.onnx is what onnxruntime's tools make, and outputs are onnxruntime's. With
-`--program-only` nothing but NAME.mlir, as `benchmarks/gpu_models.py` wants it (`--model gpu` has its models). `--model further_cpu` has three more for CPUs.
+`--program-only` nothing but NAME.mlir, as `benchmarks/gpu_models.py` wants it (`--model gpu` has its
+models). `--model further_cpu` has three more for CPUs.
 To tune and to run:
 
     cd FOLDER && python -m zipfile -e encoder.npz .

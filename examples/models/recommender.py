@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -20,7 +21,7 @@ def weights() -> Weights:
     """Both stacks of dense layers, and the tables."""
     w = Weights("recommender")
     for name, sizes in (("bottom", (FACTS, *BOTTOM)), ("top", (WIDTH + PAIRS, *TOP))):
-        for number, (wide, out) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        for number, (wide, out) in enumerate(pairwise(sizes)):
             w.linear(f"{name}{number}", wide, out, gain=2.0**0.5)
     w.linear("click", TOP[-1], 1)
     for table in range(TABLES):

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, cast, get_args
 
 from cyclopts import Parameter
 from rich.console import Console
 
+from iree_tuner.cli.compile import with_kernels
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.inputs import InputFlags, opened
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.table import print_table, table
+from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import UsageError
+from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.files import planned_output, write
+from iree_tuner.kernels.save import located, problems_in
+from iree_tuner.profiling.onnx_profile import KERNEL, OnnxProfile, by_kind, profile_onnx
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, row_to_json, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
-from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
+from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 _METHODS = cast("tuple[str, ...]", get_args(Method))
@@ -39,6 +45,8 @@ def profile(
     compiling: CompilerFlags = _NO_FLAGS,
     inputs: InputFlags = _DEFAULTS,
     method: str | None = None,
+    kernels: Path | None = None,
+    onnx: Path | None = None,
     no_roofline: Annotated[bool, Parameter(negative="")] = False,
     every: Annotated[bool, Parameter(name="--all", negative="")] = False,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
@@ -60,6 +68,10 @@ def profile(
     method
         hal: use the runtime's profiler, on CPUs only. standalone: measure each dispatch alone. Default: hal
         if it is available.
+    kernels
+        Use the external kernels of this spec, written by `iree-tuner kernel` or `tune --kernels`.
+    onnx
+        Also profile the same model, .onnx, in ONNX Runtime on this CPU. Compare times by kind of layer.
     no_roofline
         Do not compare with the roofline. Measuring it takes a few seconds, once per CPU.
     every
@@ -69,27 +81,45 @@ def profile(
     as_json
         Print the dispatches, the workloads and the totals as JSON, one object per line.
     """
-    if method is not None and method not in _METHODS:
-        raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_METHODS)}")
+    _check(method, onnx, device)
     source = inputs.sized(opened(program))
     if output is not None:
         planned_output(output, ".json")
     target = compiling.on(target_for_device(device, chip))
-    with people.status("profiling"):
+    with with_kernels(target, kernels) as flagged, people.status("profiling"):
         found = profile_program(
-            source, target, run=inputs.request(source), method=cast("Method | None", method),
+            source, flagged, run=inputs.request(source), method=cast("Method | None", method),
             with_roofline=not no_roofline, cache=default_database().with_name("rooflines.json"),
         )  # fmt: skip
+        found = _with_problems(replace(found, target=str(target)), kernels)
+        other = None if onnx is None else profile_onnx(onnx, usable_cores())
     if output is not None:
         write(output, json.dumps(to_json(found), indent=1) + "\n")
-    for record in records(found) if as_json else ():
-        print_json(record)
-    _show(found, every, answers_to(as_json=as_json))
+    _tell(found, other, every=every, as_json=as_json)
     return 0
 
 
-def records(found: Profile) -> list[Mapping[str, object]]:
-    """Convert a profile to JSON-ready records: dispatches, workloads, totals."""
+def _check(method: str | None, onnx: Path | None, device: str) -> None:
+    """Raise UsageError for options that do not exist or do not fit together."""
+    if method is not None and method not in _METHODS:
+        raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_METHODS)}")
+    if onnx is not None and not on_host(device):
+        raise UsageError("--onnx requires a CPU", hint="--device local-task")
+
+
+def _with_problems(found: Profile, kernels: Path | None) -> Profile:
+    """With the names of their problems in the rows of external kernels."""
+    if kernels is None:
+        return found
+    names = problems_in(located(kernels, new_context()))
+    rows = (
+        replace(row, note=f"{KERNEL}{names[row.name]}") if row.name in names else row for row in found.rows
+    )
+    return replace(found, rows=tuple(rows))
+
+
+def records(found: Profile, other: OnnxProfile | None = None) -> list[Mapping[str, object]]:
+    """Convert a profile to JSON-ready records: dispatches, workloads, kinds of layers, totals."""
     whole = {name: value for name, value in to_json(found).items() if name != "rows"}
     return [
         *({"row": "dispatch", **row_to_json(row)} for row in found.rows),
@@ -106,8 +136,18 @@ def records(found: Profile) -> list[Mapping[str, object]]:
             }
             for each in found.by_workload()
         ),
+        *({"row": "kind", **asdict(each)} for each in (by_kind(found, other) if other else ())),
         {"row": "profile", **whole},
     ]
+
+
+def _tell(found: Profile, other: OnnxProfile | None, *, every: bool, as_json: bool) -> None:
+    for record in records(found, other) if as_json else ():
+        print_json(record)
+    console = answers_to(as_json=as_json)
+    _show(found, every, console)
+    if other is not None:
+        _show_kinds(found, other, console)
 
 
 def _show(found: Profile, every: bool, console: Console) -> None:
@@ -135,6 +175,27 @@ def _show(found: Profile, every: bool, console: Console) -> None:
         console.print(roofline_line(found.roofline), markup=False)
     for note in found.notes:
         console.print(f"note: {note}", style="yellow", markup=False)
+
+
+def _show_kinds(found: Profile, other: OnnxProfile, console: Console) -> None:
+    columns = ("kind of layer", "time us", "share", "GFLOP/s", "of peak", "onnxruntime us", "times as fast")
+    kinds = table(*columns, words=columns[:1])
+    peak = 0.0 if found.roofline is None else dict(found.roofline.flops_per_s).get("f32", 0.0)
+    for each in by_kind(found, other):
+        per_s = each.flops / each.time_us * 1e6 if each.time_us else 0.0
+        faster = each.other_us / each.time_us if each.time_us else 0.0
+        kinds.add_row(
+            each.kind, f"{each.time_us:.0f}", _part(each.time_us, found),
+            f"{per_s / 1e9:.0f}" if per_s else "", f"{per_s / peak:.0%}" if per_s and peak else "",
+            f"{each.other_us:.0f}", f"{faster:.2f}" if faster else "",
+        )  # fmt: skip
+    faster = other.whole_us / found.whole_us
+    kinds.add_row("program", f"{found.whole_us:.0f}", "", "", "", f"{other.whole_us:.0f}", f"{faster:.2f}")
+    console.print()
+    print_table(console, kinds, spare=("GFLOP/s",))
+    console.print(
+        f"by kind of layer, and ONNX Runtime {other.version}: its profiler, {usable_cores()} threads"
+    )
 
 
 def _tells(row: ProfileRow) -> bool:

@@ -155,9 +155,8 @@ def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> No
     """Build a function that calls the object's function with the bindings and the workgroup's number."""
     index = ir.IndexType.get()
     types = [_memref(each) for each in ports.all]
-    results: list[ir.Type] = (
-        [index] if code.takes_worker else []
-    )  # 3.13 rejects such functions without a result
+    # Compiler 3.13 rejects functions with such arguments that have no result.
+    results: list[ir.Type] = [index] if code.takes_worker else []
     outside = ir.FunctionType.get([*types, index, index, index], results)
     called = func.FuncOp(code.entry, outside, visibility="private").operation
     called.attributes[_BAREPTR] = ir.BoolAttr.get(True)

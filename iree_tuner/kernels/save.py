@@ -15,7 +15,7 @@ from iree_tuner.files import planned_folder, write
 from iree_tuner.kernels.executable import object_attribute
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.site import Site
-from iree_tuner.kernels.spec import Placement, build_kernel_spec
+from iree_tuner.kernels.spec import EXECUTABLE, Placement, build_kernel_spec
 
 _SUFFIXES = {"object": ".o", "ptx": ".ptx"}
 
@@ -87,3 +87,14 @@ def _located(code: ir.Attribute, spec: Path) -> ir.Attribute:
         hint = f"move it to the folder of {spec.name}"
         raise TunerError("the spec's kernel file is missing", location=str(path), hint=hint)
     return object_attribute({"path": ir.StringAttr.get(str(path))})
+
+
+def problems_in(spec: ir.Module) -> dict[str, str]:
+    """The name of the problem that each export of a kernel spec computes."""
+    with spec.context:
+        return {
+            export.sym_name.value: executable.sym_name.value.removeprefix(EXECUTABLE)
+            for executable in ir.get_ops_of_type(spec, hal.ExecutableOp)
+            for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp)
+            for export in ir.get_ops_of_type(variant, hal.ExecutableExportOp)
+        }

@@ -20,12 +20,20 @@
 // A dispatch that has begun, by its result: no two that run at the same time write to the same one.
 typedef struct {
   const void *result;
-  volatile unsigned taken[WORKERS], all; // volatile, for compilers to set them to 0 without a call of memset
+  // Of each range, of all, and a bit for each number of the runtime's. They are volatile, for compilers to set them to 0
+  // without a call of memset.
+  volatile unsigned taken[WORKERS], all, asked[(GROUPS + 31) / 32];
 } dispatch;
 
 static dispatch open[OPEN];
 static unsigned char in_order; // from the time when more dispatches ran: new ones keep the runtime's order
 static unsigned char locked;
+
+static void forget(dispatch *one) {
+  one->all = 0;
+  for (unsigned i = 0; i < RANGES; i++) one->taken[i] = 0;
+  for (unsigned i = 0; i < (GROUPS + 31) / 32; i++) one->asked[i] = 0;
+}
 
 // The workgroup to compute instead of `own`. Each call takes one, and a dispatch makes as many calls as it has workgroups.
 static index taken_by(const unsigned worker, const void *result, const index own) {
@@ -43,6 +51,9 @@ static index taken_by(const unsigned worker, const void *result, const index own
     mine->result = result;
   }
   if (mine) {
+    const unsigned bit = 1u << own % 32;
+    if (mine->asked[own / 32] & bit) forget(mine); // what is known is of a dispatch that the runtime gave up
+    mine->asked[own / 32] |= bit;
     for (unsigned i = 0; i < RANGES; i++) {
       const unsigned range = (worker + i) % RANGES;
       const unsigned begin = (unsigned long)GROUPS * range / RANGES, end = (unsigned long)GROUPS * (range + 1) / RANGES;
@@ -53,8 +64,7 @@ static index taken_by(const unsigned worker, const void *result, const index own
     }
     if (++mine->all == GROUPS) {
       mine->result = 0;
-      mine->all = 0;
-      for (unsigned i = 0; i < RANGES; i++) mine->taken[i] = 0;
+      forget(mine);
     }
   }
   __atomic_store_n(&locked, 0, __ATOMIC_RELEASE);

@@ -74,6 +74,16 @@ def test_all_workgroups_are_taken_once(take, sizes, dispatches, rounds, seed):
             assert sorted(taken[number][-groups:]) == list(range(groups))
 
 
+@pytest.mark.parametrize("begun", [1, 3, 6])
+def test_a_dispatch_that_was_given_up_is_forgotten(take, begun):
+    """As when another dispatch of the program fails. The next one with this result is complete."""
+    call = take(7, 2)
+    for own in range(begun):
+        call(own % 2, 64, own)
+    for _ in range(2):
+        assert sorted(call(own % 2, 64, own) for own in range(7)) == list(range(7))
+
+
 def test_threads(take):
     """Six dispatches at a time by four workers."""
     groups, results = 40, 6
