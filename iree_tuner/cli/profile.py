@@ -54,8 +54,7 @@ def profile(
 ) -> int:
     """Show how much time each dispatch takes, compared with the device's roofline.
 
-    `bound us` is the shortest time that the roofline permits, and `of bound` is that time divided by the
-    measured time.
+    `bound us` is the roofline's shortest time, `of bound` is that time divided by the measured time.
 
     Example: `iree-tuner profile examples/transformer_block.mlir -o profile.json`
 
