@@ -177,7 +177,15 @@ def _show(found: Profile, every: bool, console: Console) -> None:
 
 
 def _show_kinds(found: Profile, other: OnnxProfile, console: Console) -> None:
-    columns = ("kind of layer", "time us", "share", "GFLOP/s", "of peak", "onnxruntime us", "times as fast")
+    columns = (
+        "kind of layer",
+        "time us",
+        "share",
+        "GFLOP/s",
+        "of f32 peak",
+        "onnxruntime us",
+        "times as fast",
+    )
     kinds = table(*columns, words=columns[:1])
     peak = 0.0 if found.roofline is None else dict(found.roofline.flops_per_s).get("f32", 0.0)
     for each in by_kind(found, other):
