@@ -23,7 +23,8 @@ from pathlib import Path
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.program import ProgramComparison, compare_programs
+from iree_tuner.execute.program import compare_programs
+from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.program_request import request
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.program import ProgramComparison
+from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.bench import Chosen
@@ -35,7 +35,7 @@ from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import watching
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.spec.starters import Starter, read_starters, shipped_specs
+from iree_tuner.spec.starters import read_starters, shipped_specs
 from iree_tuner.targets import Target
 from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuned import TuningResult, findings_of
@@ -51,6 +51,7 @@ from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.reading import profile_of, read_dispatches
 from iree_tuner.tuning.result import RunContext, entries_of
+from iree_tuner.tuning.runtime_flags import choose_runtime, runtime_flags_of
 from iree_tuner.tuning.sound import EntryCheck
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import APART, Timeline
@@ -122,16 +123,13 @@ def tune_program(
         ) as records,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
+        given = options.starters
+        starters = shipped_specs(lab.target.backend) if given is None else map(Path, given)
         plan = TuningPlan(
-            options, run or request(program), _starters(options.starters, lab),
+            options, run or request(program), read_starters(starters, lab.context),
             Path(db).with_name("rooflines.json") if db else None,
         )  # fmt: skip
         return _TuningRun(program, records, lab, plan, kernels, watch, timeline, Path(folder)).tune()
-
-
-def _starters(given: Sequence[Path | str] | None, lab: Lab) -> Mapping[str, tuple[Starter, ...]]:
-    paths = shipped_specs(lab.target.backend) if given is None else [Path(path) for path in given]
-    return read_starters(paths, lab.context)
 
 
 class _TuningRun:
@@ -163,6 +161,7 @@ class _TuningRun:
             given = self._read(self.lab)
             self.dispatches = given.dispatches
             self.lab.check_devices()
+            self.budget.runtime_flags = len(runtime_flags_of(self.lab, self.plan))
         with self.findings.stop:
             with self.timeline.stage("flags"):
                 tried, flags_note = choose_flags(
@@ -191,16 +190,16 @@ class _TuningRun:
                 verdict, problem = self._judged(tuned)
             with self.timeline.stage(APART):
                 self._explain_flags()
+            with self.timeline.stage("runtime flags"):
+                runtime = choose_runtime(verdict.version, self.versions, self.lab, self.plan, self.budget)
             before = self._profiled_before(variants.get(self.lab.target), given, verdict)
             after = self._profiled_after(variants[verdict.tuned.target], verdict)
-            result = self._result(verdict, tried.choices, (flags_note, kernels_note, problem))
-            result.profiles = (before, after)
+            result = self._result(verdict, tried.choices, (flags_note, kernels_note, problem, runtime.note))
+            result.profiles, result.runtime = (before, after), runtime
             result.time = self.lab.time_use(self.timeline)
             records = self.findings.records
-            for found in findings_of(result):
-                records.write(
-                    lambda store, found=found: store.add_finding(records.run, found.kind, found.body)
-                )
+            for each in findings_of(result):
+                records.write(lambda store, each=each: store.add_finding(records.run, each.kind, each.body))
             result.failure = records.rescue()
             return result
 

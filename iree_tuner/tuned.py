@@ -14,7 +14,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.device_facts import DeviceFacts
-from iree_tuner.execute.program import ProgramComparison
+from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.statistics import Comparison, Verdict
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
 from iree_tuner.kernels.kernel import Code
@@ -33,6 +33,7 @@ from iree_tuner.targets import Target
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.result import NOT_JUDGED, WorkloadResult
+from iree_tuner.tuning.runtime_flags import RuntimeChoice
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
 from iree_tuner.tuning.versions import ComparisonStep, with_spec
 
@@ -95,6 +96,7 @@ class TuningResult:
         kernels: the external kernels of the result: the dispatches and the code that replaces them.
         kernels_target: the executable target of the kernels.
         facts: what the host of the device that judged says of it. None for this machine.
+        runtime: flags of the runtime under which the result is faster still. `whole` is without them.
     """
 
     program: Program
@@ -118,6 +120,7 @@ class TuningResult:
     kernels: tuple[tuple[Site, Code], ...] = ()
     kernels_target: str = ""
     facts: DeviceFacts | None = None
+    runtime: RuntimeChoice = field(default_factory=RuntimeChoice)
 
     @property
     def wins(self) -> tuple[WorkloadResult, ...]:
@@ -262,6 +265,8 @@ def findings_of(result: TuningResult) -> list[Finding]:
             result.whole.function if result.whole else "",
             flags=result.flags,
             flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
+            runtime_flags=result.runtime.flags,
+            runtime_flags_speedup=result.runtime.speedup if result.runtime.flags else None,
             left_out=[entry.workload.name for entry in result.left_out],
             steps=[
                 (f"{step.what} compared with {step.against}", step.comparison)

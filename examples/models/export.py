@@ -3,11 +3,12 @@
     python examples/models/export.py --model all --output FOLDER
     python examples/models/export.py --model gpu --program-only --output FOLDER
 
-For each model: NAME.mlir, StableHLO from JAX, with the weights in NAME.irpa; NAME.onnx, from PyTorch; and
-NAME.npz, the inputs (`input0`, ...) and what PyTorch computes from them (`output0`, ...). Of a
-quantized model, NAME.onnx is what onnxruntime's tools make, and outputs are onnxruntime's. With
-`--program-only` nothing but NAME.mlir, as `benchmarks/gpu_models.py` wants it (`--model gpu` has its
-models). `--model further_cpu` has three more for CPUs.
+For each model: NAME.mlir, StableHLO from JAX, with the weights in NAME.irpa; NAME.jax, what `jax.export`
+makes of the same function; NAME.onnx, from PyTorch; and NAME.npz, the inputs (`input0`, ...) and what
+PyTorch computes from them (`output0`, ...). Of a quantized model, NAME.onnx is what onnxruntime's tools
+make, and outputs are onnxruntime's. With `--program-only` nothing but NAME.mlir, as
+`benchmarks/gpu_models.py` wants it (`--model gpu` has its models). `--model further_cpu` has three more for
+CPUs.
 To tune and to run:
 
     cd FOLDER && python -m zipfile -e encoder.npz .
@@ -31,7 +32,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from examples.models import CPU_MODELS, FURTHER_GPU_MODELS, FURTHER_MODELS, GPU_MODELS, MODELS
-from examples.models.in_jax import stablehlo
+from examples.models.in_jax import exported, stablehlo
 from examples.models.in_torch import names, onnx_outputs, torch_outputs, write_onnx
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
@@ -61,9 +62,10 @@ def main() -> None:
 
 
 def export(model: Model, folder: Path) -> None:
-    """Write the four files of one model."""
+    """Write the five files of one model."""
     write_program(model, folder)
     path = folder / model.name
+    path.with_suffix(".jax").write_bytes(exported(model))
     write_parameters(model.weights(), path.with_suffix(".irpa"))
     ins, outs = names(model)
     if model.onnx is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import jax
+from jax import export
 
 from examples.models import layers_jax
 from examples.models.model import Model
@@ -26,3 +27,11 @@ def stablehlo(model: Model) -> tuple[list[str], str]:
     jitted = jax.jit(partial(model.forward, layers_jax), keep_unused=True)
     text = str(jitted.lower(weights, *inputs).compiler_ir("stablehlo"))
     return sorted(weights), text
+
+
+def exported(model: Model) -> bytes:
+    """The function for other JAX programs, as `jax.export` writes it: its weights are its first argument."""
+    weights = {name: jax.ShapeDtypeStruct(v.shape, v.dtype) for name, v in model.weights().items()}
+    inputs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in model.example()]
+    jitted = jax.jit(partial(model.forward, layers_jax))
+    return bytes(export.export(jitted)(weights, *inputs).serialize())

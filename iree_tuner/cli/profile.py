@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, cast, get_args
 
@@ -22,10 +22,12 @@ from iree_tuner.errors import UsageError
 from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.files import planned_output, write
 from iree_tuner.kernels.save import located, problems_in
-from iree_tuner.profiling.onnx_profile import KERNEL, OnnxProfile, by_kind, profile_onnx
+from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind
+from iree_tuner.profiling.onnx_profile import profile_onnx
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, row_to_json, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
+from iree_tuner.profiling.xla_profile import profile_xla
 from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
@@ -34,6 +36,37 @@ _DEFAULTS = InputFlags()
 _NO_FLAGS = CompilerFlags()
 _COLUMNS = ("share", "calls", "time us", "GFLOP/s", "GB/s", "bound us", "of bound", "dispatch", "workload")
 _SHORTEST = 0.0005  # rows below this share are summed, unless all are asked for
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class OtherRuntimes:
+    """The same model in other runtimes.
+
+    Attributes
+    ----------
+    onnx
+        Also profile the same model, .onnx, in ONNX Runtime on this CPU. Compare times by kind of layer.
+    xla
+        Also profile the same program in XLA on this CPU: a file written by jax.export.
+    """
+
+    onnx: Path | None = None
+    xla: Path | None = None
+
+    def check(self, device: str) -> None:
+        """Raise UsageError for a device that they do not run on."""
+        for name, path in (("--onnx", self.onnx), ("--xla", self.xla)):
+            if path is not None and not on_host(device):
+                raise UsageError(f"{name} requires a CPU", hint="--device local-task")
+
+    def profiled(self) -> list[OtherProfile]:
+        """Profiles of the ones that were asked for. Raises TunerError where one does not run the model."""
+        found = [] if self.onnx is None else [profile_onnx(self.onnx, usable_cores())]
+        return found if self.xla is None else [*found, profile_xla(self.xla)]
+
+
+_ALONE = OtherRuntimes()
 
 
 def profile(
@@ -46,7 +79,7 @@ def profile(
     inputs: InputFlags = _DEFAULTS,
     method: str | None = None,
     kernels: Path | None = None,
-    onnx: Path | None = None,
+    others: OtherRuntimes = _ALONE,
     no_roofline: Annotated[bool, Parameter(negative="")] = False,
     every: Annotated[bool, Parameter(name="--all", negative="")] = False,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
@@ -69,8 +102,6 @@ def profile(
         if it is available.
     kernels
         Use the external kernels of this spec, written by `iree-tuner kernel` or `tune --kernels`.
-    onnx
-        Also profile the same model, .onnx, in ONNX Runtime on this CPU. Compare times by kind of layer.
     no_roofline
         Do not compare with the roofline. Measuring it takes a few seconds, once per CPU.
     every
@@ -80,7 +111,9 @@ def profile(
     as_json
         Print the dispatches, the workloads and the totals as JSON, one object per line.
     """
-    _check(method, onnx, device)
+    if method is not None and method not in _METHODS:
+        raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_METHODS)}")
+    others.check(device)
     source = inputs.sized(opened(program))
     if output is not None:
         planned_output(output, ".json")
@@ -91,19 +124,11 @@ def profile(
             with_roofline=not no_roofline, cache=default_database().with_name("rooflines.json"),
         )  # fmt: skip
         found = _with_problems(replace(found, target=str(target)), kernels)
-        other = None if onnx is None else profile_onnx(onnx, usable_cores())
+        compared = others.profiled()
     if output is not None:
         write(output, json.dumps(to_json(found), indent=1) + "\n")
-    _tell(found, other, every=every, as_json=as_json)
+    _tell(found, compared, every=every, as_json=as_json)
     return 0
-
-
-def _check(method: str | None, onnx: Path | None, device: str) -> None:
-    """Raise UsageError for options that do not exist or do not fit together."""
-    if method is not None and method not in _METHODS:
-        raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_METHODS)}")
-    if onnx is not None and not on_host(device):
-        raise UsageError("--onnx requires a CPU", hint="--device local-task")
 
 
 def _with_problems(found: Profile, kernels: Path | None) -> Profile:
@@ -117,7 +142,7 @@ def _with_problems(found: Profile, kernels: Path | None) -> Profile:
     return replace(found, rows=tuple(rows))
 
 
-def records(found: Profile, other: OnnxProfile | None = None) -> list[Mapping[str, object]]:
+def records(found: Profile, others: Sequence[OtherProfile] = ()) -> list[Mapping[str, object]]:
     """Convert a profile to JSON-ready records: dispatches, workloads, kinds of layers, totals."""
     whole = {name: value for name, value in to_json(found).items() if name != "rows"}
     return [
@@ -135,18 +160,18 @@ def records(found: Profile, other: OnnxProfile | None = None) -> list[Mapping[st
             }
             for each in found.by_workload()
         ),
-        *({"row": "kind", **asdict(each)} for each in (by_kind(found, other) if other else ())),
+        *({"row": "kind", **asdict(each)} for each in (by_kind(found, others) if others else ())),
         {"row": "profile", **whole},
     ]
 
 
-def _tell(found: Profile, other: OnnxProfile | None, *, every: bool, as_json: bool) -> None:
-    for record in records(found, other) if as_json else ():
+def _tell(found: Profile, others: Sequence[OtherProfile], *, every: bool, as_json: bool) -> None:
+    for record in records(found, others) if as_json else ():
         print_json(record)
     console = answers_to(as_json=as_json)
     _show(found, every, console)
-    if other is not None:
-        _show_kinds(found, other, console)
+    if others:
+        _show_kinds(found, others, console)
 
 
 def _show(found: Profile, every: bool, console: Console) -> None:
@@ -176,33 +201,33 @@ def _show(found: Profile, every: bool, console: Console) -> None:
         console.print(f"note: {note}", style="yellow", markup=False)
 
 
-def _show_kinds(found: Profile, other: OnnxProfile, console: Console) -> None:
-    columns = (
-        "kind of layer",
-        "time us",
-        "share",
-        "GFLOP/s",
-        "of f32 peak",
-        "onnxruntime us",
-        "times as fast",
-    )
-    kinds = table(*columns, words=columns[:1])
+def _show_kinds(found: Profile, others: Sequence[OtherProfile], console: Console) -> None:
+    own = ("kind of layer", "time us", "share", "GFLOP/s", "of f32 peak")
+    kinds = table(*own, *(f"{other.runtime} us" for other in others), words=own[:1])
     peak = 0.0 if found.roofline is None else dict(found.roofline.flops_per_s).get("f32", 0.0)
-    for each in by_kind(found, other):
+    for each in by_kind(found, others):
         per_s = each.flops / each.time_us * 1e6 if each.time_us else 0.0
-        faster = each.other_us / each.time_us if each.time_us else 0.0
         kinds.add_row(
             each.kind, f"{each.time_us:.0f}", _part(each.time_us, found),
             f"{per_s / 1e9:.0f}" if per_s else "", f"{per_s / peak:.0%}" if per_s and peak else "",
-            f"{each.other_us:.0f}", f"{faster:.2f}" if faster else "",
+            *(_compared(time_us, each.time_us) for time_us in each.others_us.values()),
         )  # fmt: skip
-    faster = other.whole_us / found.whole_us
-    kinds.add_row("program", f"{found.whole_us:.0f}", "", "", "", f"{other.whole_us:.0f}", f"{faster:.2f}")
+    whole = [_compared(other.whole_us, found.whole_us) for other in others]
+    kinds.add_row("program", f"{found.whole_us:.0f}", "", "", "", *whole)
     console.print()
     print_table(console, kinds, spare=("GFLOP/s",))
+    names = ", ".join(f"{other.runtime} {other.version}" for other in others)
     console.print(
-        f"by kind of layer, and ONNX Runtime {other.version}: its profiler, {usable_cores()} threads"
+        f"by kind of layer; by their profilers, on {usable_cores()} threads: {names}. "
+        "In brackets: how many times as fast the program is"
     )
+
+
+def _compared(other_us: float, own_us: float) -> str:
+    """Another runtime's time, and how many times as fast ours is; empty where it has nothing of a kind."""
+    if not other_us:
+        return ""
+    return f"{other_us:.0f} ({other_us / own_us:.2f}x)" if own_us else f"{other_us:.0f}"
 
 
 def _tells(row: ProfileRow) -> bool:

@@ -19,6 +19,7 @@ from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuned import SPEEDUP, Pace, TuningResult, speedup_of, times_of
 from iree_tuner.tuning.result import Competitor, WorkloadResult
+from iree_tuner.tuning.runtime_flags import ENVIRONMENT
 from iree_tuner.tuning.timeline import TimeUse
 from iree_tuner.tuning.versions import ComparisonStep
 
@@ -54,6 +55,10 @@ def report_result(
         console.print(escape(result.note), style="yellow")
     if result.choices[1:]:
         print_table(console, _choices(result))
+    if result.runtime.flags:
+        flags = f"runtime flags: {' '.join(result.runtime.flags)}"
+        console.print(f"{flags}, speedup {result.runtime.speedup:.2f}x more", soft_wrap=True, markup=False)
+        console.print(f"  pass them to iree-run-module, or to Python in {ENVIRONMENT}", markup=False)
     if path is None:
         return
     if result.entries or result.flags or result.kernels:
@@ -154,6 +159,8 @@ def result_to_json(
         "verdict": result.verdict,
         "flags": list(result.flags),
         "flags_speedup": result.flags_alone.speedup if result.flags_alone else None,
+        "runtime_flags": list(result.runtime.flags),
+        "runtime_flags_speedup": result.runtime.speedup if result.runtime.flags else None,
         "entries": len(result.entries),
         "kernels": [site.problem.name for site, _ in result.kernels],
         "left_out": [entry.workload.name for entry in result.left_out],

@@ -25,6 +25,7 @@ from iree_tuner.execute.signature import Signature, signature_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.entries import ASYNC, FILLED, Taken
 from iree_tuner.targets import on_host
+from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 SEEDS = (0, 1, 2)
@@ -95,14 +96,17 @@ class LoadedProgram:
         device: device URI.
         run: the functions and their inputs.
         known: of its results, from when it was loaded before.
+        runtime: flags of the runtime that the device is opened with.
 
     Raises:
         TunerError: it does not load; a function is not there, or cannot be called; or a file is not what it
             should be.
     """
 
-    def __init__(self, path: str, device: str, run: ProgramRun, known: Known | None = None) -> None:
-        config, hal = device_for(device)
+    def __init__(
+        self, path: str, device: str, run: ProgramRun, known: Known | None = None, runtime: RuntimeFlags = ()
+    ) -> None:
+        config, hal = device_for(device, runtime)
         self._uri, self._device = device, config.device
         self._run = run
         self._sizes = run.sizes

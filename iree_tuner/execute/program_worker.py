@@ -25,6 +25,7 @@ from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.execute.worker import let_go
 from iree_tuner.targets import DEFAULT_DEVICE
+from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _KEPT = 16
@@ -62,6 +63,7 @@ class Table:
         marker: a file in which the number of the program stands that runs, for when this process dies.
         batch_s: least length of a sample, in seconds.
         for_host: the same program for this machine's processor, asked where results differ; empty without.
+        runtimes: for each path, flags of the runtime that its device is opened with.
     """
 
     paths: tuple[str, ...]
@@ -70,6 +72,7 @@ class Table:
     marker: str
     batch_s: float = 0.05
     for_host: str = ""
+    runtimes: tuple[RuntimeFlags, ...] = ()
 
 
 def load_here(table: Table, index: int) -> Failed | None:
@@ -256,10 +259,10 @@ class _Invocations:
 
 def _program(table: Table, index: int) -> LoadedProgram:
     """A loaded program; a few are kept, more if they are small, and always the ones that take turns."""
-    return _load(table.paths[index], table.device, table)
+    return _load(table.paths[index], table.device, table, table.runtimes[index] if table.runtimes else ())
 
 
-def _load(path: str, device: str, table: Table) -> LoadedProgram:
+def _load(path: str, device: str, table: Table, runtime: RuntimeFlags = ()) -> LoadedProgram:
     key = (path, device, table.run)
     if key in _loaded:
         _loaded.move_to_end(key)
@@ -273,17 +276,17 @@ def _load(path: str, device: str, table: Table) -> LoadedProgram:
             break
         if other not in turns:
             del _loaded[other]
-    _loaded[key] = LoadedProgram(*key, known=_known_of(path, device, table.run))
+    _loaded[key] = LoadedProgram(*key, known=_known_of(path, device, table.run, runtime), runtime=runtime)
     return _loaded[key]
 
 
-def _known_of(path: str, device: str, run: ProgramRun) -> Known:
+def _known_of(path: str, device: str, run: ProgramRun, runtime: RuntimeFlags) -> Known:
     """The facts about a program, by its contents: comparisons use one name for several programs in turn."""
     files = [
         Path(each) for each in (*run.inputs, *(path for _, path in run.parameters)) if isinstance(each, str)
     ]
     changed = tuple(each.stat().st_mtime_ns for each in files if each.exists())
-    key = (Path(path).name.partition(".")[0], device, run, changed)
+    key = (Path(path).name.partition(".")[0], device, run, changed, runtime)
     found = _known.setdefault(key, Known())
     _known.move_to_end(key)
     while len(_known) > 1 and (

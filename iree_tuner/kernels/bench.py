@@ -17,7 +17,8 @@ from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program import ProgramComparison, compare_programs
+from iree_tuner.execute.program import compare_programs
+from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.contest import ROUNDS, Contest, Watch, hold_contest
 from iree_tuner.kernels.find import Place, Places, executable_target, find_places

@@ -1,15 +1,11 @@
-"""A profile by kind of layer, next to ONNX Runtime's profile of the same model."""
+"""Profile a model in ONNX Runtime, by kind of layer."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
-import statistics
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -19,118 +15,30 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.profiling.profile import Profile, ProfileRow
+from iree_tuner.profiling.layer_kinds import (
+    ATTENTION,
+    BETWEEN,
+    CONVOLUTION,
+    COPY,
+    DEPTHWISE,
+    ELEMENTWISE,
+    POINTWISE,
+    PRODUCT,
+    REDUCTION,
+    OtherProfile,
+    quiet,
+    samples_of,
+)  # fmt: skip
 
-PRODUCT, POINTWISE, CONVOLUTION = "products", "1x1 convolutions", "other convolutions"
-DEPTHWISE, ATTENTION, REDUCTION = "depthwise convolutions", "fused attention", "softmax, norms, reductions"
-ELEMENTWISE, COPY, BETWEEN = "elementwise", "copies and layouts", "between"
-ARITHMETIC = (PRODUCT, POINTWISE, CONVOLUTION, DEPTHWISE)
-KINDS = (*ARITHMETIC, ATTENTION, REDUCTION, ELEMENTWISE, COPY, BETWEEN)
-"""In the order of tables."""
-
-KERNEL = "kernel: "
-"""The beginning of a row's note: an external kernel for the problem that follows."""
-
-_NAMED = (  # of a dispatch or a problem: the first that fits
-    (r"depthwise_conv", DEPTHWISE),
-    (r"attention_", ATTENTION),
-    (r"conv", CONVOLUTION),
-    (r"matmul|vecmat|matvec|mmt4d|contraction|^dot|joint", PRODUCT),
-    (r"softmax|norm|reduction|pool|reduce|argmax", REDUCTION),
-    (r"transpose|pack|copy|memcpy|broadcast|pad|slice|gather|concat|reshape", COPY),
-)
 _ONNX = (  # of a node's operator, in the same way
     (r"Attention", ATTENTION),
     (r"Gemm|MatMul", PRODUCT),
     (r"Softmax|Norm|Reduce|Pool|ArgM", REDUCTION),
     (r"Reorder|Transpose|Reshape|Concat|Split|Slice|Gather|Pad|Expand|queeze|Flatten|Shape|Tile|Cast", COPY),
 )
-_SIZES = re.compile(r"(?:^|_)(\d+(?:x\d+)+)")
-_WARM_UP, _LEAST_RUNS, _SECONDS = 3, 10, 3.0
 
 
-@dataclass(frozen=True)
-class OnnxProfile:
-    """A model in ONNX Runtime.
-
-    Attributes:
-        version: of ONNX Runtime.
-        whole_us: time of one run without profiling: the mean of the quietest quarter of its samples.
-        kinds_us: time of a profiled run by kind of layer.
-    """
-
-    version: str
-    whole_us: float
-    kinds_us: Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class KindTimes:
-    """A kind of layer in both.
-
-    Attributes:
-        kind: one of `KINDS`.
-        time_us: in one invocation.
-        flops: of products and convolutions; 0 for other kinds.
-        other_us: in one run of ONNX Runtime.
-    """
-
-    kind: str
-    time_us: float
-    flops: float
-    other_us: float
-
-
-def by_kind(profile: Profile, other: OnnxProfile) -> list[KindTimes]:
-    """Sum up both profiles by kind of layer, in the order of `KINDS`. Kinds that neither has are left out."""
-    own: dict[str, float] = dict.fromkeys(KINDS, 0.0)
-    flops: dict[str, float] = dict.fromkeys(KINDS, 0.0)
-    for row in profile.rows:
-        kind = kind_of(row)
-        own[kind] += row.time_us
-        if kind in ARITHMETIC:
-            flops[kind] += row.flops or row.calls * _flops(_described(row))
-    return [
-        KindTimes(each, own[each], flops[each], other.kinds_us.get(each, 0.0))
-        for each in KINDS
-        if own[each] or other.kinds_us.get(each)
-    ]
-
-
-def kind_of(row: ProfileRow) -> str:
-    """The kind of layer that a row of a profile belongs to, from the name of its workload or problem."""
-    if row.kind != "dispatch":
-        return COPY if row.kind == "transfer" else BETWEEN
-    name = _described(row)
-    found = next((kind for pattern, kind in _NAMED if re.search(pattern, name)), ELEMENTWISE)
-    return POINTWISE if found == CONVOLUTION and _window(name) == 1 else found
-
-
-def _described(row: ProfileRow) -> str:
-    if row.note.startswith(KERNEL):
-        return row.note.removeprefix(KERNEL)
-    return row.workload_name or re.sub(r"^.*_dispatch_\d+_", "", row.name)
-
-
-def _window(name: str) -> int:
-    """The size of a 2-D convolution's window, from its loops: channels last, or channels first."""
-    sizes = _sizes(name)
-    if len(sizes) < 7:
-        return 0
-    return sizes[4] if sizes[4] == sizes[5] else sizes[5]
-
-
-def _sizes(name: str) -> tuple[int, ...]:
-    found = _SIZES.search(name)
-    return tuple(map(int, found[1].split("x"))) if found else ()
-
-
-def _flops(name: str) -> float:
-    """Operations of a product or a convolution: two for each iteration of its loops."""
-    return 2.0 * math.prod(_sizes(name)) if _sizes(name) else 0.0
-
-
-def profile_onnx(path: Path, threads: int) -> OnnxProfile:
+def profile_onnx(path: Path, threads: int) -> OtherProfile:
     """Run a model in ONNX Runtime on random inputs, without and with its profiler.
 
     Args:
@@ -153,8 +61,7 @@ def profile_onnx(path: Path, threads: int) -> OnnxProfile:
         raise
     except Exception as error:  # ONNX Runtime's exceptions have no common base
         raise TunerError(f"ONNX Runtime: {str(error).splitlines()[0]}", location=str(path)) from None
-    quiet = sorted(samples_us)[: max(1, len(samples_us) // 4)]
-    return OnnxProfile(version("onnxruntime"), statistics.fmean(quiet), kinds_in(events))
+    return OtherProfile("onnxruntime", version("onnxruntime"), quiet(samples_us), kinds_in(events))
 
 
 def _run(runtime: Any, path: Path, threads: int, trace: Path | None) -> tuple[list[float], Path | None]:  # noqa: ANN401
@@ -167,13 +74,8 @@ def _run(runtime: Any, path: Path, threads: int, trace: Path | None) -> tuple[li
     session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     rng = np.random.default_rng(0)
     inputs = {each.name: _random(rng, each.type, each.shape) for each in session.get_inputs()}
-    samples: list[float] = []
-    deadline = time.monotonic() + _SECONDS
-    while len(samples) < _WARM_UP + _LEAST_RUNS or time.monotonic() < deadline:
-        start = time.perf_counter()
-        session.run(None, inputs)
-        samples.append((time.perf_counter() - start) * 1e6)
-    return samples[_WARM_UP:], Path(session.end_profiling()) if trace is not None else None
+    samples_us = samples_of(lambda: session.run(None, inputs))
+    return samples_us, Path(session.end_profiling()) if trace is not None else None
 
 
 def _random(rng: np.random.Generator, kind: str, shape: Sequence[object]) -> npt.NDArray[Any]:

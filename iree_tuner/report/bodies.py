@@ -50,6 +50,8 @@ def whole_body(
     *,
     flags: Sequence[str] = (),
     flags_speedup: float | None = None,
+    runtime_flags: Sequence[str] = (),
+    runtime_flags_speedup: float | None = None,
     left_out: Sequence[str] = (),
     steps: Sequence[tuple[str, Comparison]] = (),
     note: str = "",
@@ -59,6 +61,8 @@ def whole_body(
         "function": function,
         "flags": tuple(flags),
         "flags_speedup": flags_speedup,
+        "runtime_flags": tuple(runtime_flags),
+        "runtime_flags_speedup": runtime_flags_speedup,
         "left_out": tuple(left_out),
         "steps": [
             {"what": what, "speedup": each.speedup, "interval": each.interval, "verdict": each.verdict}

@@ -181,6 +181,8 @@ class WholePart:
         pairs: how many paired samples there were.
         flags: compiler flags that are part of the result.
         flags_speedup: what they alone are worth.
+        runtime_flags: flags of the runtime that make it faster still.
+        runtime_flags_speedup: by how much.
         left_out: workloads that are left out, for the whole is better without.
         steps: what was compared on the way.
         note: why there is no comparison, or why winners were dropped.
@@ -191,6 +193,8 @@ class WholePart:
     pairs: int | None = None
     flags: tuple[str, ...] = ()
     flags_speedup: float | None = None
+    runtime_flags: tuple[str, ...] = ()
+    runtime_flags_speedup: float | None = None
     left_out: tuple[str, ...] = ()
     steps: tuple[ReportedStep, ...] = ()
     note: str = ""

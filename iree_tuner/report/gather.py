@@ -240,6 +240,8 @@ def _whole(body: Body) -> WholePart:
         pairs=reading.count(body.get("pairs")),
         flags=reading.texts(body.get("flags")),
         flags_speedup=reading.positive(body.get("flags_speedup")),
+        runtime_flags=reading.texts(body.get("runtime_flags")),
+        runtime_flags_speedup=reading.positive(body.get("runtime_flags_speedup")),
         left_out=reading.texts(body.get("left_out")),
         steps=tuple(
             ReportedStep(reading.text(each.get("what")), _compared(each))

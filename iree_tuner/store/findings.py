@@ -126,6 +126,7 @@ class WholeBody(TypedDict, total=False):
         verdict: `win`, `lose` or `tie`; `speedup` and `interval`, `default_us` and `time_us` as above.
         pairs: how many paired samples there were.
         flags: compiler flags that are part of the result, and `flags_speedup`, what they alone are worth.
+        runtime_flags: flags of the runtime that make it faster still; by how much, `runtime_flags_speedup`.
         left_out: workloads whose entries are left out, for the whole is better without.
         steps: what was compared on the way, in order (see `WholeStep`).
         note: why there is no comparison, or why winners were dropped.
@@ -140,6 +141,8 @@ class WholeBody(TypedDict, total=False):
     pairs: int
     flags: Sequence[str]
     flags_speedup: float | None
+    runtime_flags: Sequence[str]
+    runtime_flags_speedup: float | None
     left_out: Sequence[str]
     steps: Sequence[Mapping[str, object]]
     note: str

@@ -7,7 +7,7 @@ from importlib import resources
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets.cuda_devices import cuda_devices, find_cuda_device
 from iree_tuner.targets.gpu import BLOCK_DYNAMIC_DIMENSIONS, PREPARATION, GpuKind
-from iree_tuner.targets.kind import FoundDevice, GpuCodegen
+from iree_tuner.targets.kind import FoundDevice, GpuCodegen, RuntimeFlag, RuntimeFlags
 from iree_tuner.targets.target import Target
 
 # Source: getNVIDIAGPUTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp; sm_90 is not in it.
@@ -80,6 +80,15 @@ class Cuda(GpuKind):
         return tuple(
             FoundDevice(f"cuda://{each.index}", each.name, each.uuid, chip_for(each.capability) or "")
             for each in cuda_devices()
+        )
+
+    def runtime_flags(self, device: str, cores: int) -> RuntimeFlags:
+        """Command buffers as graphs or on streams, recorded or executed inline; pools for memory."""
+        del device, cores
+        return (
+            RuntimeFlag("--cuda_use_streams=false", "--cuda_use_streams=true"),
+            RuntimeFlag("--cuda_allow_inline_execution=true", "--cuda_allow_inline_execution=false"),
+            RuntimeFlag("--cuda_async_allocations=false", "--cuda_async_allocations=true"),
         )
 
     def codegen(self, arch: str) -> GpuCodegen:

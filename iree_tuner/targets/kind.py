@@ -27,6 +27,27 @@ class FoundDevice:
 
 
 @dataclass(frozen=True)
+class RuntimeFlag:
+    """A flag of the runtime that a device is opened with.
+
+    Attributes:
+        text: as tools and `IREE_PY_RUNTIME_FLAGS` take it: `--task_worker_spin_us=20`.
+        default: the same flag with the value that it has where it is not given.
+    """
+
+    text: str
+    default: str
+
+    @property
+    def name(self) -> str:
+        """The flag without its value."""
+        return self.text.partition("=")[0]
+
+
+RuntimeFlags = tuple[RuntimeFlag, ...]
+
+
+@dataclass(frozen=True)
 class GpuCodegen:
     """The abilities of code generation for a GPU, beyond the numbers of `#iree_gpu.target`.
 
@@ -112,6 +133,11 @@ class TargetKind(Protocol):
 
     def devices(self) -> tuple[FoundDevice, ...]:
         """Those of this machine that are found without opening them."""
+        return ()
+
+    def runtime_flags(self, device: str, cores: int) -> RuntimeFlags:
+        """Flags of the runtime that may make a program faster on a device of a host with so many cores."""
+        del device, cores
         return ()
 
     def codegen(self, arch: str) -> GpuCodegen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from iree_tuner.errors import UsageError
-from iree_tuner.targets.kind import FoundDevice, TargetKind
+from iree_tuner.targets.kind import FoundDevice, RuntimeFlag, RuntimeFlags, TargetKind
 from iree_tuner.targets.options import LEVELS, flags_of
 from iree_tuner.targets.target import Target
 
@@ -45,6 +45,8 @@ AXES = (
 """Options that decide what a program's dispatches are; see `Target.axes`. Of single ones data tiling won
 most, by up to 2.8 times (docs/models.md)."""
 
+
+_SHARED_CACHE = 4  # cores: processors with fewer have one cache that all share
 
 # Elementwise ops are put into their users. A dispatch that was dumped may be what it has made.
 _MERGING = ("iree-codegen-rematerialize-parallel-ops",)
@@ -89,6 +91,17 @@ class LlvmCpu(TargetKind):
     def devices(self) -> tuple[FoundDevice, ...]:
         """The processor, by each of its drivers."""
         return tuple(map(FoundDevice, self.drivers))
+
+    def runtime_flags(self, device: str, cores: int) -> RuntimeFlags:
+        """For `local-task`: how long workers spin before they sleep, their number, and the cores they use."""
+        if device in self.one_core or "?" in device:  # whose URI has the number of workers
+            return ()
+        found: list[tuple[str, object, object]] = [("--task_worker_spin_us", each, 0) for each in (20, 200)]
+        fewer = sorted({cores // 2, 1} - {0, cores}, reverse=True)
+        found += [("--task_topology_max_group_count", each, 64) for each in fewer]
+        if cores > _SHARED_CACHE:
+            found.append(("--task_topology_distribution", "compact", "scatter"))
+        return tuple(RuntimeFlag(f"{name}={value}", f"{name}={default}") for name, value, default in found)
 
 
 def host_target() -> Target:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import iree.runtime as rt
 import numpy as np
 
 from iree_tuner.errors import TunerError
-from iree_tuner.targets import on_host
+from iree_tuner.targets.kind import RuntimeFlags
+from iree_tuner.targets.registry import driver_of, on_host
 
 RUNTIME_ERRORS = (RuntimeError, ValueError, IndexError)
 """The Python exceptions of the runtime's statuses: INVALID_ARGUMENT, OUT_OF_RANGE, and all others."""
 
 
 @cache
-def device_for(uri: str) -> tuple[rt.Config, Any]:
+def device_for(uri: str, flags: RuntimeFlags = ()) -> tuple[rt.Config, Any]:
     """This process's runtime for a device: its configuration and its HAL module.
+
+    Args:
+        uri: of the device.
+        flags: of the runtime, for this device only.
 
     Raises:
         TunerError: there is no such device, or it does not open.
@@ -26,10 +32,20 @@ def device_for(uri: str) -> tuple[rt.Config, Any]:
     if on_host(uri):
         _do_not_interrupt()
     try:
-        config = rt.Config(device=rt.get_device(uri))
+        config = rt.Config(device=_opened(uri, flags) if flags else rt.get_device(uri))
     except RUNTIME_ERRORS as error:
         raise TunerError(f"the device does not open: {error}", location=uri) from None
     return config, rt.create_hal_module(config.vm_instance, config.device)
+
+
+def _opened(uri: str, flags: RuntimeFlags) -> rt.HalDevice:
+    """A device of a driver of its own: drivers read the process's flags when they are made."""
+    create: Any = import_module("iree.runtime._binding").create_hal_driver  # `get_driver` keeps drivers
+    rt.flags.parse_flags(*(each.text for each in flags))
+    try:
+        return create(driver_of(uri)).create_device_by_uri(uri)
+    finally:
+        rt.flags.parse_flags(*(each.default for each in flags))
 
 
 def _do_not_interrupt() -> None:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from iree_tuner.execute.program import SCREENED
+from iree_tuner.execute.program_bench import SCREENED
 from iree_tuner.execute.statistics import LEAST_PAIRS
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.finals import FinalPlan
@@ -42,6 +42,7 @@ _QUICK_ROUNDS = 320
 _AFTER_PART, _AFTER_S = 0.05, 13.0  # for finals and verdict, where they can do with it
 _APART_BUILDS, _APART_PART, _MOST_APART_PART = 2.2, 0.05, 0.08
 _APART_RUNS, _APART_RATE = 7.0, 2.5e9  # of each dispatch; bytes a second
+_RUNTIME_PART, _MOST_RUNTIME_S, _MOST_RUNTIME_PART = 0.02, 15.0, 0.05
 _MARGIN = 1.1  # what is predicted takes a little longer
 
 
@@ -77,6 +78,7 @@ class Budget:
         stop: a request to stop: then nothing takes longer than it must.
         measured: what the program takes.
         proofs: of specs that the run makes.
+        runtime_flags: that are compared in the end.
     """
 
     total_s: float
@@ -85,6 +87,7 @@ class Budget:
     stop: StopRequest
     measured: MeasuredTimes = field(default_factory=MeasuredTimes)
     proofs: int = 1
+    runtime_flags: int = 0
 
     @property
     def limited(self) -> bool:
@@ -142,7 +145,14 @@ class Budget:
         wanted_s = self.verdict_s(versions) + self.finals_s(workloads)
         least_s = self.least_verdict_s(versions) + min(workloads, 2) * _USUAL_FINAL_S
         most_s = _AFTER_S + _AFTER_PART * self.total_s
-        after_s = max(least_s, min(wanted_s, most_s)) + checks_s + self.proof_s + self.apart_s + _END_S
+        after_s = (
+            max(least_s, min(wanted_s, most_s))
+            + checks_s
+            + self.proof_s
+            + self.apart_s
+            + self._runtime_s
+            + _END_S
+        )
         least_s += self.proof_s + _FINALS_PART * self.total_s + _END_S
         part = _SEARCH_PART_LONG if self.total_s >= _LONG_S else _SEARCH_PART
         its_part = begun + part * self.total_s if begun < math.inf else -math.inf
@@ -179,6 +189,27 @@ class Budget:
     def proof_s(self) -> float:
         """To see what a spec reaches: the program is compiled half the way, with kernels once more."""
         return self.proofs * 0.6 * self.measured.build_s
+
+    @property
+    def _runtime_s(self) -> float:
+        """Kept to try the runtime's flags; 0 where that would cost too much."""
+        wanted_s = self._runtimes_s(self.runtime_flags)
+        return wanted_s if wanted_s <= _MOST_RUNTIME_PART * self.total_s else 0.0
+
+    def runtime_fits(self, flags: int) -> bool:
+        """Whether there is time to compare so many flags of the runtime."""
+        return self._runtimes_s(flags) < self.left_s - _END_S
+
+    def runtime_rounds_s(self, flags: int) -> float:
+        """To compare so many flags of the runtime in turns, once all are loaded and checked."""
+        if not flags:
+            return 0.0
+        least_s = LEAST_PAIRS * (flags + 1) * max(_LEAST_ROUNDS_S / LEAST_PAIRS, self.measured.invocation_s)
+        part_s = _RUNTIME_PART * self.total_s if self.limited else _MOST_RUNTIME_S
+        return max(least_s, min(part_s, _MOST_RUNTIME_S))
+
+    def _runtimes_s(self, flags: int) -> float:
+        return self.runtime_rounds_s(flags) + flags * self._check_s
 
     def finals_s(self, workloads: int) -> float:
         """For all finals together."""

@@ -15,7 +15,8 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.placement import STEP_BYTES
-from iree_tuner.execute.program import ProgramComparison, compare_programs, time_program
+from iree_tuner.execute.program import compare_programs, time_program
+from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program
@@ -24,6 +25,7 @@ from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target
+from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.llvm_cpu import host_target
 from iree_tuner.tuning.budget import MeasuredTimes
 from iree_tuner.tuning.lab import Lab
@@ -154,6 +156,25 @@ class ProgramVersions:
             self._keep(version, against, found[-1])
         return found
 
+    def compare_runtimes(
+        self,
+        version: ProgramVersion,
+        base: RuntimeFlags,
+        others: Sequence[RuntimeFlags],
+        look: ComparisonPlan,
+    ) -> list[ProgramComparison]:
+        """A version with flags of the runtime against itself with others. Raises what `compare` does."""
+        vmfb, measurer = self.vmfb(version), self._lab.measurer
+        self._watch.working("trying runtime flags")
+        found = compare_programs(
+            [[vmfb] * (1 + len(others))], measurer.device, measurer.workers, look.rounds,
+            self.depth, self._run, batch_s=look.batch_s, seconds=look.seconds, runtimes=[base, *others],
+        )  # fmt: skip
+        against = written(base) or "the runtime's defaults"
+        for flags, one in zip(others, found, strict=True):
+            self._tell(written(flags), against, one)
+        return found
+
     def build(self, versions: Sequence[ProgramVersion], places: int) -> list[list[bytes] | Exception]:
         """Each version at each place, or why it does not compile. All is compiled when this returns."""
         wanted = {(version, place) for version in versions for place in range(places)}
@@ -203,15 +224,23 @@ class ProgramVersions:
         return self._host
 
     def _keep(self, version: ProgramVersion, against: ProgramVersion, found: ProgramComparison) -> None:
-        self.steps.append(ComparisonStep(version.what, against.what, found.comparison, found.error))
         if not found.agreement.ok:
             self.wrong.append(version)
+        self._tell(version.what, against.what, found)
+
+    def _tell(self, what: str, against: str, found: ProgramComparison) -> None:
+        self.steps.append(ComparisonStep(what, against, found.comparison, found.error))
         if found.agreement.note:
-            self._watch.noted(f"{version.what}: {found.agreement.note}")
+            self._watch.noted(f"{what}: {found.agreement.note}")
         if found.comparison is not None:
-            self._watch.compared(f"{version.what} compared with {against.what}", found.comparison)
+            self._watch.compared(f"{what} compared with {against}", found.comparison)
         else:
-            self._watch.noted(f"{version.what}: {found.error}")
+            self._watch.noted(f"{what}: {found.error}")
+
+
+def written(flags: RuntimeFlags) -> str:
+    """Flags of the runtime, as they are passed."""
+    return " ".join(each.text for each in flags)
 
 
 def for_processor(program: Program, lab: Lab) -> bytes:

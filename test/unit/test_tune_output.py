@@ -13,7 +13,7 @@ from store.samples import WORKLOAD, trial
 
 from iree_tuner.cli.report import report_result
 from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program import ProgramComparison
+from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.program.source import Program
 from iree_tuner.spec.entry import SpecEntry

@@ -3,18 +3,21 @@
 import faulty_programs
 import numpy as np
 import pytest
+from runtime_workers import count_workers
 from whole_programs import WITH_PARAMETERS, scaling
 
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
-from iree_tuner.execute import program
+from iree_tuner.execute import program_bench
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program import ProgramComparison, compare_programs, time_program
+from iree_tuner.execute.program import compare_programs, time_program
+from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_request import request
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
+from iree_tuner.targets.kind import RuntimeFlag
 
 DEVICE = "local-task"
 SHORT_S = 0.0005
@@ -144,6 +147,28 @@ def test_programs_with_state_begin_anew_for_each_comparison(built, measuring):
     assert found[0].function == "main, accumulate"  # nothing says the sizes of @open
 
 
+def test_flags_of_the_runtime_are_compared(right, measuring):
+    """Each opens a device of its own; one that the runtime does not know leaves the others alone."""
+    one_worker = RuntimeFlag("--task_topology_max_group_count=1", "--task_topology_max_group_count=64")
+    unknown = RuntimeFlag("--no_such_flag=1", "--no_such_flag=0")
+    runtimes = [(), (one_worker,), (unknown,), ()]
+    few, bad, same = compare([[right] * 4], measuring, runtimes=runtimes)
+    assert few.ok
+    assert few.comparison.pairs == same.comparison.pairs == 8
+    assert "the device does not open: " in bad.error
+
+
+def test_a_flag_of_the_runtime_is_for_one_device():
+    """In a process of its own, as flags and devices are the process's."""
+    flag = RuntimeFlag("--task_topology_group_count=3", "--task_topology_group_count=0")
+    with Workers(1) as workers:
+        assert workers.call(count_workers, DEVICE, (flag,)) == 3
+        cores = workers.call(count_workers, DEVICE, ())
+        assert workers.call(count_workers, DEVICE, (flag,)) == 0  # it is open
+    with Workers(1) as workers:
+        assert workers.call(count_workers, DEVICE, ()) == cores
+
+
 def test_one_alone_is_timed(built, measuring):
     vmfb = built(WITH_PARAMETERS)
     run = request(load_program(WITH_PARAMETERS))
@@ -154,10 +179,10 @@ def test_one_alone_is_timed(built, measuring):
 
 @pytest.fixture
 def faulty(monkeypatch):
-    monkeypatch.setattr(program, "load_here", faulty_programs.load)
-    monkeypatch.setattr(program, "default_here", faulty_programs.default)
-    monkeypatch.setattr(program, "agree_here", faulty_programs.agree)
-    monkeypatch.setattr(program, "rounds_here", faulty_programs.rounds)
+    monkeypatch.setattr(program_bench, "load_here", faulty_programs.load)
+    monkeypatch.setattr(program_bench, "default_here", faulty_programs.default)
+    monkeypatch.setattr(program_bench, "agree_here", faulty_programs.agree)
+    monkeypatch.setattr(program_bench, "rounds_here", faulty_programs.rounds)
 
 
 @pytest.mark.usefixtures("faulty")
@@ -175,7 +200,7 @@ def test_a_default_that_dies_of_itself_is_not_blamed_on_others(measuring):
 
 
 def test_who_never_comes_near_the_default_takes_no_more_turns(monkeypatch):
-    bench = program._Bench.__new__(program._Bench)
+    bench = program_bench.ProgramBench.__new__(program_bench.ProgramBench)
     monkeypatch.setattr(
         bench, "rounds", lambda paths, count, start: [[10.0, 11.0, 40.0]] * count, raising=False
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from iree_tuner.errors import TunerError
-from iree_tuner.profiling.onnx_profile import (
+from iree_tuner.profiling.layer_kinds import (
     ATTENTION,
     BETWEEN,
     CONVOLUTION,
@@ -15,12 +15,11 @@ from iree_tuner.profiling.onnx_profile import (
     POINTWISE,
     PRODUCT,
     REDUCTION,
-    OnnxProfile,
+    OtherProfile,
     by_kind,
     kind_of,
-    kinds_in,
-    profile_onnx,
-)  # fmt: skip
+)
+from iree_tuner.profiling.onnx_profile import kinds_in, profile_onnx
 from iree_tuner.profiling.profile import Profile, ProfileRow
 
 
@@ -85,8 +84,10 @@ def test_both_by_kind():
         row("(between dispatches)", kind="overhead"),
     )
     profile = Profile("m.mlir", "", "local-task", ("main",), "hal", 300.0, (300.0, 300.0), rows)
-    other = OnnxProfile("1.0", 200.0, {POINTWISE: 80.0, REDUCTION: 20.0})
-    found = {each.kind: (each.time_us, each.flops, each.other_us) for each in by_kind(profile, other)}
+    other = OtherProfile("other", "1.0", 200.0, {POINTWISE: 80.0, REDUCTION: 20.0})
+    found = {
+        each.kind: (each.time_us, each.flops, each.others_us["other"]) for each in by_kind(profile, [other])
+    }
     assert found == {
         PRODUCT: (100.0, 7.0, 0.0), POINTWISE: (100.0, 2 * 2 * 7 * 7 * 160 * 960, 80.0),
         REDUCTION: (0.0, 0.0, 20.0), BETWEEN: (100.0, 0.0, 0.0),

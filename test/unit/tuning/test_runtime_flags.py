@@ -1,0 +1,99 @@
+"""Flags of the runtime, tried in the end: what is chosen, and when nothing is tried."""
+
+import math
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.program_bench import ProgramComparison
+from iree_tuner.targets.cuda import Cuda
+from iree_tuner.targets.llvm_cpu import LlvmCpu
+from iree_tuner.tuning.budget import Budget, MeasuredTimes
+from iree_tuner.tuning.effort import effort_named
+from iree_tuner.tuning.runtime_flags import ENVIRONMENT, RuntimeChoice, choose_runtime, runtime_flags_of
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.timeline import Timeline
+
+SPIN, FEW = "--task_worker_spin_us", "--task_topology_max_group_count"
+
+
+@dataclass
+class FakeWhole:
+    """Each flag is worth a factor."""
+
+    worth: dict[str, float]
+    asked: list[list[str]] = field(default_factory=list)
+
+    def compare_runtimes(self, version, base, others, look):
+        self.asked.append([" ".join(flag.text for flag in flags) for flags in others])
+        return [self._one(flags[-1].text) for flags in others]
+
+    def _one(self, flag):
+        speedup = self.worth.get(flag, 1.0)
+        if not speedup:
+            return ProgramComparison("main", None, Agreement(True, 0.0), "the device does not open")
+        verdict = "win" if speedup > 1.01 else "lose" if speedup < 0.99 else "tie"
+        found = SimpleNamespace(speedup=speedup, verdict=verdict)
+        return ProgramComparison("main", found, Agreement(True, 0.0))
+
+
+def lab(device="local-task", cores=4):
+    measurer = SimpleNamespace(device=device, facts=SimpleNamespace(cores=cores), workers=None)
+    return SimpleNamespace(measurer=measurer, compilers=None)
+
+
+def plan(*, try_flags=True, self_test=False):
+    effort, options = effort_named("default"), SimpleNamespace(self_test=self_test)
+    return SimpleNamespace(try_flags=try_flags, options=options, effort=effort)
+
+
+def choose(worth, *, total_s=math.inf, **measured):
+    whole, clock = FakeWhole(worth), lambda: 1000.0
+    budget = Budget(total_s, Timeline(clock), 2, StopRequest(), MeasuredTimes(**measured))
+    return choose_runtime(None, whole, lab(), plan(), budget), whole
+
+
+def test_winners_are_added_one_at_a_time():
+    worth = {f"{SPIN}=20": 1.1, f"{SPIN}=200": 1.05, f"{FEW}=2": 1.2, f"{FEW}=1": 0.5}
+    choice, whole = choose(worth)
+    assert choice == RuntimeChoice((f"{FEW}=2", f"{SPIN}=20"), pytest.approx(1.2 * 1.1))
+    assert len(whole.asked[0]) == 4
+    assert whole.asked[1] == [f"{FEW}=2 {SPIN}=20", f"{FEW}=2 {SPIN}=200"]
+    assert len(whole.asked) == 2  # no other name is left
+
+
+def test_ties_and_failures_change_nothing():
+    choice, whole = choose({f"{FEW}=1": 0.0})
+    assert choice == RuntimeChoice()
+    assert len(whole.asked) == 1
+
+
+def test_without_time_nothing_is_tried():
+    choice, whole = choose({f"{SPIN}=20": 1.5}, total_s=5.0, invocation_s=2.0)
+    assert choice == RuntimeChoice(note="no runtime flags were tried: no time left")
+    assert whole.asked == []
+
+
+def test_what_the_user_has_set_stays(monkeypatch):
+    monkeypatch.setenv(ENVIRONMENT, f"{SPIN}=100")
+    assert {each.name for each in runtime_flags_of(lab(), plan())} == {FEW}
+
+
+@pytest.mark.parametrize("how", [{"try_flags": False}, {"self_test": True}])
+def test_they_are_not_tried_where_no_flags_are(how):
+    assert runtime_flags_of(lab(), plan(**how)) == []
+
+
+def test_flags_of_devices():
+    """One worker has nothing to choose; with few cores there is one cache."""
+    assert LlvmCpu().runtime_flags("local-sync", 8) == ()
+    assert LlvmCpu().runtime_flags("local-task://?threads=2", 8) == ()
+    assert [each.text for each in LlvmCpu().runtime_flags("local-task", 1)] == [f"{SPIN}=20", f"{SPIN}=200"]
+    assert [each.text for each in LlvmCpu().runtime_flags("local-task", 2)][2:] == [f"{FEW}=1"]
+    every = LlvmCpu().runtime_flags("local-task", 8)
+    assert [each.text for each in every][2:] == [
+        f"{FEW}=4", f"{FEW}=1", "--task_topology_distribution=compact",
+    ]  # fmt: skip
+    assert all(each.default.startswith(f"{each.name}=") for each in (*every, *Cuda().runtime_flags("", 1)))
