@@ -33,6 +33,7 @@ SEEDS = (0, 1, 2)
 
 _MOST_KEPT = 1 << 29  # bytes
 _LONG_S, _VERY_LONG_S = 0.2, 1.0  # an invocation
+_AWAKE_S = 0.005
 
 Array = npt.NDArray[np.generic]
 Alone = tuple[list[Array], list[float]]
@@ -61,6 +62,7 @@ class _Function:
     filled: rt.VmFunction | None = None
     filled_fenced: bool = False
     arguments: Any = None
+    values: Sequence[object] = ()
 
 
 @dataclass
@@ -260,6 +262,7 @@ class LoadedProgram:
                     each.arguments.push_int(int(value))
             for memory in self._memory(each.signature):
                 each.arguments.push_ref(memory)
+            each.values = [each.arguments.get_variant(index) for index in range(each.arguments.size)]
 
     def _memory(self, signature: Signature) -> list[rt.VmRef]:
         """Where results and temporary values are written, if a function takes that; the same in each call."""
@@ -305,9 +308,9 @@ class LoadedProgram:
         filled = each.filled if byte is not None else None
         fenced = each.signature.fenced if filled is None else each.filled_fenced
         if fenced or filled is not None:
-            arguments = rt.VmVariantList(each.arguments.size + 3)
-            for index in range(each.arguments.size):
-                _push_again(each.arguments.get_variant(index), arguments)
+            arguments = rt.VmVariantList(len(each.values) + 3)
+            for value in each.values:
+                _push_again(value, arguments)
         if fenced:
             for timepoint in (self._begun, self._begun + 1):
                 arguments.push_ref(cast(rt.VmRef, rt.HalFence.create_at(self._semaphore, timepoint)))
@@ -318,6 +321,11 @@ class LoadedProgram:
         return results
 
     def _wait(self) -> None:
+        """Wait for all functions with fences. For as long as short calls take, the thread stays awake."""
+        if not on_host(self._uri):
+            end = time.perf_counter() + _AWAKE_S
+            while self._semaphore.query() < self._begun and time.perf_counter() < end:
+                pass
         rt.HalFence.create_at(self._semaphore, self._begun).wait()
 
     def _outputs(self, byte: int) -> list[Array]:
