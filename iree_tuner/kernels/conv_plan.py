@@ -11,6 +11,7 @@ from operator import mod
 
 from iree_tuner.kernels.conv_shape import ConvShape
 from iree_tuner.kernels.kernel import Knobs
+from iree_tuner.kernels.problem import LEAST_SCRATCH
 from iree_tuner.kernels.triton_code import SHARED_BYTES
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
@@ -21,9 +22,11 @@ _RESERVED = 1024  # bytes of shared memory that the system takes for each workgr
 # 989 TFLOP/s at 1.83 GHz), lanes, and bytes from the second-level cache and from memory.
 _PRODUCTS, _LANES, _CACHE_BYTES, _MEMORY_BYTES = 2048, 128, 64, 21
 # Estimated cycles: latency of a load; start of a workgroup; making descriptors for the copy engine; overhead
-# of a step of the sum.
-_LATENCY, _START, _DESCRIPTORS, _STEP = 800, 1500, 2000, 60
+# of a step of the sum; storing partial sums, waiting for a cluster's others, and adding up.
+_LATENCY, _START, _DESCRIPTORS, _STEP, _MEETING = 800, 1500, 2000, 60, 4000
+_SPLITS, _LEAST_STEPS = (2, 4, 8), 4  # clusters that every device allows; steps of a part
 _SHAPES = 2  # box shapes that are tried for a tile
+_BETWEEN = 2  # plans without a split between two with one
 _NEXT = 0.05
 _MOST_IN_BOX = 256  # of each dimension: CUDA driver API, cuTensorMapEncodeTiled
 
@@ -35,7 +38,7 @@ class Plan:
     Knobs are `boxed` (1: the copy engine loads boxes of images, 0: pixels are gathered through pointers),
     `bn` filters, `bk` channels at a time, `warps` and `stages`. Boxed plans also have the box's `images`,
     `lines` and `pixels`, and `persistent`. Other plans have `bm` pixels and `flat` (1: channels and window
-    positions are one loop).
+    positions are one loop), and some have `split`: workgroups that each sum a part of a tile.
     """
 
     shape: ConvShape
@@ -59,7 +62,25 @@ class Plan:
     @property
     def workgroups(self) -> int:
         """The number of workgroups of a group."""
-        return min(self.tiles, _MULTIPROCESSORS) if self.knobs.get("persistent") else self.tiles
+        return min(self.tiles, _MULTIPROCESSORS) if self.knobs.get("persistent") else self.tiles * self.split
+
+    @property
+    def split(self) -> int:
+        """The number of workgroups that compute a tile."""
+        return self.knobs.get("split", 1)
+
+    @property
+    def partial_bytes(self) -> int:
+        """Bytes of the partial sums of all workgroups; 0 without a split."""
+        return self.workgroups * self.bm * self.knobs["bn"] * 4 if self.split > 1 else 0
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of a tile's sum."""
+        shape, bk = self.shape, self.knobs["bk"]
+        if self.knobs.get("flat"):
+            return -(-shape.places * shape.channels // bk)
+        return shape.places * -(-shape.channels // bk)
 
     @property
     def shared_bytes(self) -> int:
@@ -72,16 +93,15 @@ class Plan:
         shape, knobs, bm = self.shape, self.knobs, self.bm
         bn, bk, stages = knobs["bn"], knobs["bk"], knobs["stages"]
         resident = 1 if knobs.get("persistent") else self._resident
-        sums = (shape.places * shape.channels,) if knobs.get("flat") else (shape.channels,) * shape.places
-        steps = sum(-(-each // bk) for each in sums)
+        steps = -(-self.steps // self.split)
         # A group of warps reads both operands from shared memory, which limits narrow tiles.
         busy = bm * bn * bk / _PRODUCTS * max(1.0, 80 / bn)
         moved = (bm + bn) * bk * 2
         copied = moved / _CACHE_BYTES * max(1.0, _LATENCY * _CACHE_BYTES / (resident * (stages - 1) * moved))
         step = max(busy, copied) + _STEP + 0.5 * self._addressing
-        start = _START + (_DESCRIPTORS if knobs["boxed"] else 0)
-        written = bm * bn * 2 / _MEMORY_BYTES
-        most = -(-self.tiles * shape.groups // _MULTIPROCESSORS)
+        start = _START + (_DESCRIPTORS if knobs["boxed"] else 0) + (_MEETING if self.split > 1 else 0)
+        written = bm * bn * 2 / _MEMORY_BYTES / self.split
+        most = -(-self.tiles * self.split * shape.groups // _MULTIPROCESSORS)
         if knobs.get("persistent"):  # a tile's operands are loaded while the previous tile is written
             return start + most * (steps * step + written)
         return most * (steps * step + (start + written) / min(resident, 2))
@@ -113,11 +133,19 @@ def plans(shape: ConvShape) -> list[Plan]:
     """The plans whose stages fit into shared memory, promising ones first.
 
     The estimate is too coarse for plans with the same tile. Each further plan of a tile gets a small penalty,
-    so that other tiles come between.
+    so that other tiles come between. It does not compare split plans with others: every third is split.
     """
-    knobs = [*_boxed(shape), *_gathered(shape)]
-    fits = [each for each in (Plan(shape, one) for one in knobs) if each.shared_bytes <= SHARED_BYTES]
-    fits.sort(key=lambda each: (each.cycles, -each.knobs["stages"]))
+    found = [Plan(shape, knobs) for knobs in (*_boxed(shape), *_gathered(shape))]
+    whole = [each for each in found if each.shared_bytes <= SHARED_BYTES]
+    first, split = _ordered(whole), _ordered([part for each in whole for part in _split(each)])
+    for place, each in zip(range(_BETWEEN, len(whole) * 2, _BETWEEN + 1), split, strict=False):
+        first.insert(place, each)
+    return first
+
+
+def _ordered(plans: Sequence[Plan]) -> list[Plan]:
+    """Plans by their cycles, with a penalty for further ones of a tile."""
+    fits = sorted(plans, key=lambda each: (each.cycles, -each.knobs["stages"]))
     times = Counter[tuple[int, ...]]()
     costs: list[float] = []
     for each in fits:
@@ -125,6 +153,21 @@ def plans(shape: ConvShape) -> list[Plan]:
         costs.append(each.cycles * (1 + _NEXT * times[tile]))
         times[tile] += 1
     return [fits[at] for at in sorted(range(len(fits)), key=costs.__getitem__)]
+
+
+def _split(plan: Plan) -> Iterator[Plan]:
+    """The plan with several workgroups for each tile, where there are few tiles and many steps.
+
+    Boxed plans keep descriptors in the memory that partial sums need.
+    """
+    if plan.knobs["boxed"] or plan.shape.groups > 1:
+        return
+    room = max(LEAST_SCRATCH, 16 * plan.shape.pixels * plan.shape.filters)  # as `problem.scratch_room`
+    for split in _SPLITS:
+        one = Plan(plan.shape, {**plan.knobs, "split": split})
+        few = one.workgroups <= 2 * _MULTIPROCESSORS and plan.steps >= _LEAST_STEPS * split
+        if few and one.partial_bytes <= room and min(plan.bm, plan.knobs["bn"]) >= split:
+            yield one
 
 
 def _boxed(shape: ConvShape) -> Iterator[Knobs]:
@@ -139,7 +182,7 @@ def _boxed(shape: ConvShape) -> Iterator[Knobs]:
     divided = not any(map(mod, (shape.in_h, shape.in_w), shape.strides))
     if not dense or not divided or shape.groups > 1 or c % 32 or f % 8:
         return
-    for bm, bk in product((64, 128, 256), (32, 64)):
+    for bm, bk in product((64, 128, 256), (32, 64, 128)):
         if c % bk or bk == 32 < c:
             continue
         columns = _columns(shape, bm, (64, 128, 256))
@@ -153,8 +196,8 @@ def _boxed(shape: ConvShape) -> Iterator[Knobs]:
 
 def _gathered(shape: ConvShape) -> Iterator[Knobs]:
     """Plans that gather pixels through pointers, for any layout."""
-    for bm, bk in product((32, 64, 128, 256), (32, 64)):
-        if bm > 32 and bm >= 2 * shape.pixels:
+    for bm, bk in product((32, 64, 128, 256), (32, 64, 128)):
+        if (bm > 32 and bm >= 2 * shape.pixels) or (bk > 64 and shape.channels % bk):
             continue
         for bn, warps, stages in _columns(shape, bm, (16, 32, 64, 128, 256)):
             knobs = {"boxed": 0, "bm": bm, "bn": bn, "bk": bk, "warps": warps, "stages": stages}

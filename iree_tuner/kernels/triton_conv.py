@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from iree_tuner.kernels.conv_plan import Plan, plans
 from iree_tuner.kernels.conv_shape import ConvShape, conv_shape
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.ptx import in_clusters
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
 
-_PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "out")
-_SCRATCH = len(_PARAMETERS)
-_MOST_EXTRAS = _PARAMETERS.index("out") - 2
+_PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "out", "partial")
+_RESULT, _PARTIAL, _SCRATCH = (*map(_PARAMETERS.index, ("out", "partial")), len(_PARAMETERS))
+_MOST_EXTRAS = _RESULT - 2
 
 _ELEMENTWISE = ("relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh", "silu", "truncf")
 _OPERATIONS = {"bias": "add", "gain": "multiply", "minus": "subtract"}
@@ -58,8 +60,13 @@ class TritonConv(TritonKernel):
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         plan = Plan(shape, knobs)
         made = _compiled(problem, plan)
-        bindings = [*range(len(problem.inputs)), _SCRATCH - 1]
-        return code_of(made, bindings, _SCRATCH, (plan.workgroups, plan.shape.groups, 1), knobs)
+        partial = plan.partial_bytes
+        bindings = [*range(len(problem.inputs)), _RESULT, *([_PARTIAL] if partial else [])]
+        code = code_of(made, bindings, _SCRATCH, (plan.workgroups, plan.shape.groups, 1), knobs)
+        if not partial:
+            return code
+        text = in_clusters(code.data.decode(), plan.split)
+        return replace(code, data=text.encode(), scratch_bytes=partial)
 
 
 def shape_for(problem: Problem) -> ConvShape | None:
@@ -109,7 +116,7 @@ def constants_of(problem: Problem, plan: Plan) -> dict[str, object]:
         own = {
             "PADDED": shape.padded, "X": shape.image, "Y": shape.filter,
             "Z": shape.result, "BM": plan.bm, "FLAT": bool(knobs["flat"]),
-            "CHANNELS_LAST": shape.channels_last,
+            "CHANNELS_LAST": shape.channels_last, "SPLIT": plan.split,
         }  # fmt: skip
     return found | own
 
@@ -119,7 +126,7 @@ def _compiled(problem: Problem, plan: Plan) -> Any:  # noqa: ANN401 - Triton has
 
     function = triton_conv_source.boxed if plan.knobs["boxed"] else triton_conv_source.gathered
     inputs = [ELEMENTS[each.element_type] for each in problem.inputs]
-    missing = [inputs[0]] * (len(_PARAMETERS) - 1 - len(inputs))  # never read
-    kinds = [*inputs, *missing, ELEMENTS[problem.result.element_type]]
+    missing = [inputs[0]] * (_RESULT - len(inputs))  # never read
+    kinds = [*inputs, *missing, ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
     pointers = dict(zip(_PARAMETERS, kinds, strict=True))
     return compiled(function, pointers, constants_of(problem, plan), plan.knobs)

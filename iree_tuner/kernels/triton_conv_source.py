@@ -12,6 +12,8 @@ import triton
 import triton.language as tl
 from triton.language.extra import libdevice
 
+from iree_tuner.kernels.triton_source import added_up
+
 
 @triton.jit
 def _elementwise(acc, out, STEPS: tl.constexpr, STEP: tl.constexpr):
@@ -76,6 +78,19 @@ def _finish(
 
 
 @triton.jit
+def _write(
+    acc, e0, e1, e2, e3, out, pixels, filters, group, N: tl.constexpr, OH: tl.constexpr, OW: tl.constexpr,
+    F: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr,
+):  # fmt: skip
+    """Finish sums of pixels by filters where the result has the strides `Z`."""
+    image, line, pixel = pixels // (OH * OW), pixels // OW % OH, pixels % OW
+    result = group * Z[4] + image * Z[0] + line * Z[1] + pixel * Z[2]
+    where = result[:, None] + filters[None, :] * Z[3]
+    mask = (pixels < N * OH * OW)[:, None] & (filters < F)[None, :]
+    _finish(acc, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)
+
+
+@triton.jit
 def _is_read(line, pixel, H: tl.constexpr, W: tl.constexpr):
     """Whether a position is inside of the image, not in its padding."""
     return (line >= 0) & (line < H) & (pixel >= 0) & (pixel < W)
@@ -93,20 +108,23 @@ def _apart(k, C: tl.constexpr, PLACES: tl.constexpr, CHANNELS_LAST: tl.constexpr
 
 @triton.jit
 def gathered(
-    x, w, e0, e1, e2, e3, out, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
+    x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
     OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
     STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, PADDED: tl.constexpr, X: tl.constexpr,
     Y: tl.constexpr, Z: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, FLAT: tl.constexpr, CHANNELS_LAST: tl.constexpr,
+    SPLIT: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile of a group in each workgroup. Loads go through pointers, and masks add the padding.
 
     `X`, `Y` and `Z` are strides of the images (image, line, pixel, channel, group), of the filter (window
     position, channel, filter, group) and of the result (image, line, pixel, filter, group). `FLAT` makes
-    window positions and channels one loop in the order of memory, which suits few channels.
+    window positions and channels one loop in the order of memory, which suits few channels. With `SPLIT`, a
+    cluster of that many workgroups computes a tile: each sums a part, then adds the parts of some pixels.
     """
     across: tl.constexpr = (F + BN - 1) // BN
-    tile, column, group = tl.program_id(0) // across, tl.program_id(0) % across, tl.program_id(1)
+    number, part, group = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT, tl.program_id(1)
+    tile, column = number // across, number % across
     pixels, filters, depth = tile * BM + tl.arange(0, BM), column * BN + tl.arange(0, BN), tl.arange(0, BK)
     image, line, pixel = pixels // (OH * OW), pixels // OW % OH, pixels % OW
     top, left = line * STRIDES[0] - LOW[0], pixel * STRIDES[1] - LOW[1]
@@ -116,9 +134,11 @@ def gathered(
     places: tl.constexpr = KH * KW
     chunks: tl.constexpr = (C + BK - 1) // BK
     acc = tl.zeros((BM, BN), dtype=tl.float32)
+    steps: tl.constexpr = (places * C + BK - 1) // BK if FLAT else places * chunks
+    begin, end = part * steps // SPLIT, (part + 1) * steps // SPLIT
     if FLAT:
-        for start in range(0, places * C, BK):
-            k = start + depth
+        for step in range(begin, end):
+            k = step * BK + depth
             place, channel = _apart(k, C, places, CHANNELS_LAST)
             down, along = place // KW * DILATIONS[0], place % KW * DILATIONS[1]
             inside = rows[:, None] & (k < places * C)[None, :]
@@ -130,30 +150,27 @@ def gathered(
             b = tl.load(right[None, :] + (place * Y[0] + channel * Y[1])[:, None], mask=there, other=0.0)
             acc = tl.dot(a, b, acc)
     else:
-        for step in range(0, places * chunks):
+        for step in range(begin, end):
             place, channel = step // chunks, step % chunks * BK + depth
             down, along = place // KW * DILATIONS[0], place % KW * DILATIONS[1]
             inside = rows
             if PADDED:
                 inside &= _is_read(top + down, left + along, H, W)
             start = source + down * X[1] + along * X[2]
-            if C % BK == 0:
-                a = tl.load(start[:, None] + channel[None, :] * X[3], mask=inside[:, None], other=0.0)
-            else:
-                within = inside[:, None] & (channel < C)[None, :]
-                a = tl.load(start[:, None] + channel[None, :] * X[3], mask=within, other=0.0)
+            within = inside[:, None] if C % BK == 0 else inside[:, None] & (channel < C)[None, :]
+            a = tl.load(start[:, None] + channel[None, :] * X[3], mask=within, other=0.0)
             there = columns[None, :] & (channel < C)[:, None]
             b = tl.load(right[None, :] + place * Y[0] + channel[:, None] * Y[1], mask=there, other=0.0)
             acc = tl.dot(a, b, acc)
-    result = group * Z[4] + image * Z[0] + line * Z[1] + pixel * Z[2]
-    where = result[:, None] + filters[None, :] * Z[3]
-    mask = rows[:, None] & columns[None, :]
-    _finish(acc, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)
+    if SPLIT > 1:
+        acc = added_up(acc, partial + number * (SPLIT * BM * BN), part, BM, BN, SPLIT)
+        pixels = tile * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
+    _write(acc, e0, e1, e2, e3, out, pixels, filters, group, N, OH, OW, F, Z, STEPS, WHERE, EXTRA)
 
 
 @triton.jit
 def boxed(
-    x, w, e0, e1, e2, e3, out, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
+    x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,  # noqa: ARG001
     OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
     STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, STEPS: tl.constexpr,
     WHERE: tl.constexpr, EXTRA: tl.constexpr, TN: tl.constexpr, TH: tl.constexpr, TW: tl.constexpr,

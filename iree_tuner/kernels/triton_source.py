@@ -94,7 +94,7 @@ def cluster_waits():
 
 
 @triton.jit
-def _added_up(acc, partial, part, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.constexpr):
+def added_up(acc, partial, part, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.constexpr):
     """Add the partial sums of all workgroups of a cluster, always in the same order, for this part's rows."""
     share: tl.constexpr = BM // SPLIT
     own, sums = part * share + tl.arange(0, share), partial + tl.arange(0, BN)[None, :]
@@ -176,7 +176,7 @@ def plain(
         )
         acc = tl.dot(x, y, acc)
     if SPLIT > 1:
-        acc = _added_up(acc, partial + number * (SPLIT * BM * BN), part, BM, BN, SPLIT)
+        acc = added_up(acc, partial + number * (SPLIT * BM * BN), part, BM, BN, SPLIT)
         rows = row * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
     done, place = _results(
         acc,

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import triton
+import triton.language as tl
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -17,7 +19,7 @@ from kernels.convs import Conv, expected, program
 from kernels.interpreted_tensors import Tensor
 from kernels.problems import site_in
 
-from iree_tuner.kernels import triton_conv_source
+from iree_tuner.kernels import triton_conv_source, triton_source
 from iree_tuner.kernels.conv_plan import Plan
 from iree_tuner.kernels.triton_conv import TritonConv, constants_of, shape_for
 from iree_tuner.targets import parse_target
@@ -27,7 +29,18 @@ CUDA = parse_target("cuda:sm_90")
 GUARD = 4096
 
 PAD = {"low": (1, 1), "more": (1, 1)}
+
+
+@triton.jit
+def alone():
+    """Workgroups are interpreted one after the other: the second time, what all have stored is there."""
+    tl.static_assert(True)
+
+
+triton_source.cluster_waits = alone
+
 CASES = [
+    Conv(low=(1, 1), more=(1, 1), channels=256, filters=96, steps=("bias", "relu", "truncf")),
     Conv(**PAD, steps=("bias", "relu", "truncf")),
     Conv(low=(1, 2), more=(0, 1), window=(2, 3), dilation=2, steps=("gain", "bias", "residual", "relu")),
     Conv(high=8, wide=6, stride=2, more=(1, 1), steps=("truncf", "minus", "image_bias")),
@@ -78,8 +91,10 @@ def check(conv, problem, knobs):
     plan = Plan(shape_for(problem), knobs)
     function = triton_conv_source.boxed if knobs["boxed"] else triton_conv_source.gathered
     images, filter_, *extras = (each for each, _ in arrays)
-    given = [images, filter_, *extras, *[images] * (4 - len(extras)), out]
-    function[(plan.workgroups, plan.shape.groups, 1)](*map(Tensor, given), **constants_of(problem, plan))
+    partial = np.full(max(1, plan.partial_bytes // 4), np.nan, np.float32)
+    given = [images, filter_, *extras, *[images] * (4 - len(extras)), out, partial]
+    for _ in range(2 if plan.split > 1 else 1):
+        function[(plan.workgroups, plan.shape.groups, 1)](*map(Tensor, given), **constants_of(problem, plan))
     wanted = expected(conv, floats(images), floats(filter_), [floats(each) for each in extras])
     near = 2.0 ** (-7 if conv.element == "bf16" else -9)
     error = np.abs(floats(out) - wanted).max()
@@ -95,7 +110,7 @@ for conv in some(CASES, 3):
     assert KERNEL.refuses(problem) == "", KERNEL.refuses(problem)
     ways = {}
     for knobs in sorted(KERNEL.variants(problem, CUDA), key=lambda each: each["bn"] * each["bk"]):
-        ways.setdefault((knobs["boxed"], knobs.get("flat", 0)), knobs)
+        ways.setdefault((knobs["boxed"], knobs.get("flat", 0), knobs.get("split", 1) > 1), knobs)
     for knobs in ways.values():
         check(conv, problem, knobs)
 

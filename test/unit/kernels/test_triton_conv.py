@@ -17,8 +17,8 @@ from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.conv_plan import plans
 from iree_tuner.kernels.conv_shape import conv_shape
 from iree_tuner.kernels.find import Place
-from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.triton_conv import TritonConv
+from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
+from iree_tuner.kernels.triton_conv import TritonConv, shape_for
 from iree_tuner.targets import parse_target
 
 KERNEL = TritonConv()
@@ -141,9 +141,37 @@ def test_full_waves_come_first() -> None:
     """Of one size of tile what leaves fewer multiprocessors idle: 98 workgroups rather than 49."""
     shape = conv_shape(problem(Conv(16, 14, 14, 256, 256, low=(1, 1), more=(1, 1))))
     assert shape is not None
-    first, *others = plans(shape)
+    first, *others = [each for each in plans(shape) if each.split == 1]
     assert 66 < first.tiles <= 132
     assert first.cycles <= min(each.cycles for each in others)
+
+
+def test_few_tiles_are_also_split() -> None:
+    """In every third place; partial sums fit into scratch memory."""
+    deep = problem(Conv(16, 7, 7, 2048, 512, (1, 1)))
+    shape = shape_for(deep)
+    assert shape is not None
+    found = plans(shape)
+    split = [place for place, each in enumerate(found) if each.split > 1]
+    assert split[:3] == [2, 5, 8]
+    for each in (found[place] for place in split):
+        assert each.workgroups == each.tiles * each.split <= 264
+        assert each.bm * each.knobs["bn"] * 4 * each.workgroups == each.partial_bytes <= scratch_room(deep)
+    assert not any(each.split > 1 for each in plans(shape_for(problem(Conv(16, 56, 56, 64, 256, (1, 1))))))
+
+
+@needs_triton
+def test_a_cluster_adds_up() -> None:
+    """Partial sums are in the scratch memory, which is bound after the result."""
+    deep = problem(Conv(16, 7, 7, 2048, 512, (1, 1), steps=("bias", "relu", "truncf")))
+    knobs = next(each for each in KERNEL.variants(deep, CUDA) if each.get("split", 1) > 1)
+    code = KERNEL.make(deep, CUDA, knobs)
+    text = code.data.decode()
+    assert ".explicitcluster\n.reqnctapercluster 2, 1, 1" in text
+    assert "barrier.cluster.arrive.release.aligned" in text
+    listed = text.partition("(")[2].partition(")")[0]
+    assert [each.split()[-1].rpartition("_")[2] for each in listed.split(",")] == ["0", "1", "2", "6", "7"]
+    assert code.scratch_bytes == code.launch.workgroups[0] * knobs["bm"] * knobs["bn"] * 4
 
 
 @needs_triton
@@ -152,11 +180,16 @@ def test_made(boxed: int) -> None:
     """Parameters are the bindings; what the copy engine reads goes from shared memory to the product."""
     conv = Conv(2, 16, 16, 64, 128, low=(1, 1), more=(1, 1), steps=("bias", "residual", "truncf"))
     found = replace(problem(conv), epilogue=("bias", "gelu_tanh", "residual", "truncf"))
-    knobs = next(each for each in KERNEL.variants(found, CUDA) if each["boxed"] == boxed and each["bn"] >= 64)
+    wanted = (boxed, 1)
+    knobs = next(
+        each
+        for each in KERNEL.variants(found, CUDA)
+        if (each["boxed"], each.get("split", 1)) == wanted and each["bn"] >= 64
+    )
     code = KERNEL.make(found, CUDA, knobs)
     listed = code.data.decode().partition("(")[2].partition(")")[0]
     numbers = [each.split()[-1].rpartition("_")[2] for each in listed.split(",")]
-    assert numbers == ["0", "1", "2", "3", "6", *(["7"] if boxed else [])]
+    assert numbers == ["0", "1", "2", "3", "6", *(["8"] if boxed else [])]
     assert bool(code.scratch_bytes) == bool(boxed)
     assert 0 < code.launch.shared_bytes <= 227 * 1024
     assert (b"cp.async.bulk.tensor" in code.data) == bool(boxed)
