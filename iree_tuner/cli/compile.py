@@ -21,7 +21,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
-from iree_tuner.kernels.layers import count_calls_here
+from iree_tuner.kernels.layers import KernelUse, count_calls_here
 from iree_tuner.kernels.save import located
 from iree_tuner.program.phases import submit_program
 from iree_tuner.program.provided_memory import with_provided_memory
@@ -113,7 +113,7 @@ def with_kernels(target: Target, spec: Path | None) -> Generator[Target]:
 
 def _compiled(
     source: Program, spec: ir.Module | None, target: Target, *, counted: bool
-) -> tuple[bytes, tuple[MatcherHits, ...], int]:
+) -> tuple[bytes, tuple[MatcherHits, ...], KernelUse]:
     """Compile the program with the spec, and count at the same time what hits: matchers, and kernels."""
     tuned, matchers = source, ()
     if spec is not None:
@@ -125,4 +125,4 @@ def _compiled(
             found = check_against_program(spec, source.data, target, name=source.name, workers=workers)
             matchers = found.matchers
         vmfb = workers.wait(compiling).data  # first: what it refuses is what the user needs to know
-        return vmfb, matchers, workers.wait(counting) if counting else 0
+        return vmfb, matchers, workers.wait(counting) if counting else KernelUse(0, 0)

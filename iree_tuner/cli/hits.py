@@ -10,6 +10,7 @@ from iree.compiler import ir
 
 from iree_tuner.cli.output import people
 from iree_tuner.errors import TunerError
+from iree_tuner.kernels.layers import KernelUse
 from iree_tuner.program.source import Program
 from iree_tuner.spec.check import MatcherHits, check_against_program
 from iree_tuner.spec.entry import read_flags
@@ -42,17 +43,20 @@ def tell_hits(name: str | Path, matchers: Sequence[MatcherHits], *, strict: bool
     return {"matchers": len(matchers), "hits": hit}
 
 
-def tell_calls(name: str | Path, calls: int, *, strict: bool) -> dict[str, object]:
-    """Print how many dispatches run kernels of a spec. Raises TunerError if none does and `strict` is set."""
+def tell_calls(name: str | Path, use: KernelUse, *, strict: bool) -> dict[str, object]:
+    """Print how a program uses a spec's kernels. Raises TunerError if it does not and `strict` is set."""
+    calls, ops = use.dispatches, use.ops
     said = f"{calls} dispatch{'es' * (calls != 1)} of the program run{'s' * (calls == 1)} its kernels"
-    if calls:
-        people.print(f"{name}: {said}", soft_wrap=True, markup=False)
+    replaced = f"{ops} of its kernels replace{'s' * (ops == 1)} ops of the program"
+    if calls or ops:
+        told = " and ".join([*([said] if calls else []), *([replaced] if ops else [])])
+        people.print(f"{name}: {told}", soft_wrap=True, markup=False)
     else:
         why = "the kernels have no effect here, as they are for other problems or another target"
         if strict:
             raise TunerError(f"{said}: {why}", location=str(name))
         people.print(f"warning: {name}: {said}: {why}", style="yellow", soft_wrap=True, markup=False)
-    return {"kernel_calls": calls}
+    return {"kernel_calls": calls, "kernel_ops": ops}
 
 
 def with_own_flags(target: Target, spec: ir.Module) -> Target:

@@ -141,14 +141,37 @@ def expose_here(data: bytes, name: str, target: Target, cases: Sequence[bytes]) 
         return Exposed(session.to_vmfb(module, start="flow"), tuple(outputs), calls)
 
 
-def count_calls_here(data: bytes, name: str, target: Target) -> int:
-    """Count the dispatches that run kernels of the spec in the target's flags. Runs in workers."""
+@dataclass(frozen=True)
+class KernelUse:
+    """How a program uses the kernels of a spec.
+
+    Attributes:
+        dispatches: the dispatches that run kernels.
+        ops: the kernels whose code is IR (`fused_ops`) and that replace ops of the program.
+    """
+
+    dispatches: int
+    ops: int
+
+
+def count_calls_here(data: bytes, name: str, target: Target) -> KernelUse:
+    """Count what uses kernels of the spec in the target's flags. Runs in workers."""
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = session.parse(data, name)
         select_target(module, target)
-        session.run(module, stop="flow")
-        return _count_calls(module)
+        session.run(module, stop="preprocessing")
+        ops = sum(map(_replaces_ops, ir.get_ops_of_type(module, util.FuncOp)))
+        session.run(module, start="preprocessing", stop="flow")
+        return KernelUse(_count_calls(module), ops)
+
+
+def _replaces_ops(function: util.FuncOp) -> bool:
+    """Whether a function was taken from a spec in place of ops, and dispatches no kernel."""
+    own = ir.StringAttr(function.operation.attributes["sym_name"]).value.startswith(f"call_{EXECUTABLE}")
+    return own and "flow.dispatch" not in {
+        op.operation.name for op in function.operation.regions[0].blocks[0]
+    }
 
 
 def _count_calls(module: ir.Module) -> int:
