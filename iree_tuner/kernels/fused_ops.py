@@ -33,7 +33,7 @@ class FusedOps:
         return "" if problem.workload.op == self.replaces else "it is a single op"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:  # noqa: ARG002
-        """One variant without knobs: the dispatch of the op is tuned like any other."""
+        """One variant without knobs: the compiler chooses the configuration of the op's dispatch."""
         return ({},)
 
     def make(self, problem: Problem, target: Target | None = None, knobs: Knobs = _NONE) -> Code:  # noqa: ARG002
