@@ -167,8 +167,8 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
     starters
         Try the configurations of this spec first. Repeatable. Default: the specs that ship.
     try_flags
-        Also try compiler flags. Default: on in runs of a minute or more. No flags are tried if the chip has
-        options.
+        Also try compiler flags, and runtime flags for the result. Default: on in runs of a minute or more. No
+        compiler flags are tried if the chip has options.
     self_test
         Compare the baseline with itself, to check that the measurements report a tie.
     warm
