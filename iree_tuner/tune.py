@@ -191,7 +191,8 @@ class _TuningRun:
             with self.timeline.stage(APART):
                 self._explain_flags()
             with self.timeline.stage("runtime flags"):
-                runtime = choose_runtime(verdict.version, self.versions, self.lab, self.plan, self.budget)
+                runs = None if problem else verdict.version
+                runtime = choose_runtime(runs, self.versions, self.lab, self.plan, self.budget)
             before = self._profiled_before(variants.get(self.lab.target), given, verdict)
             after = self._profiled_after(variants[verdict.tuned.target], verdict)
             result = self._result(verdict, tried.choices, (flags_note, kernels_note, problem, runtime.note))

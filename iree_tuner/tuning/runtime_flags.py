@@ -43,16 +43,16 @@ def runtime_flags_of(lab: Lab, plan: TuningPlan) -> list[RuntimeFlag]:
 
 
 def choose_runtime(
-    version: ProgramVersion, versions: ProgramVersions, lab: Lab, plan: TuningPlan, budget: Budget
+    version: ProgramVersion | None, versions: ProgramVersions, lab: Lab, plan: TuningPlan, budget: Budget
 ) -> RuntimeChoice:
-    """Flags under which a version is measurably faster.
+    """Flags under which a version is measurably faster; none where there is no version that runs.
 
     They are added one at a time, the best one first, while that wins.
     """
     left = runtime_flags_of(lab, plan)
     chosen = RuntimeChoice()
     base: RuntimeFlags = ()
-    while left and not budget.stop.requested:
+    while version is not None and left and not budget.stop.requested:
         seconds = budget.runtime_rounds_s(len(left))
         if not budget.runtime_fits(len(left)):
             return chosen if base else RuntimeChoice(note="no runtime flags were tried: no time left")

@@ -52,7 +52,7 @@ def plan(*, try_flags=True, self_test=False):
 def choose(worth, *, total_s=math.inf, **measured):
     whole, clock = FakeWhole(worth), lambda: 1000.0
     budget = Budget(total_s, Timeline(clock), 2, StopRequest(), MeasuredTimes(**measured))
-    return choose_runtime(None, whole, lab(), plan(), budget), whole
+    return choose_runtime(object(), whole, lab(), plan(), budget), whole
 
 
 def test_winners_are_added_one_at_a_time():
