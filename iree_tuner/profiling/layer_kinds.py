@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from iree_tuner.profiling.attribution import quieter
 from iree_tuner.profiling.profile import Profile, ProfileRow
 
 PRODUCT, POINTWISE, CONVOLUTION = "products", "1x1 convolutions", "other convolutions"
@@ -130,4 +131,4 @@ def samples_of(run: Callable[[], object]) -> list[float]:
 
 def quiet(samples: Sequence[float]) -> float:
     """The mean of the quietest quarter of samples."""
-    return statistics.fmean(sorted(samples)[: max(1, len(samples) // 4)])
+    return statistics.fmean(quieter(samples, float))

@@ -164,12 +164,9 @@ class ProgramVersions:
         look: ComparisonPlan,
     ) -> list[ProgramComparison]:
         """A version with flags of the runtime against itself with others. Raises what `compare` does."""
-        vmfb, measurer = self.vmfb(version), self._lab.measurer
+        vmfb, runtimes = self.vmfb(version), [base, *others]
         self._watch.working("trying runtime flags")
-        found = compare_programs(
-            [[vmfb] * (1 + len(others))], measurer.device, measurer.workers, look.rounds,
-            self.depth, self._run, batch_s=look.batch_s, seconds=look.seconds, runtimes=[base, *others],
-        )  # fmt: skip
+        found = self._measure([[vmfb] for _ in runtimes], look, runtimes)
         against = written(base) or "the runtime's defaults"
         for flags, one in zip(others, found, strict=True):
             self._tell(written(flags), against, one)
@@ -206,12 +203,14 @@ class ProgramVersions:
             failed.get(version) or [known[version, place] for place in range(places)] for version in versions
         ]
 
-    def _measure(self, built: Sequence[list[bytes]], look: ComparisonPlan) -> list[ProgramComparison]:
+    def _measure(
+        self, built: Sequence[list[bytes]], look: ComparisonPlan, runtimes: Sequence[RuntimeFlags] = ()
+    ) -> list[ProgramComparison]:
         placed, measurer = list(zip(*built, strict=True)), self._lab.measurer
         found = compare_programs(
             placed, measurer.device, measurer.workers, look.rounds,
             self.depth, self._run, batch_s=look.batch_s, seconds=look.seconds,
-            for_host=None if self._lab.on_host else self._for_host,
+            for_host=None if self._lab.on_host else self._for_host, runtimes=runtimes,
         )  # fmt: skip
         # The first one's has what is found out about the default once.
         self.measured.check_s = statistics.median_low(each.check_s for each in found)
