@@ -22,11 +22,11 @@ _RESERVED = 1024  # bytes of shared memory that the system takes for each workgr
 # 989 TFLOP/s at 1.83 GHz), lanes, and bytes from the second-level cache and from memory.
 _PRODUCTS, _LANES, _CACHE_BYTES, _MEMORY_BYTES = 2048, 128, 64, 21
 # Estimated cycles: latency of a load; start of a workgroup; making descriptors for the copy engine; overhead
-# of a step of the sum; storing partial sums, waiting for a cluster's others, and adding up.
-_LATENCY, _START, _DESCRIPTORS, _STEP, _MEETING = 800, 1500, 2000, 60, 4000
+# of a step of the sum; waiting for a cluster's others; storing and adding up one partial sum. The last two
+# are from measurements of ResNet-50's convolutions on an H100.
+_LATENCY, _START, _DESCRIPTORS, _STEP, _MEETING, _ADDING = 800, 1500, 2000, 60, 2000, 0.5
 _SPLITS, _LEAST_STEPS = (2, 4, 8), 4  # clusters that every device allows; steps of a part
 _SHAPES = 2  # box shapes that are tried for a tile
-_BETWEEN = 2  # plans without a split between two with one
 _NEXT = 0.05
 _MOST_IN_BOX = 256  # of each dimension: CUDA driver API, cuTensorMapEncodeTiled
 
@@ -92,16 +92,17 @@ class Plan:
         """The predicted cycles of the multiprocessor with the most work."""
         shape, knobs, bm = self.shape, self.knobs, self.bm
         bn, bk, stages = knobs["bn"], knobs["bk"], knobs["stages"]
-        resident = 1 if knobs.get("persistent") else self._resident
+        most = -(-self.tiles * self.split * shape.groups // _MULTIPROCESSORS)
+        resident = 1 if knobs.get("persistent") else min(self._resident, most)
         steps = -(-self.steps // self.split)
         # A group of warps reads both operands from shared memory, which limits narrow tiles.
         busy = bm * bn * bk / _PRODUCTS * max(1.0, 80 / bn)
         moved = (bm + bn) * bk * 2
         copied = moved / _CACHE_BYTES * max(1.0, _LATENCY * _CACHE_BYTES / (resident * (stages - 1) * moved))
         step = max(busy, copied) + _STEP + 0.5 * self._addressing
-        start = _START + (_DESCRIPTORS if knobs["boxed"] else 0) + (_MEETING if self.split > 1 else 0)
+        start = _START + (_DESCRIPTORS if knobs["boxed"] else 0)
+        start += _MEETING + _ADDING * bm * bn if self.split > 1 else 0
         written = bm * bn * 2 / _MEMORY_BYTES / self.split
-        most = -(-self.tiles * self.split * shape.groups // _MULTIPROCESSORS)
         if knobs.get("persistent"):  # a tile's operands are loaded while the previous tile is written
             return start + most * (steps * step + written)
         return most * (steps * step + (start + written) / min(resident, 2))
@@ -133,26 +134,25 @@ def plans(shape: ConvShape) -> list[Plan]:
     """The plans whose stages fit into shared memory, promising ones first.
 
     The estimate is too coarse for plans with the same tile. Each further plan of a tile gets a small penalty,
-    so that other tiles come between. It does not compare split plans with others: every third is split.
+    so that other tiles come between.
     """
     found = [Plan(shape, knobs) for knobs in (*_boxed(shape), *_gathered(shape))]
-    whole = [each for each in found if each.shared_bytes <= SHARED_BYTES]
-    first, split = _ordered(whole), _ordered([part for each in whole for part in _split(each)])
-    for place, each in zip(range(_BETWEEN, len(whole) * 2, _BETWEEN + 1), split, strict=False):
-        first.insert(place, each)
-    return first
-
-
-def _ordered(plans: Sequence[Plan]) -> list[Plan]:
-    """Plans by their cycles, with a penalty for further ones of a tile."""
-    fits = sorted(plans, key=lambda each: (each.cycles, -each.knobs["stages"]))
+    whole = [each for each in found if each.shared_bytes <= SHARED_BYTES and _pipelined(each)]
+    parts = (part for each in whole for part in _split(each))
+    fits = sorted((*whole, *parts), key=lambda each: (each.cycles, -each.knobs["stages"]))
     times = Counter[tuple[int, ...]]()
     costs: list[float] = []
     for each in fits:
-        tile = each.knobs["boxed"], each.knobs.get("persistent", 0), each.bm, each.knobs["bn"]
+        tile = each.knobs["boxed"], each.knobs.get("persistent", 0), each.bm, each.knobs["bn"], each.split
         costs.append(each.cycles * (1 + _NEXT * times[tile]))
         times[tile] += 1
     return [fits[at] for at in sorted(range(len(fits)), key=costs.__getitem__)]
+
+
+def _pipelined(plan: Plan) -> bool:
+    """Whether all stages are used, and there are two only if there are no more steps."""
+    stages = plan.knobs["stages"]
+    return stages <= max(2, plan.steps) and (stages > 2 or plan.steps <= 2)
 
 
 def _split(plan: Plan) -> Iterator[Plan]:
@@ -209,7 +209,7 @@ def _gathered(shape: ConvShape) -> Iterator[Knobs]:
 
 def _columns(shape: ConvShape, bm: int, widths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
     """Filters of a tile, warps and stages for which a thread has a suitable number of sums."""
-    for bn, warps, stages in product(widths, (4, 8), (3, 4, 5)):
+    for bn, warps, stages in product(widths, (4, 8), (2, 3, 4, 5, 6)):
         narrow = bn == widths[0] or bn < 2 * shape.filters
         sums = bm * bn / (warps * 32)
         if narrow and sums <= 128 and (sums >= 32 or warps == 4):

@@ -107,6 +107,12 @@ def _apart(k, C: tl.constexpr, PLACES: tl.constexpr, CHANNELS_LAST: tl.constexpr
 
 
 @triton.jit
+def _loaded(pointers, mask, MASKED: tl.constexpr):
+    """Values, with zeros where the mask is false. Loads without a mask are cheaper."""
+    return tl.load(pointers, mask=mask, other=0.0) if MASKED else tl.load(pointers)
+
+
+@triton.jit
 def gathered(
     x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
     OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
@@ -126,11 +132,12 @@ def gathered(
     number, part, group = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT, tl.program_id(1)
     tile, column = number // across, number % across
     pixels, filters, depth = tile * BM + tl.arange(0, BM), column * BN + tl.arange(0, BN), tl.arange(0, BK)
-    image, line, pixel = pixels // (OH * OW), pixels // OW % OH, pixels % OW
+    # Pixels and filters past the end are read as the first ones, so that loads need no masks for them.
+    row = pixels if N * OH * OW % BM == 0 else pixels % (N * OH * OW)
+    image, line, pixel = row // (OH * OW), row // OW % OH, row % OW
     top, left = line * STRIDES[0] - LOW[0], pixel * STRIDES[1] - LOW[1]
-    rows, columns = pixels < N * OH * OW, filters < F
     source = x + group * X[4] + image * X[0] + top * X[1] + left * X[2]
-    right = w + group * Y[3] + filters * Y[2]
+    right = w + group * Y[3] + (filters if F % BN == 0 else filters % F) * Y[2]
     places: tl.constexpr = KH * KW
     chunks: tl.constexpr = (C + BK - 1) // BK
     acc = tl.zeros((BM, BN), dtype=tl.float32)
@@ -141,26 +148,26 @@ def gathered(
             k = step * BK + depth
             place, channel = _apart(k, C, places, CHANNELS_LAST)
             down, along = place // KW * DILATIONS[0], place % KW * DILATIONS[1]
-            inside = rows[:, None] & (k < places * C)[None, :]
+            offsets = down * X[1] + along * X[2] + channel * X[3]
+            inside = (k < places * C)[None, :]
             if PADDED:
                 inside &= _is_read(top[:, None] + down[None, :], left[:, None] + along[None, :], H, W)
-            offsets = down * X[1] + along * X[2] + channel * X[3]
-            a = tl.load(source[:, None] + offsets[None, :], mask=inside, other=0.0)
-            there = columns[None, :] & (k < places * C)[:, None]
-            b = tl.load(right[None, :] + (place * Y[0] + channel * Y[1])[:, None], mask=there, other=0.0)
+            a = _loaded(source[:, None] + offsets[None, :], inside, PADDED or places * C % BK != 0)
+            values = right[None, :] + (place * Y[0] + channel * Y[1])[:, None]
+            b = _loaded(values, (k < places * C)[:, None], places * C % BK != 0)
             acc = tl.dot(a, b, acc)
     else:
         for step in range(begin, end):
             place, channel = step // chunks, step % chunks * BK + depth
             down, along = place // KW * DILATIONS[0], place % KW * DILATIONS[1]
-            inside = rows
-            if PADDED:
-                inside &= _is_read(top + down, left + along, H, W)
             start = source + down * X[1] + along * X[2]
-            within = inside[:, None] if C % BK == 0 else inside[:, None] & (channel < C)[None, :]
-            a = tl.load(start[:, None] + channel[None, :] * X[3], mask=within, other=0.0)
-            there = columns[None, :] & (channel < C)[:, None]
-            b = tl.load(right[None, :] + place * Y[0] + channel[:, None] * Y[1], mask=there, other=0.0)
+            inside = (channel < C)[None, :]
+            if PADDED:
+                within = _is_read(top + down, left + along, H, W)[:, None]
+                inside = within if C % BK == 0 else within & inside
+            a = _loaded(start[:, None] + channel[None, :] * X[3], inside, PADDED or C % BK != 0)
+            values = right[None, :] + place * Y[0] + channel[:, None] * Y[1]
+            b = _loaded(values, (channel < C)[:, None], C % BK != 0)
             acc = tl.dot(a, b, acc)
     if SPLIT > 1:
         acc = added_up(acc, partial + number * (SPLIT * BM * BN), part, BM, BN, SPLIT)

@@ -146,14 +146,17 @@ def test_full_waves_come_first() -> None:
     assert first.cycles <= min(each.cycles for each in others)
 
 
-def test_few_tiles_are_also_split() -> None:
-    """In every third place; partial sums fit into scratch memory."""
-    deep = problem(Conv(16, 7, 7, 2048, 512, (1, 1)))
+def test_few_tiles_with_long_sums_are_also_split() -> None:
+    """Long ones early, as measured: 72 steps rather than 32. Partial sums fit into scratch memory."""
+    deep = problem(Conv(16, 7, 7, 512, 512, low=(1, 1), more=(1, 1)))
     shape = shape_for(deep)
     assert shape is not None
     found = plans(shape)
     split = [place for place, each in enumerate(found) if each.split > 1]
-    assert split[:3] == [2, 5, 8]
+    assert split[0] < 8
+    assert not any(
+        each.split > 1 for each in plans(shape_for(problem(Conv(16, 7, 7, 2048, 512, (1, 1)))))[:8]
+    )
     for each in (found[place] for place in split):
         assert each.workgroups == each.tiles * each.split <= 264
         assert each.bm * each.knobs["bn"] * 4 * each.workgroups == each.partial_bytes <= scratch_room(deep)
