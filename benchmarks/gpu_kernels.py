@@ -13,7 +13,8 @@ For each problem of each program that the kernel computes, one after the other:
 2. `iree_tuner.kernels.contest` tries the kernel's variants, checks their numbers, and judges the best.
 3. With all compilers gone, in one process: the dispatch as the compiler makes it, the tuned one, the kernel,
    and PyTorch on the same types and sizes, in rounds of one sample each in an order that changes, all on
-   rotating copies of their data.
+   rotating copies of their data. Where PyTorch's calls are a CUDA graph, the kernel is timed as one too
+   (`kernel_graph`): IREE's driver launches dispatches one by one on a stream, which takes 1 to 2 us more.
 
 PyTorch computes products by `torch.mm` with the same type of result (cuBLAS), attention by
 `scaled_dot_product_attention` with FlashAttention and again with cuDNN, and convolutions by `conv2d` with
@@ -24,6 +25,7 @@ because Python takes longer to make such a call than some of them run.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import math
 import time
@@ -48,6 +50,7 @@ from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
 from iree_tuner.kernels.bench import look_at
 from iree_tuner.kernels.contest import Contest, hold_contest
 from iree_tuner.kernels.conv_shape import ConvShape, conv_shape
+from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.product_shape import gemm_of
 from iree_tuner.kernels.registry import kernel_named
@@ -57,6 +60,7 @@ from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
 
 SAMPLE_S = 0.01
+_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
 def main() -> None:
@@ -135,8 +139,11 @@ def beside_torch(contest: Contest, vmfb: bytes, given: argparse.Namespace) -> di
     runs: dict[str, Any] = {
         name: LoadedDispatch(each, harness, given.device, memory) for name, each in named.items()
     }
-    ways = in_torch(contest.site.problem, COPIES_BYTES // harness.stride)
+    copies = COPIES_BYTES // harness.stride
+    ways = in_torch(contest.site.problem, copies)
     runs |= ways
+    if contest.best is not None and any(isinstance(each, TorchGraph) for each in ways.values()):
+        runs["kernel_graph"] = kernel_in_torch(contest.site.problem, contest.best.code, copies)
     for each in runs.values():
         each.run(4)
     sensors = sensors_for(given.device)
@@ -148,7 +155,7 @@ def beside_torch(contest: Contest, vmfb: bytes, given: argparse.Namespace) -> di
         ("kernel", "default"),
         ("kernel", "tuned"),
         ("tuned", "default"),
-        *(("kernel", each) for each in ways),
+        *((one, each) for one in ("kernel", "kernel_graph") for each in ways),
     ]
     ratios = {
         f"{one}_over_{other}": told(compare_rows([rows[:, [column[other], column[one]]]])[0])
@@ -248,6 +255,39 @@ def convolution_in_torch(shape: ConvShape, operands: str, copies: int) -> TorchG
         return torch.nn.functional.conv2d(
             image, filter_, stride=shape.strides, padding=shape.low, dilation=shape.dilations
         )
+
+    return TorchGraph(call, make, copies)
+
+
+def kernel_in_torch(problem: Problem, code: Code, copies: int) -> TorchGraph:
+    """A kernel's code in PTX as a CUDA graph, on PyTorch's memory."""
+    import torch
+
+    driver = ctypes.CDLL("libcuda.so.1")
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    shared = code.launch.shared_bytes
+
+    def checked(status: int) -> None:
+        if status:
+            raise RuntimeError(f"CUDA's driver says {status}")
+
+    torch.cuda.init()
+    torch.cuda.synchronize()
+    checked(driver.cuModuleLoadData(ctypes.byref(module), code.data + b"\0"))
+    checked(driver.cuModuleGetFunction(ctypes.byref(function), module, code.entry.encode()))
+    checked(driver.cuFuncSetAttribute(function, _SHARED, shared))
+
+    def make() -> tuple[Any, ...]:
+        scratch = [torch.zeros(code.scratch_bytes, dtype=torch.uint8, device="cuda")]
+        arrays = [drawn(each.element_type, *each.shape) for each in (*problem.inputs, problem.result)]
+        return (*arrays, *(scratch if code.scratch_bytes else []))
+
+    def call(*arrays: Any) -> None:
+        pointers = [ctypes.c_void_p(each.data_ptr()) for each in arrays]
+        places = (ctypes.c_void_p * len(pointers))(*map(ctypes.addressof, pointers))
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        sizes = (*code.launch.workgroups, *code.launch.threads, shared)
+        checked(driver.cuLaunchKernel(function, *sizes, stream, places, None))
 
     return TorchGraph(call, make, copies)
 
