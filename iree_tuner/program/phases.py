@@ -14,11 +14,14 @@ from iree_tuner.compiler.session import Phase
 from iree_tuner.compiler.worker import Calls, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dumped import dumped_for
+from iree_tuner.program.provided_memory import fix_sizes, takes_memory
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 
 Output = Literal["bytecode", "text", "vmfb"]
 _DEVICE_TARGETS = "hal.device.targets"
+_SIZED: Phase = "executable-sources"
+"""The first phase after which sizes of memory are known."""
 
 COMPILING = "run_phases"
 """The name of a program's compilation in workers' spans (`compiler.slot.Span`)."""
@@ -79,6 +82,10 @@ def run_phases(
         session.run(module, stop="stream")
         add_filled(module)
         return Compiled(session.to_vmfb(module, start="stream"), ())
+    if output == "vmfb" and takes_memory(module):
+        session.run(module, stop=_SIZED)
+        fix_sizes(module)
+        return Compiled(session.to_vmfb(module, start=_SIZED), ())
     if output == "vmfb":
         return Compiled(session.to_vmfb(module), ())
     diagnostics = tuple(session.run(module, stop=stop))

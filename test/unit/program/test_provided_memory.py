@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
+from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_request import request
 from iree_tuner.kernels.bench import with_flags
 from iree_tuner.program.phases import compile_program
-from iree_tuner.program.provided_memory import with_provided_memory
+from iree_tuner.program.provided_memory import fix_sizes, takes_memory, with_provided_memory
 from iree_tuner.program.source import load_program
 
 PROGRAM = """
@@ -58,6 +61,30 @@ def test_nothing_is_allocated_in_a_call(cpu, compilers) -> None:
     main = made.data.decode().split("util.func public @main(")[1].split("util.func")[0]
     assert "stream.cmd.dispatch" in main
     assert "alloca" not in main
+
+
+def test_commands_are_recorded_when_it_is_loaded(cpu) -> None:
+    """Which needs a constant size of the memory; less than that is refused."""
+    session = CompilerSession(cpu.flags)
+    texts = list[str]()
+    with session.context:
+        for fixed in (False, True):
+            module = session.parse(with_provided_memory(load_program(PROGRAM)).data)
+            assert takes_memory(module)
+            session.run(module, stop="executable-sources")
+            if fixed:
+                fix_sizes(module)
+            session.run(module, start="executable-sources", stop="hal")
+            texts.append(str(module).split("util.func public @main(")[1].split("util.func")[0])
+        assert not takes_memory(session.parse(PROGRAM))
+    once, recorded = texts
+    assert 'mode("OneShot' in once
+    assert "execute.indirect" not in once
+    assert "command_buffer.create" not in recorded
+    assert "hal.device.queue.execute.indirect" in recorded
+    asserted = re.search(r"hal.buffer.assert<%arg5 .*?minimum_length\(%c(\d+)\)", recorded)
+    assert asserted is not None
+    assert int(asserted[1]) >= 33 * 50 * 4
 
 
 @pytest.mark.parametrize("result", ["tensor<?xf32>", "!hal.buffer_view"])
