@@ -26,8 +26,10 @@ from iree_tuner.kernels.moves import (
     is_source,
     repeats,
 )
+from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.packing import HOISTED
 from iree_tuner.kernels.place_index import UnsupportedError
+from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of
 from iree_tuner.ops.canonical import captured
@@ -35,6 +37,8 @@ from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import indexing_maps, iterators
 
 MOST_INPUTS, _LEAST_OPS = 12, 2
+LEAST_ELEMENTS = 1 << 16
+"""The least elements of a result for which another kernel is worth it."""
 _FUNCTIONS = ("util.func", "func.func")
 
 
@@ -165,9 +169,17 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
         values, result.type,
         lambda function: build(plan, dict(zip(values, function.arguments, strict=True)), result.type),
     )  # fmt: skip
+    nest = nest_of(plan, values)
+    if nest is not None and (nest.iterations < LEAST_ELEMENTS or not _reads_along(nest.merged())):
+        nest = None
     arrays = tuple(map(array_of, values))
-    problem = Problem(workload_of(result.type), arrays, array_of(result), fused=fused)
+    problem = Problem(workload_of(result.type), arrays, array_of(result), fused=fused, nest=nest)
     return Site(problem, case_of(values, every), function_of(ops[-1]))
+
+
+def _reads_along(nest: Nest) -> bool:
+    """Whether elements that are next to each other in the result are so in the inputs, or are the same."""
+    return all(each.strides[-1] in (0, 1) for each in nest.accesses)
 
 
 def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Operation]]:

@@ -8,6 +8,9 @@ from itertools import pairwise
 
 from iree_tuner.kernels.formula import Formula
 
+INSIDE, OUTSIDE = "inside", "outside"
+"""Terms that test a range."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -25,20 +28,39 @@ class Access:
 
 
 @dataclass(frozen=True)
+class Range:
+    """A test whether an index is in a range.
+
+    Attributes:
+        offset: the index of the first iteration.
+        strides: the index's increase from one iteration of each loop to the next.
+        first, end: the first index in the range, and the first one after it.
+    """
+
+    offset: int
+    strides: tuple[int, ...]
+    first: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Nest:
     """Loops that compute one element of the result in each iteration, or a term of it.
 
     Attributes:
         sizes: size of each loop, outermost first.
         accesses: what the loops read.
-        terms: the computation. The input of a term `input` is the number of an access.
+        terms: the computation. The input of a term `input` is the number of an access; it is read only where
+            the terms that it is `of` are true. The input of a term `INSIDE` is the number of a range.
         written: the stride of each loop in the result; None for loops that are summed over.
+        ranges: what terms test.
     """
 
     sizes: tuple[int, ...]
     accesses: tuple[Access, ...]
     terms: Formula
     written: tuple[int | None, ...]
+    ranges: tuple[Range, ...] = ()
 
     @property
     def iterations(self) -> int:
@@ -65,7 +87,10 @@ class Nest:
         for outer, inner in pairwise(range(len(order))):
             if nest.summed[outer] == nest.summed[inner] and all(
                 strides[outer] == strides[inner] * nest.sizes[inner]
-                for strides in (*(each.strides for each in nest.accesses), _known(nest.written))
+                for strides in (
+                    *(each.strides for each in (*nest.accesses, *nest.ranges)),
+                    _known(nest.written),
+                )
             ):
                 groups[-1].append(inner)
             else:
@@ -82,6 +107,9 @@ class Nest:
                 replace(each, strides=tuple(each.strides[loop] for loop in last)) for each in self.accesses
             ),
             written=tuple(self.written[loop] for loop in last),
+            ranges=tuple(
+                replace(each, strides=tuple(each.strides[loop] for loop in last)) for each in self.ranges
+            ),
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
-from iree_tuner.kernels.nest import Access, Nest
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
 from iree_tuner.kernels.nest_tiles import Tiles
 from iree_tuner.kernels.plan_nest import COMPARISON
 
@@ -29,6 +29,7 @@ _SIMPLE = {
     "arith.minimumf": "tl.minimum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)",
     "arith.maxnumf": "tl.maximum({0}, {1})", "arith.minnumf": "tl.minimum({0}, {1})",
 }  # fmt: skip
+_FIRST = (INPUT, INSIDE, OUTSIDE)
 _IN_F32 = {
     "arith.divf": "{0} / {1}", "math.exp": "tl.exp({0})", "math.log": "tl.log({0})",
     "math.sqrt": "tl.sqrt({0})", "math.rsqrt": "tl.rsqrt({0})", "math.erf": "tl.erf({0})",
@@ -47,7 +48,7 @@ def unknown_term(nest: Nest) -> str:
     for term in nest.terms:
         if term.element not in TYPES:
             return term.element
-        known = {INPUT, CONSTANT, *_SIMPLE, *_IN_F32}
+        known = {INPUT, CONSTANT, INSIDE, OUTSIDE, *_SIMPLE, *_IN_F32}
         if term.op not in known and (term.op != COMPARISON or int(term.value) not in _COMPARED):
             return term.op
     return ""
@@ -102,7 +103,7 @@ class _Writer:
             self._write(f"total = tl.zeros([{tiles.elements}], tl.float32)")
         self._write(f"for step in range(0, {tiles.steps}, {tiles.group}):")
         self.indent *= 2
-        reads = [each for each in terms if each in self._varying and self.nest.terms[each].op == INPUT]
+        reads = [each for each in terms if each in self._varying and self.nest.terms[each].op in _FIRST]
         for place in range(tiles.group):
             self._write(f"number = part * {tiles.steps} + step + {place}")
             self._indices(stepped=True, place=place)
@@ -198,27 +199,43 @@ class _Writer:
         loops = [loop for axis in self.tiles.axes if axis.stepped for loop in axis.loops]
         found: set[int] = set()
         for number, term in enumerate(self.nest.terms):
-            reads = term.op == INPUT and any(self.nest.accesses[term.input].strides[loop] for loop in loops)
-            if reads or not found.isdisjoint(term.of):
+            along = self._strides(term)
+            if any(along[loop] for loop in loops if along) or not found.isdisjoint(term.of):
                 found.add(number)
         return frozenset(found)
+
+    def _strides(self, term: Term) -> tuple[int, ...]:
+        """The strides of what a term reads or tests; empty for other terms."""
+        if term.op == INPUT:
+            return self.nest.accesses[term.input].strides
+        return self.nest.ranges[term.input].strides if term.op in (INSIDE, OUTSIDE) else ()
 
     def _term(self, number: int, place: int = 0) -> None:
         """Write the value of a term."""
         term = self.nest.terms[number]
         if term.op == INPUT:
-            value = self._load(self.nest.accesses[term.input], place)
+            where = [self._name("v", each, place) for each in term.of]
+            value = self._load(self.nest.accesses[term.input], where, place)
+        elif term.op in (INSIDE, OUTSIDE):
+            value = self._test(self.nest.ranges[term.input], place)
+            value = value if term.op == INSIDE else f"({value}) == 0"
         else:
             value = _value(term, [self._name("v", each, place) for each in term.of])
         self._write(f"{self._name('v', number, place)} = {value}")
 
-    def _load(self, access: Access, place: int) -> str:
+    def _load(self, access: Access, where: Sequence[str], place: int) -> str:
+        """A load of an access, of what is inside of the loops and where these values are true."""
         axes = enumerate(self.tiles.axes)
         own = [number for number, axis in axes if any(access.strides[loop] for loop in axis.loops)]
-        mask = self._mask(own, place)
+        mask = " & ".join(filter(None, (self._mask(own, place), *where)))
         masked = f", mask={mask}, other=0.0" if mask else ""
         address = self._address(f"x{access.input}", access.strides, access.offset, place)
-        return f"tl.load({address}{masked})"
+        return f"tl.load({address}{' + 0 * lane' if where else ''}{masked})"  # all lanes have a mask
+
+    def _test(self, tested: Range, place: int) -> str:
+        """Whether an index is in a range, for all lanes."""
+        index = self._address("0 * lane", tested.strides, tested.offset, place)
+        return f"({index} >= {tested.first}) & ({index} < {tested.end})"
 
     def _store(self, value: str, axes: Sequence[int], place: int = 0) -> None:
         parts = self.tiles.parts if self.tiles.sums else 1

@@ -12,7 +12,14 @@ from functools import partial
 
 from iree.compiler import ir
 
-from iree_tuner.kernels.chains import MOST_INPUTS, blocks_of, computed_once, epilogues_of, gathered
+from iree_tuner.kernels.chains import (
+    LEAST_ELEMENTS,
+    MOST_INPUTS,
+    blocks_of,
+    computed_once,
+    epilogues_of,
+    gathered,
+)
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import build, plan_of
 from iree_tuner.kernels.fused_ops import workload_of
@@ -27,8 +34,6 @@ from iree_tuner.kernels.split_sums import computed_before, is_large_sum
 OP = "normalize"
 """The op of these problems' workloads."""
 
-_LEAST = 1 << 16
-"""The least elements of a result for which a launch is worth it."""
 _WIDE = 64
 """The compiler's tiles suit loops of multiples of so many elements."""
 
@@ -55,7 +60,7 @@ def _operands(op: ir.Operation) -> range:
 
 def _ends(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
     """Whether an op is large and elementwise, and others than such ops and large sums use its result."""
-    if not is_elementwise(op) or is_source(op) or _size(op.result) < _LEAST:
+    if not is_elementwise(op) or is_source(op) or _size(op.result) < LEAST_ELEMENTS:
         return False
     return not all(_goes_on(use.owner.operation, _size(op.result), kept) for use in op.result.uses)
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 
-from iree_tuner.kernels.element import Computed, Element, Read
+from iree_tuner.kernels.element import Choice, Computed, Element, Read, Test
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
 from iree_tuner.kernels.fused_op import Plan
 from iree_tuner.kernels.moves import Indices
-from iree_tuner.kernels.nest import Access, Nest
-from iree_tuner.kernels.place_index import Loop, UnsupportedError
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
+from iree_tuner.kernels.place_index import Index, Loop, UnsupportedError
 from iree_tuner.ops.element_type import ElementType
+
+_Where = tuple[int, ...]
+"""Numbers of the terms that are true where an element is used."""
 
 COMPARISON = "arith.cmpf"
 """The scalar op whose terms have the number of a predicate as their value."""
 
 
 def nest_of(plan: Plan, inputs: Sequence[ir.Value], kept: Sequence[int] | None = None) -> Nest | None:
-    """The loops of a plan; None if it selects among inputs, or uses the numbers of loops.
+    """The loops of a plan; None if it uses the numbers of loops.
 
     Args:
         plan: the plan of an op.
@@ -46,7 +49,7 @@ def nest_of(plan: Plan, inputs: Sequence[ir.Value], kept: Sequence[int] | None =
     ):  # the same term twice, so that the result is not the last one
         return None
     sizes = tuple(each.size for each in loops)
-    return Nest(sizes, tuple(walk.accesses), tuple(walk.terms), tuple(written))
+    return Nest(sizes, tuple(walk.accesses), tuple(walk.terms), tuple(written), tuple(walk.ranges))
 
 
 @dataclass
@@ -55,44 +58,91 @@ class _Walk:
 
     Attributes:
         loops, inputs: see `nest_of`.
-        accesses, terms: what was found so far.
+        accesses, ranges, terms: what was found so far.
     """
 
     loops: Sequence[Loop]
     inputs: Sequence[ir.Value]
     accesses: list[Access] = field(default_factory=list[Access])
+    ranges: list[Range] = field(default_factory=list[Range])
     terms: list[Term] = field(default_factory=list[Term])
-    _known: dict[Element, int] = field(default_factory=dict[Element, int])
+    _known: dict[tuple[Element, _Where], int] = field(default_factory=dict[tuple[Element, _Where], int])
 
-    def term_of(self, element: Element) -> int:
-        """The number of an element's term. Raises UnsupportedError for choices and tests."""
-        if element not in self._known:
+    def term_of(self, element: Element, where: _Where = ()) -> int:
+        """The number of an element's term, which is used where these terms are true.
+
+        Raises UnsupportedError for numbers of iterations and constants that are no floating-point numbers.
+        """
+        if (element, where) not in self._known:
             match element:
                 case Read(value, index):
-                    self._known[element] = self._read(value, index)
+                    found = self._read(value, index, where)
                 case Computed(op, operands, _):
-                    of = {number: self.term_of(each) for number, each in operands.items()}
-                    self._known[element] = self._computed(op, of)
-                case _:
-                    raise UnsupportedError("it selects among elements")
-        return self._known[element]
+                    of = {number: self.term_of(each, where) for number, each in operands.items()}
+                    found = self._computed(op, of)
+                case Choice(loop, elements):
+                    found = self._chosen(Index.of(0, {loop: 1}), elements, where)
+                case Test(ranges, inside, outside):
+                    found = self._tested(ranges, inside, outside, where)
+            self._known[element, where] = found
+        return self._known[element, where]
 
-    def _read(self, value: ir.Value, index: Indices) -> int:
+    def _chosen(self, index: Index, elements: Sequence[Element], where: _Where) -> int:
+        """One element for each value of an index. All of them may be read for each value."""
+        found = self.term_of(elements[-1], where)
+        for value, element in enumerate(elements[:-1]):
+            test = self._inside(index, value, value + 1)
+            found = self._select(test, self.term_of(element, where), found)
+        return found
+
+    def _tested(
+        self, ranges: Sequence[tuple[Index, int, int]], inside: Element, outside: Element, where: _Where
+    ) -> int:
+        if len(ranges) > 1:
+            raise UnsupportedError("it tests several indices")
+        ((index, first, end),) = ranges
+        test = self._inside(index, first, end)
+        other = self._add(replace(self.terms[test], op=OUTSIDE))
+        return self._select(
+            test, self.term_of(inside, (*where, test)), self.term_of(outside, (*where, other))
+        )
+
+    def _inside(self, index: Index, first: int, end: int) -> int:
+        self.ranges.append(Range(*self._along((index,), [1], clamps=False), first, end))
+        return self._add(Term(INSIDE, "i1", input=len(self.ranges) - 1))
+
+    def _select(self, test: int, inside: int, outside: int) -> int:
+        return self._add(Term("arith.select", self.terms[inside].element, (test, inside, outside)))
+
+    def _along(self, index: Indices, steps: Sequence[int], *, clamps: bool) -> tuple[int, tuple[int, ...]]:
+        """The offset and the strides of loops of an index, whose dimensions have these steps.
+
+        With `clamps`, clamped indices are taken as they are.
+        """
+        offset, strides = 0, [0] * len(self.loops)
+        for each, step in zip(index, steps, strict=True):
+            offset += each.constant * step
+            for variable, factor in each.terms:
+                if isinstance(variable, Loop):
+                    strides[self.loops.index(variable)] += factor * step
+                elif not clamps:
+                    raise UnsupportedError("an index is clamped")
+                else:
+                    start, own = self._along((variable.index,), [factor * step], clamps=True)
+                    offset += start
+                    strides = [one + other for one, other in zip(strides, own, strict=True)]
+        return offset, tuple(strides)
+
+    def _read(self, value: ir.Value, index: Indices, where: _Where) -> int:
         if value not in self.inputs:
             return self._constant(value)
         shape = ir.RankedTensorType(value.type).shape
-        offset, strides = 0, [0] * len(self.loops)
-        for place, each in enumerate(index):
-            step = math.prod(shape[place + 1 :])
-            offset += each.constant * step
-            for variable, factor in each.terms:
-                if not isinstance(variable, Loop):
-                    raise UnsupportedError("an index is clamped")
-                strides[self.loops.index(variable)] += factor * step
-        access = Access(self.inputs.index(value), offset, tuple(strides))
+        steps = [math.prod(shape[place + 1 :]) for place in range(len(index))]
+        # Indices are clamped for elements that are not selected, which are not read here.
+        access = Access(self.inputs.index(value), *self._along(index, steps, clamps=bool(where)))
         if access not in self.accesses:
             self.accesses.append(access)
-        return self._add(Term(INPUT, _element(value), input=self.accesses.index(access)))
+        return self._add(Term(INPUT, _element(value), where, input=self.accesses.index(access)))
 
     def _constant(self, value: ir.Value) -> int:
         op = producer(value)

@@ -1,4 +1,4 @@
-"""Large sums and the ops that normalise by them, for NVIDIA GPUs, by Triton's ahead-of-time compiler."""
+"""Large sums, ops that normalise by them, and large chains, for NVIDIA GPUs, by Triton's compiler."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class TritonNorms(TritonKernel):
     """Reads along the memory, whatever the loops are. Sums are f32, and added up in two launches."""
 
     name = "triton_norms"
-    summary = "sums of many values, and the ops that normalise groups by them, by Triton"
+    summary = "sums of many values, ops that normalise groups by them, slices and joins, by Triton"
 
     def refuses(self, problem: Problem) -> str:
         """Other ops and types, and sums that are not f32."""
         nest = problem.nest
         if nest is None:
-            return "it is no sum of many values and no op that normalises by one"
+            return "it is no sum of many values, no op that normalises by one and no large chain"
         if unknown := unknown_term(nest):
             return f"it has {unknown}, which the kernel does not compute"
         if any(nest.summed) and {nest.terms[-1].element, problem.result.element_type} != {"f32"}:

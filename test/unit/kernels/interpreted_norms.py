@@ -1,6 +1,6 @@
-"""The sources of sums and of ops that normalise, run by Triton's interpreter, beside numpy.
+"""The sources of sums, of ops that normalise and of chains, run by Triton's interpreter, beside numpy.
 
-Arguments: how many norms; all without any.
+Arguments: how many norms and random chains; all norms and 20 chains without any.
 """
 
 import sys
@@ -10,9 +10,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import ml_dtypes
 import numpy as np
+from kernels.after_abi import found_by, results
+from kernels.chain_programs import PROGRAMS
 from kernels.group_norms import EPSILON, Norm, expected, problems, statistics
 from kernels.interpreted_tensors import KNOWN, Tensor
+from kernels.random_chains import random_chain
 
+from iree_tuner.kernels import chains
 from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
 from iree_tuner.kernels.nest import Access, Nest
 from iree_tuner.kernels.triton_norms import TritonNorms, function_of
@@ -101,6 +105,25 @@ def ops():
     np.testing.assert_allclose(found, wanted[-1], rtol=1e-5, atol=1e-6)
 
 
+def check_chains(programs):
+    """Chains of any size beside the one op that the compiler makes of them; how many there were."""
+    found = 0
+    chains.LEAST_ELEMENTS = 2
+    for site in (each for text in programs for each in found_by(chains.find_chains, text)):
+        problem = site.problem
+        unknown = problem.nest is None or KERNEL.refuses(problem)
+        if unknown or any(each.op == "math.tanh" for each in problem.nest.terms):  # not in the interpreter
+            continue
+        rng = np.random.default_rng(0)
+        given = [rng.standard_normal(each.shape).astype(TYPES[each.element_type]) for each in problem.inputs]
+        (wanted,) = results(problem.fused, given)
+        np.testing.assert_allclose(run(problem, given), wanted.astype(float), rtol=1e-6, atol=1e-6)
+        found += 1
+    return found
+
+
+MOST = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+assert check_chains([*PROGRAMS.values(), *map(random_chain, range(MOST))]) >= 4
 for norm in NORMS[: int(sys.argv[1]) if len(sys.argv) > 1 else None]:
     check(norm)
 ops()

@@ -17,6 +17,7 @@ from kernels.group_norms import Norm, expected, problems, program
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.kernels.bench import outlook_of
+from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.choices import chains_in, each_once, make_norms, norms_in
 from iree_tuner.kernels.competing import Competitors
 from iree_tuner.kernels.find import find_here
@@ -171,6 +172,32 @@ def test_a_spec_has_the_kernel_instead_of_ops() -> None:
     assert not outlook.refusals
     without = find_here(program(NORM).encode(), "norm", CUDA, chains=True)
     assert [place.sites[0].problem.workload.op for place in without.places] == ["fused"] * 2
+
+
+@needs_triton
+def test_a_cache_and_its_new_row_are_joined() -> None:
+    """Sixteen bytes at once, each from one of both. Not where the result has another order in memory."""
+    (site,) = found_by(find_chains, joined("8x256x128", ""))
+    assert KERNEL.refuses(site.problem) == ""
+    code = KERNEL.make(site.problem, CUDA, KERNEL.variants(site.problem, CUDA)[0])
+    text = code.data.decode()
+    steps = len(re.findall(r"st\.global\.v4\.b32", text))
+    assert len(re.findall(r"ld\.global\.v4\.b32", text)) == 2 * steps > 0
+    turned = (
+        "%t = stablehlo.transpose %r, dims = [0, 2, 1] : (tensor<8x256x128xf16>) -> tensor<8x128x256xf16>"
+    )
+    (site,) = found_by(find_chains, joined("8x128x256", turned))
+    assert KERNEL.refuses(site.problem).startswith("it is no sum")
+
+
+def joined(result: str, then: str) -> str:
+    """255 rows of 8 heads of 128, and one more each."""
+    kinds = "(tensor<8x255x128xf16>, tensor<8x1x128xf16>) -> tensor<8x256x128xf16>"
+    return f"""func.func @main(%a: tensor<8x255x128xf16>, %b: tensor<8x1x128xf16>) -> tensor<{result}xf16> {{
+      %r = stablehlo.concatenate %a, %b, dim = 1 : {kinds}
+      {then}
+      return {"%t" if then else "%r"} : tensor<{result}xf16>
+    }}"""
 
 
 @needs_triton
