@@ -128,10 +128,15 @@ def object_attribute(fields: Mapping[str, ir.Attribute]) -> ir.Attribute:
 
 
 def layout_of(ports: Ports) -> ir.Attribute:
-    """The pipeline layout with a storage buffer for each port. It is parsed: the attribute has no builder."""
-    reads = ["#hal.pipeline.binding<storage_buffer, ReadOnly>"] * len(ports.inputs)
-    writes = ["#hal.pipeline.binding<storage_buffer>"] * len(ports.results)
-    return ir.Attribute.parse(f"#hal.pipeline.layout<bindings = [{', '.join([*reads, *writes])}]>")
+    """The pipeline layout with a storage buffer for each port. It is parsed: the attribute has no builder.
+
+    Buffers are indirect, as those of the compiler's own dispatches are. If one is not, a program's commands
+    are recorded in each call instead of when it is loaded.
+    """
+    reads = ['#hal.pipeline.binding<storage_buffer, "ReadOnly|Indirect">'] * len(ports.inputs)
+    writes = ["#hal.pipeline.binding<storage_buffer, Indirect>"] * len(ports.results)
+    bindings = ", ".join([*reads, *writes])
+    return ir.Attribute.parse(f"#hal.pipeline.layout<bindings = [{bindings}], flags = Indirect>")
 
 
 def _build_export(number: int, code: Code, layout: ir.Attribute) -> None:
