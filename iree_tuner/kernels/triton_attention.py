@@ -10,7 +10,6 @@ from itertools import product
 from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import LEAST_SCRATCH, KernelError, Problem
-from iree_tuner.kernels.ptx import in_clusters
 from iree_tuner.kernels.triton_code import (
     ELEMENTS,
     MOST_VALUES,
@@ -81,15 +80,13 @@ class TritonAttention(TritonKernel):
         }  # fmt: skip
         made = compiled(triton_attention_source.attention, pointers, constants, knobs)
         x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)
-        bound = [at for at, name in enumerate(_PARAMETERS[:-1]) if bias or name != "bias"]
-        code = code_of(made, bound, _PARAMETERS.index("parts"), (splits * x, y, 1), knobs)
-        if splits == 1:
-            return code
-        return replace(
-            code,
-            data=in_clusters(code.data.decode(), splits).encode(),
-            scratch_bytes=x * y * _part_bytes(shape, knobs),
-        )
+        kept = {"bias": bool(bias), "parts": splits > 1}
+        bound = [at for at, name in enumerate(_PARAMETERS) if kept.get(name, True)]
+        partial = x * y * _part_bytes(shape, knobs) if splits > 1 else 0
+        workgroups = splits * x, y, 1
+        return code_of(
+            made, bound, len(_PARAMETERS), workgroups, knobs, cluster=splits, partial_bytes=partial
+        )  # fmt: skip
 
 
 def _part_bytes(shape: AttentionShape, knobs: Knobs) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.ptx import without_unused
+from iree_tuner.kernels.ptx import behind, in_clusters, without_unused
 
 SHARED_BYTES = 227 * 1024
 """The most shared memory of a workgroup: CUDA C++ Programming Guide, compute capability 9.0."""
@@ -81,16 +81,20 @@ def compiled(
 
 def code_of(
     made: Any,  # noqa: ANN401 - Triton has no types
-    bindings: Sequence[int], scratch: int, workgroups: tuple[int, int, int], knobs: Knobs,
+    bindings: Sequence[int], scratch: int, workgroups: tuple[int, int, int], knobs: Knobs, *,
+    cluster: int = 1, partial_bytes: int = 0,
 ) -> Code:  # fmt: skip
     """Make a kernel's code from Triton's result.
 
     Args:
         made: the result of `compiled`.
         bindings: numbers of the parameters that are bound.
-        scratch: number of the parameter for scratch memory, after the bindings.
+        scratch: number of the parameter for Triton's scratch memory, after the bindings.
         workgroups: number of workgroups in x, y and z.
         knobs: the knobs that it was compiled with.
+        cluster: the number of workgroups of a cluster.
+        partial_bytes: if it is not 0, the last binding is so much memory, in which the workgroups of a
+            cluster share partial results. Triton's scratch memory then comes after it.
 
     Raises:
         KernelError: the code needs too much shared memory, or reads other parameters.
@@ -98,10 +102,13 @@ def code_of(
     shared = int(made.metadata.shared)
     if shared > SHARED_BYTES:
         raise KernelError(f"it needs {shared} bytes of shared memory, of {SHARED_BYTES}")
-    ptx = without_unused(made.asm["ptx"])
+    x, y, z = workgroups
+    scratch_bytes = int(made.metadata.global_scratch_size) * x * y * z
+    text = made.asm["ptx"]
+    if partial_bytes and scratch_bytes:
+        text = behind(text, scratch, bindings[-1], partial_bytes)
+    ptx = without_unused(in_clusters(text, cluster) if cluster > 1 else text)
     if list(ptx.kept) not in ([*bindings], [*bindings, scratch]):
         raise KernelError(f"Triton's kernel reads the parameters {ptx.kept}, for which there is no binding")
-    x, y, z = workgroups
-    scratch_bytes = int(made.metadata.global_scratch_size) * x * y * z if scratch in ptx.kept else 0
     launch = Launch(workgroups, (32 * knobs["warps"], 1, 1), shared)
-    return Code("ptx", ptx.entry, ptx.text.encode(), launch, scratch_bytes, dict(knobs))
+    return Code("ptx", ptx.entry, ptx.text.encode(), launch, partial_bytes + scratch_bytes, dict(knobs))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from iree_tuner.kernels.conv_plan import Plan, plans
 from iree_tuner.kernels.conv_shape import ConvShape, conv_shape
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.ptx import in_clusters
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
 
@@ -62,11 +60,10 @@ class TritonConv(TritonKernel):
         made = _compiled(problem, plan)
         partial = plan.partial_bytes
         bindings = [*range(len(problem.inputs)), _RESULT, *([_PARTIAL] if partial else [])]
-        code = code_of(made, bindings, _SCRATCH, (plan.workgroups, plan.shape.groups, 1), knobs)
-        if not partial:
-            return code
-        text = in_clusters(code.data.decode(), plan.split)
-        return replace(code, data=text.encode(), scratch_bytes=partial)
+        workgroups = plan.workgroups, plan.shape.groups, 1
+        return code_of(
+            made, bindings, _SCRATCH, workgroups, knobs, cluster=plan.split, partial_bytes=partial
+        )  # fmt: skip
 
 
 def shape_for(problem: Problem) -> ConvShape | None:
@@ -110,7 +107,7 @@ def constants_of(problem: Problem, plan: Plan) -> dict[str, object]:
     if knobs["boxed"]:
         own = {
             "TN": knobs["images"], "TH": knobs["lines"], "TW": knobs["pixels"],
-            "WORKGROUPS": plan.workgroups, "FLATTEN": bool(knobs["persistent"]),
+            "WORKGROUPS": plan.workgroups, "FLATTEN": bool(knobs["persistent"]), "SPLIT": plan.split,
         }  # fmt: skip
     else:
         own = {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
 from iree_tuner.kernels.product_shape import ADDED, BIAS, Matrices, ProductShape, product_shape
-from iree_tuner.kernels.ptx import in_clusters
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.kernels.triton_tiles import (
     Limits,
@@ -75,11 +73,10 @@ class TritonGemm(TritonKernel):
         made = compiled(function, dict(zip(_PARAMETERS, kinds, strict=True)), constants, knobs)
         workgroups, partial = workgroups_of(shape, knobs), partial_bytes(shape, knobs)
         bound = [*range(len(inputs)), _RESULT, *([_PARTIAL] if partial else [])]
-        code = code_of(made, bound, _SCRATCH, (workgroups, 1, 1), knobs)
-        if not partial:
-            return code
-        text = in_clusters(code.data.decode(), knobs["split"])
-        return replace(code, data=text.encode(), scratch_bytes=partial)
+        split = knobs.get("split", 1)
+        return code_of(
+            made, bound, _SCRATCH, (workgroups, 1, 1), knobs, cluster=split, partial_bytes=partial
+        )  # fmt: skip
 
 
 def _limits(problem: Problem) -> Limits:
