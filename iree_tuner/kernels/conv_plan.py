@@ -26,8 +26,6 @@ _PRODUCTS, _LANES, _CACHE_BYTES, _MEMORY_BYTES = 2048, 128, 64, 21
 # are from measurements of ResNet-50's convolutions on an H100.
 _LATENCY, _START, _DESCRIPTORS, _STEP, _MEETING, _ADDING = 800, 1500, 2000, 60, 2000, 0.5
 _SPLITS, _LEAST_STEPS = (2, 4, 8), 4  # clusters that every device allows; steps of a part
-_MOST_WAVES = 4  # of workgroups that share tiles
-_DESCRIPTOR_BYTES = 2 * 128  # scratch memory of a workgroup for both operands: CUDA driver API, CUtensorMap
 _SHAPES = 2  # box shapes that are tried for a tile
 _NEXT = 0.05
 _MOST_IN_BOX = 256  # of each dimension: CUDA driver API, cuTensorMapEncodeTiled
@@ -40,7 +38,7 @@ class Plan:
     Knobs are `boxed` (1: the copy engine loads boxes of images, 0: pixels are gathered through pointers),
     `bn` filters, `bk` channels at a time, `warps` and `stages`. Boxed plans also have the box's `images`,
     `lines` and `pixels`, and `persistent`. Other plans have `bm` pixels and `flat` (1: channels and window
-    positions are one loop). Some have `split`: workgroups that each sum a part of a tile.
+    positions are one loop), and some have `split`: workgroups that each sum a part of a tile.
     """
 
     shape: ConvShape
@@ -158,15 +156,17 @@ def _pipelined(plan: Plan) -> bool:
 
 
 def _split(plan: Plan) -> Iterator[Plan]:
-    """The plan with several workgroups for each tile, where there are few tiles and many steps."""
-    if plan.knobs.get("persistent") or plan.shape.groups > 1:
+    """The plan with several workgroups for each tile, where there are few tiles and many steps.
+
+    Boxed plans keep descriptors in the memory that partial sums need. They were not faster with splits.
+    """
+    if plan.knobs["boxed"] or plan.shape.groups > 1:
         return
     room = max(LEAST_SCRATCH, 16 * plan.shape.pixels * plan.shape.filters)  # as `problem.scratch_room`
     for split in _SPLITS:
         one = Plan(plan.shape, {**plan.knobs, "split": split})
-        few = one.workgroups <= _MOST_WAVES * _MULTIPROCESSORS and plan.steps >= _LEAST_STEPS * split
-        scratch = one.partial_bytes + one.workgroups * (_DESCRIPTOR_BYTES if plan.knobs["boxed"] else 0)
-        if few and scratch <= room and min(plan.bm, plan.knobs["bn"]) >= split:
+        few = one.workgroups <= 2 * _MULTIPROCESSORS and plan.steps >= _LEAST_STEPS * split
+        if few and one.partial_bytes <= room and min(plan.bm, plan.knobs["bn"]) >= split:
             yield one
 
 

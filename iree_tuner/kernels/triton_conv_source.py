@@ -177,18 +177,17 @@ def gathered(
 
 @triton.jit
 def boxed(
-    x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
+    x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,  # noqa: ARG001
     OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
     STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, STEPS: tl.constexpr,
     WHERE: tl.constexpr, EXTRA: tl.constexpr, TN: tl.constexpr, TH: tl.constexpr, TW: tl.constexpr,
-    BN: tl.constexpr, BK: tl.constexpr, WORKGROUPS: tl.constexpr, FLATTEN: tl.constexpr, SPLIT: tl.constexpr,
+    BN: tl.constexpr, BK: tl.constexpr, WORKGROUPS: tl.constexpr, FLATTEN: tl.constexpr,
 ):  # fmt: skip
     """Compute tiles with channels last. The bulk copy engine (TMA) loads operands, with zeros as padding.
 
     A tile has `TN` images, `TH` lines and `TW` pixels. For each window position it reads one box of the
     images, whose lines and pixels are grouped by strides. Strides must divide lines and pixels, and `BK` must
-    divide the channels. A workgroup computes every `WORKGROUPS`th tile. With `SPLIT`, a cluster of that many
-    workgroups computes a tile: each sums a part, then adds the parts of some filters.
+    divide the channels. A workgroup computes every `WORKGROUPS`th tile.
 
     The product is transposed to filters by pixels, because Triton 3.9 reshapes a right operand in shared
     memory, but a left one in registers.
@@ -205,14 +204,11 @@ def boxed(
     chunks: tl.constexpr = C // BK
     above: tl.constexpr = (LOW[0] + STRIDES[0] - 1) // STRIDES[0]  # groups of zero lines before an image
     before: tl.constexpr = (LOW[1] + STRIDES[1] - 1) // STRIDES[1]
-    part, first_tile = tl.program_id(0) % SPLIT, tl.program_id(0) // SPLIT
-    steps: tl.constexpr = KH * KW * chunks
-    pixels, share = tl.arange(0, TN * TH * TW), tl.arange(0, BN // SPLIT)
-    for number in tl.range(first_tile, across * wide * tall * deep, WORKGROUPS // SPLIT, flatten=FLATTEN):
+    for number in tl.range(tl.program_id(0), across * wide * tall * deep, WORKGROUPS, flatten=FLATTEN):
         tile, column = number // across, number % across
         first, top, left = tile // (wide * tall) * TN, tile // wide % tall * TH, tile % wide * TW
         acc = tl.zeros((BN, TN * TH * TW), dtype=tl.float32)
-        for step in range(part * steps // SPLIT, (part + 1) * steps // SPLIT):
+        for step in range(0, KH * KW * chunks):
             place = step // chunks
             down = place // KW * DILATIONS[0] + above * STRIDES[0] - LOW[0]
             along = place % KW * DILATIONS[1] + before * STRIDES[1] - LOW[1]
@@ -221,9 +217,7 @@ def boxed(
             box = images.load([first, line, down % STRIDES[0], pixel, channel])
             weights = matrix.load([step * BK, column * BN])
             acc = tl.dot(weights.T, tl.reshape(box, (TN * TH * TW, BK)).T, acc)
-        if SPLIT > 1:
-            acc = added_up(acc, partial + number * (SPLIT * BN * TN * TH * TW), part, BN, TN * TH * TW, SPLIT)
-        filters = column * BN + part * (BN // SPLIT) + share
+        pixels, filters = tl.arange(0, TN * TH * TW), column * BN + tl.arange(0, BN)
         image, line, pixel = first + pixels // (TH * TW), top + pixels // TW % TH, left + pixels % TW
         rows = (image < N) & (line < OH) & (pixel < OW)
         where = (image * (OH * OW * F) + line * (OW * F) + pixel * F)[:, None] + filters[None, :]
