@@ -2,7 +2,7 @@
 
     python scripts/results_chart.py
 
-Reads benchmarks/results/cpu_models.json, and of h200_models.jsonl the rows of the last commit.
+Reads benchmarks/results/cpu_models.json, and of h200_models.jsonl the last row of each model.
 Writes docs/pictures/results-{cpu,gpu}-{light,dark}.svg.
 Needs the extra `report`.
 """
@@ -19,7 +19,7 @@ from looks import AFTER, BEFORE, FAINT, INK, ROOT, save, title
 
 sys.path.insert(0, str(ROOT))
 
-from examples.models import MODELS
+from examples.models import GPU_MODELS, MODELS
 
 RESULTS = ROOT / "benchmarks" / "results"
 OURS = {"IREE": "default", "IREE, tuned": "tuned", "IREE, tuned, memory provided": "tuned"}
@@ -48,13 +48,14 @@ def main() -> None:
     cpu = json.loads((RESULTS / "cpu_models.json").read_text(encoding="utf-8"))
     lines = (RESULTS / "h200_models.jsonl").read_text(encoding="utf-8").splitlines()
     rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    commit = rows[-1]["commit"]
-    gpu = [on_gpu(row) for row in rows if row.get("commit") == commit and row.get("median_us")]
+    latest = {row["model"]: row for row in rows if row.get("median_us") and row["model"] in GPU_MODELS}
+    commits = " and ".join(dict.fromkeys(row["commit"] for row in latest.values()))
+    gpu = [on_gpu(row) for row in latest.values()]
     about = cpu["about"]
     made = f"{len(about['cores'])} cores of an {about['cpu']}, {about['started']}, commit {about['commit']}"
     models = dict.fromkeys(row["model"] for row in cpu["rows"])
     save("results-cpu", partial(chart, [on_cpu(cpu["rows"], each) for each in models], made))
-    save("results-gpu", partial(chart, gpu, f"H200, f16, calls in flight, commit {commit}"))
+    save("results-gpu", partial(chart, gpu, f"H200, f16, calls in flight, commit {commits}"))
 
 
 def on_cpu(rows: list[dict[str, Any]], model: str) -> dict[str, Any]:
