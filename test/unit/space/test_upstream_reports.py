@@ -231,3 +231,18 @@ def test_padded_sums_that_begin_in_memory(name: str, error: str) -> None:
     ended = compile_(REPRODUCERS / f"{name}.mlir", *CDNA3)
     assert ended.returncode == 1
     assert error in ended.stderr
+
+
+@on_this_release
+def test_transients_size(tmp_path: Path) -> None:
+    """Each call records its commands, because it does not know how much of the memory it will use."""
+    path = tmp_path / "hal.mlir"
+    flags = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_89", "--compile-to=hal")
+    ended = compile_(REPRODUCERS / "transients_size.mlir", *flags, output=path)
+    assert ended.returncode == 0, ended.stderr
+    main, size = (
+        path.read_text().split("util.func public @main(")[1].split("util.func public @main_transients")
+    )
+    assert "hal.buffer.length<%arg3" in main
+    assert "hal.command_buffer.create" in main
+    assert "constant 16384 : index" in size
