@@ -13,6 +13,10 @@ from dataclasses import dataclass, field
 _LEAST_FLOOR = 0.2
 """Where the roofline says nothing, or more: the compiler's choice is rarely five times too slow."""
 
+_LEAST_HEADROOM = 0.1
+"""Of the best time: so much can be hoped for where nothing is known of a floor. Kernels on GPUs are often
+more than five times as fast as the compiler's choice, and their variants differ."""
+
 _MOST_FLOOR = 0.9
 """Where the roofline leaves nothing to gain: it was measured too, and a little hope costs little."""
 
@@ -76,7 +80,10 @@ class Prospects:
     def next_gain(self, elsewhere: float = math.inf) -> float:
         """Expected fall of the workload's best score in the next slice; another search has one already."""
         best = min(self.best, elsewhere)
-        hope = max(0.0, best - self.floor) * _HOPE ** (1 + len(self.bests) / 2 + self.fruitless / 2)
+        floor = self.floor
+        if floor <= _LEAST_FLOOR and self.best <= elsewhere:
+            floor = min(floor, (1.0 - _LEAST_HEADROOM) * best)
+        hope = max(0.0, best - floor) * _HOPE ** (1 + len(self.bests) / 2 + self.fruitless / 2)
         window = min(_WINDOW, len(self.bests))
         if window == 0:
             return hope

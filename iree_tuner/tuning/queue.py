@@ -158,12 +158,12 @@ class WorkloadQueue:
                 (each, search)
                 for each in self.workloads
                 for search in each.searches
-                if search.open and not any(map(_unknown, each.quicker(search)))
+                if search.open and not any(map(_unknown, each.earlier(search)))
             ]
             large = [
                 (each, search)
                 for each, search in open_ones
-                if each.share > LARGE_SHARE and not search.begun and not each.quicker(search)
+                if each.share > LARGE_SHARE and not search.begun and not each.earlier(search)
             ]
             if large:
                 return max(large, key=lambda pair: (pair[0].weight_us, -pair[0].searches.index(pair[1])))

@@ -103,13 +103,14 @@ class WorkloadSearch:
         """The time of what a search's candidates are compared with, relative to the program's default."""
         return default_scale(search.kind, self.task, self.weight_us)
 
-    def quicker(self, search: Search) -> list[Search]:
-        """Other searches, each of whose candidates takes a small part of the time of one of this search.
+    def earlier(self, search: Search) -> list[Search]:
+        """Other searches that come first: after them, little may be left to gain.
 
-        They come first: after them, little may be left to gain.
+        These are kernels before configurations, and searches each of whose candidates takes a small part of
+        the time of one of this search.
         """
-        most = _QUICK * self.scale(search)
-        return [each for each in self.searches if self.scale(each) < most]
+        most, last = _QUICK * self.scale(search), search.kind is self.configurations
+        return [each for each in self.searches if self.scale(each) < most or (last and each is not search)]
 
     def gain_us(self, search: Search) -> float:
         """Expected microseconds of an invocation that the next slice of a search saves."""

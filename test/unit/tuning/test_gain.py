@@ -40,6 +40,12 @@ def test_no_headroom_no_hope():
     assert prospects(100.0, 0.3, 0.3, 0.3, 0.3, floor=0.3).gain_us() == 0.0
 
 
+def test_what_is_far_faster_than_the_default_goes_on():
+    """Where no floor is known: a fifth of the default's time is not the end. Others have no hope then."""
+    assert 0.0 < prospects(100.0, *[0.2] * 4).gain_us(0.2) < prospects(100.0, *[0.4] * 4).gain_us(0.4)
+    assert prospects(100.0).gain_us(0.2) == prospects(100.0, 0.9).gain_us(0.15) == 0.0
+
+
 def test_what_has_just_gained_is_worth_more_than_what_has_not():
     assert prospects(100.0, 1.0, 0.6, floor=0.5).gain_us() > prospects(100.0, 0.6, 0.6, floor=0.5).gain_us()
 

@@ -42,8 +42,8 @@ def test_a_kernel_beside_a_far_faster_default(lab) -> None:
     assert found.gained_us == pytest.approx(SPENT_US - 50.0)
     assert found.gain_us(configurations) == 0.0  # nothing that is a fifth of the default at best
     assert 0.0 < found.gain_us(kernels) <= 50.0
-    assert found.quicker(configurations) == [kernels]
-    assert found.quicker(kernels) == []
+    assert found.earlier(configurations) == [kernels]
+    assert found.earlier(kernels) == []
 
 
 def test_what_takes_as_long_as_the_default_waits_for_what_does_not(lab) -> None:
@@ -60,6 +60,20 @@ def test_what_takes_as_long_as_the_default_waits_for_what_does_not(lab) -> None:
     queue = queue_of(found)
     queue.ask(2)
     ended(kernels, 20_000.0)  # they are slower than the program's default
+    assert {search for search, _ in queue.ask(1)} == {configurations}
+
+
+def test_kernels_come_before_configurations(lab) -> None:
+    """Also where both take as long. Then the configurations hope for what the kernels have left."""
+    found = workload(lab, SPENT_US, SPENT_US)
+    configurations, kernels = found.searches
+    found.configurations = configurations.kind
+    assert found.earlier(configurations) == [kernels]
+    assert found.earlier(kernels) == []
+    queue = queue_of(found)
+    asked = queue.ask(2)
+    assert {search for search, _ in asked} == {kernels}
+    ended(kernels, 0.7)
     assert {search for search, _ in queue.ask(1)} == {configurations}
 
 
