@@ -27,6 +27,7 @@ _PRODUCTS, _LANES, _CACHE_BYTES, _MEMORY_BYTES = 2048, 128, 64, 21
 _LATENCY, _START, _DESCRIPTORS, _STEP, _MEETING, _ADDING = 800, 1500, 2000, 60, 2000, 0.5
 _SPLITS, _LEAST_STEPS = (2, 4, 8), 4  # clusters that every device allows; steps of a part
 _SHAPES = 2  # box shapes that are tried for a tile
+_MORE = 128, 128, 8  # filters, pixels and warps of tiles that are also tried with half as many filters more
 _NEXT = 0.05
 _MOST_IN_BOX = 256  # of each dimension: CUDA driver API, cuTensorMapEncodeTiled
 
@@ -37,8 +38,9 @@ class Plan:
 
     Knobs are `boxed` (1: the copy engine loads boxes of images, 0: pixels are gathered through pointers),
     `bn` filters, `bk` channels at a time, `warps` and `stages`. Boxed plans also have the box's `images`,
-    `lines` and `pixels`, and `persistent`. Other plans have `bm` pixels and `flat` (1: channels and window
-    positions are one loop), and some have `split`: workgroups that each sum a part of a tile.
+    `lines` and `pixels`, and `persistent`, and some have `more` filters: sizes in Triton are powers of two.
+    Other plans have `bm` pixels and `flat` (1: channels and window positions are one loop), and some have
+    `split`: workgroups that each sum a part of a tile.
     """
 
     shape: ConvShape
@@ -51,9 +53,14 @@ class Plan:
         return knobs["images"] * knobs["lines"] * knobs["pixels"] if knobs["boxed"] else knobs["bm"]
 
     @property
+    def across(self) -> int:
+        """Filters of a tile."""
+        return self.knobs["bn"] + self.knobs.get("more", 0)
+
+    @property
     def tiles(self) -> int:
         """The number of tiles of a group."""
-        shape, knobs, across = self.shape, self.knobs, -(-self.shape.filters // self.knobs["bn"])
+        shape, knobs, across = self.shape, self.knobs, -(-self.shape.filters // self.across)
         if knobs["boxed"]:
             box = (knobs["images"], knobs["lines"], knobs["pixels"])
             return across * _boxes(shape, box)
@@ -85,13 +92,13 @@ class Plan:
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory for the operands."""
-        return (self.bm + self.knobs["bn"]) * self.knobs["bk"] * 2 * self.knobs["stages"]
+        return (self.bm + self.across) * self.knobs["bk"] * 2 * self.knobs["stages"]
 
     @property
     def cycles(self) -> float:
         """The predicted cycles of the multiprocessor with the most work."""
         shape, knobs, bm = self.shape, self.knobs, self.bm
-        bn, bk, stages = knobs["bn"], knobs["bk"], knobs["stages"]
+        bn, bk, stages = self.across, knobs["bk"], knobs["stages"]
         most = -(-self.tiles * self.split * shape.groups // _MULTIPROCESSORS)
         resident = 1 if knobs.get("persistent") else min(self._resident, most)
         steps = -(-self.steps // self.split)
@@ -111,7 +118,7 @@ class Plan:
     def _resident(self) -> int:
         """The number of workgroups that a multiprocessor runs at once."""
         threads = 32 * self.knobs["warps"]
-        registers = min(255, self.bm * self.knobs["bn"] // threads + 64)
+        registers = min(255, self.bm * self.across // threads + 64)
         most = (
             _SHARED // (self.shared_bytes + _RESERVED), _REGISTERS // (threads * registers),
             _THREADS // threads,
@@ -143,7 +150,7 @@ def plans(shape: ConvShape) -> list[Plan]:
     times = Counter[tuple[int, ...]]()
     costs: list[float] = []
     for each in fits:
-        tile = each.knobs["boxed"], each.knobs.get("persistent", 0), each.bm, each.knobs["bn"], each.split
+        tile = each.knobs["boxed"], each.knobs.get("persistent", 0), each.bm, each.across, each.split
         costs.append(each.cycles * (1 + _NEXT * times[tile]))
         times[tile] += 1
     return [fits[at] for at in sorted(range(len(fits)), key=costs.__getitem__)]
@@ -189,9 +196,11 @@ def _boxed(shape: ConvShape) -> Iterator[Knobs]:
         for box, (bn, warps, stages) in product(_layouts(shape, bm), columns):
             knobs = dict(zip(("images", "lines", "pixels"), box, strict=True))
             knobs |= {"boxed": 1, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
-            yield {**knobs, "persistent": 0}
-            if Plan(shape, {**knobs, "persistent": 1}).tiles > _MULTIPROCESSORS:
-                yield {**knobs, "persistent": 1}
+            more = [{**knobs, "more": bn // 2}] if (bn, bm, warps) == _MORE and bn < f else []
+            for each in (knobs, *more):
+                yield {**each, "persistent": 0}
+                if Plan(shape, {**each, "persistent": 1}).tiles > _MULTIPROCESSORS:
+                    yield {**each, "persistent": 1}
 
 
 def _gathered(shape: ConvShape) -> Iterator[Knobs]:

@@ -107,7 +107,7 @@ def constants_of(problem: Problem, plan: Plan) -> dict[str, object]:
     if knobs["boxed"]:
         own = {
             "TN": knobs["images"], "TH": knobs["lines"], "TW": knobs["pixels"],
-            "WORKGROUPS": plan.workgroups, "FLATTEN": bool(knobs["persistent"]),
+            "WORKGROUPS": plan.workgroups, "FLATTEN": bool(knobs["persistent"]), "MORE": knobs.get("more", 0),
         }  # fmt: skip
     else:
         own = {

@@ -181,13 +181,13 @@ def boxed(
     OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
     STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, STEPS: tl.constexpr,
     WHERE: tl.constexpr, EXTRA: tl.constexpr, TN: tl.constexpr, TH: tl.constexpr, TW: tl.constexpr,
-    BN: tl.constexpr, BK: tl.constexpr, WORKGROUPS: tl.constexpr, FLATTEN: tl.constexpr,
+    BN: tl.constexpr, BK: tl.constexpr, WORKGROUPS: tl.constexpr, FLATTEN: tl.constexpr, MORE: tl.constexpr,
 ):  # fmt: skip
     """Compute tiles with channels last. The bulk copy engine (TMA) loads operands, with zeros as padding.
 
     A tile has `TN` images, `TH` lines and `TW` pixels. For each window position it reads one box of the
     images, whose lines and pixels are grouped by strides. Strides must divide lines and pixels, and `BK` must
-    divide the channels. A workgroup computes every `WORKGROUPS`th tile.
+    divide the channels. A workgroup computes every `WORKGROUPS`th tile, with `BN` filters and `MORE`.
 
     The product is transposed to filters by pixels, because Triton 3.9 reshapes a right operand in shared
     memory, but a left one in registers.
@@ -197,7 +197,9 @@ def boxed(
         [H * W * C, STRIDES[0] * W * C, W * C, STRIDES[1] * C, 1], [TN, TH, 1, TW, BK],
     )  # fmt: skip
     matrix = tl.make_tensor_descriptor(w, [KH * KW * C, F], [F, 1], [BK, BN])
-    across: tl.constexpr = (F + BN - 1) // BN
+    if MORE > 0:
+        others = tl.make_tensor_descriptor(w, [KH * KW * C, F], [F, 1], [BK, MORE])
+    across: tl.constexpr = (F + BN + MORE - 1) // (BN + MORE)
     wide: tl.constexpr = (OW + TW - 1) // TW
     tall: tl.constexpr = (OH + TH - 1) // TH
     deep: tl.constexpr = (N + TN - 1) // TN
@@ -208,6 +210,8 @@ def boxed(
         tile, column = number // across, number % across
         first, top, left = tile // (wide * tall) * TN, tile // wide % tall * TH, tile % wide * TW
         acc = tl.zeros((BN, TN * TH * TW), dtype=tl.float32)
+        if MORE > 0:
+            rest = tl.zeros((MORE, TN * TH * TW), dtype=tl.float32)
         for step in range(0, KH * KW * chunks):
             place = step // chunks
             down = place // KW * DILATIONS[0] + above * STRIDES[0] - LOW[0]
@@ -215,11 +219,19 @@ def boxed(
             line, pixel = top + down // STRIDES[0] - above, left + along // STRIDES[1] - before
             channel = along % STRIDES[1] * C + step % chunks * BK
             box = images.load([first, line, down % STRIDES[0], pixel, channel])
-            weights = matrix.load([step * BK, column * BN])
-            acc = tl.dot(weights.T, tl.reshape(box, (TN * TH * TW, BK)).T, acc)
-        pixels, filters = tl.arange(0, TN * TH * TW), column * BN + tl.arange(0, BN)
+            values = tl.reshape(box, (TN * TH * TW, BK)).T
+            acc = tl.dot(matrix.load([step * BK, column * (BN + MORE)]).T, values, acc)
+            if MORE > 0:
+                rest = tl.dot(others.load([step * BK, column * (BN + MORE) + BN]).T, values, rest)
+        pixels, filters = tl.arange(0, TN * TH * TW), column * (BN + MORE) + tl.arange(0, BN)
         image, line, pixel = first + pixels // (TH * TW), top + pixels // TW % TH, left + pixels % TW
         rows = (image < N) & (line < OH) & (pixel < OW)
-        where = (image * (OH * OW * F) + line * (OW * F) + pixel * F)[:, None] + filters[None, :]
+        start = (image * (OH * OW * F) + line * (OW * F) + pixel * F)[:, None]
         mask = rows[:, None] & (filters < F)[None, :]
+        where = start + filters[None, :]
         _finish(acc.T, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)
+        if MORE > 0:
+            filters = column * (BN + MORE) + BN + tl.arange(0, MORE)
+            mask = rows[:, None] & (filters < F)[None, :]
+            where = start + filters[None, :]
+            _finish(rest.T, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)

@@ -43,6 +43,7 @@ CASES = [
     Conv(low=(1, 1), more=(1, 1), channels=256, filters=96, steps=("bias", "relu", "truncf")),
     Conv(**PAD, steps=("bias", "relu", "truncf")),
     Conv(low=(1, 2), more=(0, 1), window=(2, 3), dilation=2, steps=("gain", "bias", "residual", "relu")),
+    Conv(1, 16, 16, 64, 320, **PAD, steps=("bias", "residual", "truncf")),  # tiles of 128 and 64 filters
     Conv(high=8, wide=6, stride=2, more=(1, 1), steps=("truncf", "minus", "image_bias")),
     Conv(high=6, wide=8, stride=2, low=(3, 1), more=(2, 2), window=(5, 3), filters=40, steps=("bias",)),
     Conv(window=(1, 1), channels=64, steps=("residual",)),
@@ -110,7 +111,8 @@ for conv in some(CASES, 3):
     assert KERNEL.refuses(problem) == "", KERNEL.refuses(problem)
     ways = {}
     for knobs in sorted(KERNEL.variants(problem, CUDA), key=lambda each: each["bn"] * each["bk"]):
-        ways.setdefault((knobs["boxed"], knobs.get("flat", 0), knobs.get("split", 1) > 1), knobs)
+        way = knobs["boxed"], knobs.get("flat", 0), knobs.get("split", 1) > 1, "more" in knobs
+        ways.setdefault(way, knobs)
     for knobs in ways.values():
         check(conv, problem, knobs)
 

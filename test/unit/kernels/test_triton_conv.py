@@ -146,6 +146,14 @@ def test_full_waves_come_first() -> None:
     assert first.cycles <= min(each.cycles for each in others)
 
 
+def test_tiles_are_no_powers_of_two_where_that_fills_a_wave() -> None:
+    """112 tiles of 192 filters are one wave, of three quarters of the work of one of 80 tiles of 256."""
+    shape = conv_shape(problem(Conv(2, 34, 34, 1280, 1280)))
+    assert shape is not None
+    first = plans(shape)[0]
+    assert (first.across, first.bm, first.tiles) == (192, 128, 112)
+
+
 def test_few_tiles_with_long_sums_are_also_split() -> None:
     """Long ones early, as measured: 72 steps rather than 32. Partial sums fit into scratch memory."""
     deep = problem(Conv(16, 7, 7, 512, 512, low=(1, 1), more=(1, 1)))
