@@ -196,11 +196,11 @@ def _boxed(shape: ConvShape) -> Iterator[Knobs]:
         for box, (bn, warps, stages) in product(_layouts(shape, bm), columns):
             knobs = dict(zip(("images", "lines", "pixels"), box, strict=True))
             knobs |= {"boxed": 1, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
-            more = [{**knobs, "more": bn // 2}] if (bn, bm, warps) == _MORE and bn < f else []
-            for each in (knobs, *more):
-                yield {**each, "persistent": 0}
-                if Plan(shape, {**each, "persistent": 1}).tiles > _MULTIPROCESSORS:
-                    yield {**each, "persistent": 1}
+            yield {**knobs, "persistent": 0}
+            if Plan(shape, {**knobs, "persistent": 1}).tiles > _MULTIPROCESSORS:
+                yield {**knobs, "persistent": 1}
+            if (bn, bm, warps) == _MORE and bn < f:
+                yield {**knobs, "more": bn // 2, "persistent": 0}
 
 
 def _gathered(shape: ConvShape) -> Iterator[Knobs]:
