@@ -14,7 +14,7 @@ For each problem of each program that the kernel computes, one after the other:
 3. With all compilers gone, in one process: the dispatch as the compiler makes it, the tuned one, the kernel,
    and PyTorch on the same types and sizes, in rounds of one sample each in an order that changes, all on
    rotating copies of their data. Where PyTorch's calls are a CUDA graph, the kernel is timed as one too
-   (`kernel_graph`): IREE's driver launches dispatches one by one on a stream, which takes 1 to 2 us more.
+   (`kernel_graph`): IREE's driver launches dispatches one by one on a stream, which takes longer.
 
 PyTorch computes products by `torch.mm` with the same type of result (cuBLAS), attention by
 `scaled_dot_product_attention` with FlashAttention and again with cuDNN, and convolutions by `conv2d` with
@@ -114,6 +114,11 @@ def rows_of(path: Path, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
             "contest_s": round(time.perf_counter() - start, 1), "note": contest.note, "chosen": contest.wins,
             "knobs": dict(contest.best.knobs) if contest.best else {},
             "wrong": [each.message for each in contest.trials if each.outcome == "wrong_result"][:3],
+            "trials": [
+                [round(trial.score * contest.default_us, 2), dict(trial.assignment)]
+                for trial in contest.trials
+                if trial.outcome == "ok"
+            ],
             "configurations_tried": tried, **beside_torch(contest, vmfb, given),
         }  # fmt: skip
 

@@ -109,8 +109,16 @@ class WorkloadSearch:
         These are kernels before configurations, and searches each of whose candidates takes a small part of
         the time of one of this search.
         """
-        most, last = _QUICK * self.scale(search), search.kind is self.configurations
-        return [each for each in self.searches if self.scale(each) < most or (last and each is not search)]
+        last = search.kind is self.configurations
+        return [
+            each
+            for each in self.searches
+            if self._quicker(each, search)
+            or (last and each is not search and not self._quicker(search, each))
+        ]
+
+    def _quicker(self, search: Search, other: Search) -> bool:
+        return self.scale(search) < _QUICK * self.scale(other)
 
     def gain_us(self, search: Search) -> float:
         """Expected microseconds of an invocation that the next slice of a search saves."""

@@ -77,6 +77,16 @@ def test_kernels_come_before_configurations(lab) -> None:
     assert {search for search, _ in queue.ask(1)} == {configurations}
 
 
+def test_of_two_searches_never_both_wait(lab) -> None:
+    """Where the code that kernels replace takes far longer alone, configurations come first."""
+    found = workload(lab, SPENT_US, 100 * SPENT_US)
+    configurations, kernels = found.searches
+    found.configurations = configurations.kind
+    assert [found.scale(each) for each in found.searches] == [1.0, pytest.approx(100.0)]
+    assert found.earlier(kernels) == [configurations]
+    assert found.earlier(configurations) == []
+
+
 def ended(search: Search, score: float) -> None:
     """All of a search that was asked for ended, and this is the best."""
     search.tried = search.begun
