@@ -17,6 +17,7 @@ from typing import Self, get_args
 from cyclopts import App, ArgumentCollection, CycloptsError, Parameter
 
 from iree_tuner import __version__
+from iree_tuner.compiler.orphans import own_temporary_folder, shared_folder
 from iree_tuner.compiler.versions import check_release, other_release
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import of_one_command
@@ -190,7 +191,7 @@ def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":  # a name may hold anything
             stream.reconfigure(errors="backslashreplace")
-    with _Signals() as signals, of_one_command():
+    with _Signals() as signals, own_temporary_folder(), of_one_command():
         try:
             arguments = _renamed(arguments)
             first = arguments[0] if arguments else ""
@@ -269,7 +270,7 @@ def _defect(error: BaseException) -> str:
 def _kept(message: str) -> str:
     """Save a long message to a file. Returns a note that names the file."""
     try:
-        handle, name = tempfile.mkstemp(prefix="iree_tuner_", suffix=".log")
+        handle, name = tempfile.mkstemp(".log", "iree_tuner_", dir=shared_folder())
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(message)
     except OSError as error:

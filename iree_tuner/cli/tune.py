@@ -18,6 +18,7 @@ from iree_tuner.cli.inputs import InputFlags, is_command, opened
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.report import how_to_use, report_result, result_to_json
+from iree_tuner.compiler.orphans import shared_folder
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.kernel import Kernel
@@ -157,7 +158,7 @@ def _save(save: Callable[[Path], Path], path: Path) -> Path:
     try:
         return save(path)
     except TunerError as error:
-        kept = save(Path(tempfile.mkdtemp(prefix="iree_tuner_")) / path.name)
+        kept = save(Path(tempfile.mkdtemp(prefix="iree_tuner_", dir=shared_folder())) / path.name)
         people.print(f"{error}; the spec was written to {kept} instead", style="yellow", markup=False)
         return kept
 

@@ -7,13 +7,16 @@ of a coordinator's. Linux only (/proc); elsewhere no process is found, and the p
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import os
+import secrets
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from pathlib import Path
 
 COOKIE = "IREE_TUNER_WORKER"
@@ -23,6 +26,46 @@ _PROC = Path("/proc")
 _MARK = f"{COOKIE}=".encode()
 _ROUNDS = 10
 """A process may fork between being seen and being killed, so the search is repeated."""
+
+_shared: str | None = None
+"""The system's folder for temporary files, while this process has one of its own."""
+
+
+@contextlib.contextmanager
+def own_temporary_folder() -> Generator[None]:
+    """While this is entered, all temporary files are made in one folder, which is removed at the end.
+
+    A signal may come between any two steps of Python, between making a folder and noting that it is to be
+    removed too. So this one's removal is noted before it is made.
+    """
+    global _shared
+    try:
+        shared = tempfile.gettempdir()
+    except FileNotFoundError:  # there is none: what needs one says so
+        yield
+        return
+    before, outer = tempfile.tempdir, _shared
+    folder = Path(shared) / f"{_FOLDER}{secrets.token_hex(8)}"
+    remove = partial(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(remove)
+    handle = -1
+    try:
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700)
+            handle = _lock(folder)
+            _shared, tempfile.tempdir = shared, str(folder)
+        yield
+    finally:
+        _shared, tempfile.tempdir = outer, before
+        remove()
+        atexit.unregister(remove)
+        if handle >= 0:
+            os.close(handle)
+
+
+def shared_folder() -> str | None:
+    """Where temporary files are made that stay after the command's end; None for `tempfile`'s own choice."""
+    return _shared
 
 
 def coordinator() -> str:
@@ -43,15 +86,19 @@ def sweep_orphans() -> None:
 def make_folder() -> tuple[Path, int]:
     """A folder for temporary files, and a handle whose lock says that it is in use until it is closed."""
     folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
+    return folder, _lock(folder)
+
+
+def _lock(folder: Path) -> int:
     handle = os.open(folder / "new", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     fcntl.flock(handle, fcntl.LOCK_EX)
     (folder / "new").rename(folder / _LOCK)  # only now can it be found unlocked
-    return folder, handle
+    return handle
 
 
 def remove_orphaned_folders() -> None:
-    """Remove what `make_folder` made in processes that were killed since."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+    """Remove folders with a lock whose processes were killed since."""
+    for folder in Path(_shared or tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         with contextlib.suppress(OSError):  # another user's, or gone, or in use
             if folder.lstat().st_uid != os.getuid():
                 continue

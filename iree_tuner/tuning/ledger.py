@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from iree_tuner.compiler.orphans import shared_folder
 from iree_tuner.execute.candidate import GIVEN_UP
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
@@ -77,7 +78,7 @@ class Records:
             return ""
         if not self.unsaved:
             return str(self.failure)
-        path = Path(tempfile.mkdtemp(prefix="iree_tuner_")) / "trials.jsonl"
+        path = Path(tempfile.mkdtemp(prefix="iree_tuner_", dir=shared_folder())) / "trials.jsonl"
         try:
             write_rescue(path, self.unsaved)
         except StoreError as error:
