@@ -27,9 +27,6 @@ _PRODUCTS, _LANES, _CACHE_BYTES, _MEMORY_BYTES = 2048, 128, 64, 21
 _LATENCY, _START, _DESCRIPTORS, _STEP, _MEETING, _ADDING = 800, 1500, 2000, 60, 2000, 0.5
 _SPLITS, _LEAST_STEPS = (2, 4, 8), 4  # clusters that every device allows; steps of a part
 _SHAPES = 2  # box shapes that are tried for a tile
-_LAST = 4  # workgroups that together compute each of the last tiles
-_CLUSTERED = 128  # multiprocessors that clusters of four reach: a group has 16 or 18 of them
-_DESCRIPTOR_BYTES = 2 * 128  # scratch memory of a workgroup for both operands: CUDA driver API, CUtensorMap
 _MORE = 128, 128, 8  # filters, pixels and warps of tiles that are also tried with half as many filters more
 _NEXT = 0.05
 _MOST_IN_BOX = 256  # of each dimension: CUDA driver API, cuTensorMapEncodeTiled
@@ -42,7 +39,6 @@ class Plan:
     Knobs are `boxed` (1: the copy engine loads boxes of images, 0: pixels are gathered through pointers),
     `bn` filters, `bk` channels at a time, `warps` and `stages`. Boxed plans also have the box's `images`,
     `lines` and `pixels`, and `persistent`, and some have `more` filters: sizes in Triton are powers of two.
-    Some have `last`: so many workgroups compute each tile that is left when all have computed equally many.
     Other plans have `bm` pixels and `flat` (1: channels and window positions are one loop), and some have
     `split`: workgroups that each sum a part of a tile.
     """
@@ -73,27 +69,17 @@ class Plan:
     @property
     def workgroups(self) -> int:
         """The number of workgroups of a group."""
-        if "last" in self.knobs:
-            return _CLUSTERED
         return min(self.tiles, _MULTIPROCESSORS) if self.knobs.get("persistent") else self.tiles * self.split
 
     @property
     def split(self) -> int:
-        """The number of workgroups that compute each tile."""
+        """The number of workgroups that compute a tile."""
         return self.knobs.get("split", 1)
 
     @property
-    def cluster(self) -> int:
-        """The number of workgroups that compute a tile together, be it each or one of the last."""
-        return self.knobs.get("last", self.split)
-
-    @property
     def partial_bytes(self) -> int:
-        """Bytes of all partial sums; 0 where each tile has one workgroup."""
-        parts = self.workgroups if self.split > 1 else 0
-        if "last" in self.knobs:
-            parts = self.tiles % _CLUSTERED * self.cluster
-        return parts * self.bm * self.knobs["bn"] * 4
+        """Bytes of the partial sums of all workgroups; 0 without a split."""
+        return self.workgroups * self.bm * self.knobs["bn"] * 4 if self.split > 1 else 0
 
     @property
     def steps(self) -> int:
@@ -114,8 +100,7 @@ class Plan:
         shape, knobs, bm = self.shape, self.knobs, self.bm
         bn, bk, stages = self.across, knobs["bk"], knobs["stages"]
         most = -(-self.tiles * self.split * shape.groups // _MULTIPROCESSORS)
-        lasting = knobs.get("persistent") or "last" in knobs
-        resident = 1 if lasting else min(self._resident, most)
+        resident = 1 if knobs.get("persistent") else min(self._resident, most)
         steps = -(-self.steps // self.split)
         # A group of warps reads both operands from shared memory, which limits narrow tiles.
         busy = bm * bn * bk / _PRODUCTS * max(1.0, 80 / bn)
@@ -123,21 +108,11 @@ class Plan:
         copied = moved / _CACHE_BYTES * max(1.0, _LATENCY * _CACHE_BYTES / (resident * (stages - 1) * moved))
         step = max(busy, copied) + _STEP + 0.5 * self._addressing
         start = _START + (_DESCRIPTORS if knobs["boxed"] else 0)
-        meeting = _MEETING + _ADDING * bm * bn if self.cluster > 1 else 0
+        start += _MEETING + _ADDING * bm * bn if self.split > 1 else 0
         written = bm * bn * 2 / _MEMORY_BYTES / self.split
-        if "last" in knobs:
-            whole, rounds = self.tiles // _CLUSTERED, self.last_rounds
-            part = (steps * step + written) / self.cluster
-            return start + whole * (steps * step + written) + rounds * (part + meeting)
-        start += meeting
         if knobs.get("persistent"):  # a tile's operands are loaded while the previous tile is written
             return start + most * (steps * step + written)
         return most * (steps * step + (start + written) / min(resident, 2))
-
-    @property
-    def last_rounds(self) -> int:
-        """How many of the last tiles each cluster computes."""
-        return -(-(self.tiles % _CLUSTERED) * self.cluster // _CLUSTERED)
 
     @property
     def _resident(self) -> int:
@@ -170,12 +145,12 @@ def plans(shape: ConvShape) -> list[Plan]:
     """
     found = [Plan(shape, knobs) for knobs in (*_boxed(shape), *_gathered(shape))]
     whole = [each for each in found if each.shared_bytes <= SHARED_BYTES and _pipelined(each)]
-    parts = (part for each in whole for part in (*_split(each), *_last(each)))
+    parts = (part for each in whole for part in _split(each))
     fits = sorted((*whole, *parts), key=lambda each: (each.cycles, -each.knobs["stages"]))
     times = Counter[tuple[int, ...]]()
     costs: list[float] = []
     for each in fits:
-        tile = each.knobs["boxed"], each.knobs.get("persistent", 0), each.bm, each.across, each.cluster
+        tile = each.knobs["boxed"], each.knobs.get("persistent", 0), each.bm, each.across, each.split
         costs.append(each.cycles * (1 + _NEXT * times[tile]))
         times[tile] += 1
     return [fits[at] for at in sorted(range(len(fits)), key=costs.__getitem__)]
@@ -190,32 +165,16 @@ def _pipelined(plan: Plan) -> bool:
 def _split(plan: Plan) -> Iterator[Plan]:
     """The plan with several workgroups for each tile, where there are few tiles and many steps.
 
-    Boxed plans were not faster with splits.
+    Boxed plans keep descriptors in the memory that partial sums need. They were not faster with splits.
     """
     if plan.knobs["boxed"] or plan.shape.groups > 1:
         return
+    room = max(LEAST_SCRATCH, 16 * plan.shape.pixels * plan.shape.filters)  # as `problem.scratch_room`
     for split in _SPLITS:
         one = Plan(plan.shape, {**plan.knobs, "split": split})
         few = one.workgroups <= 2 * _MULTIPROCESSORS and plan.steps >= _LEAST_STEPS * split
-        if few and one.partial_bytes <= _room(plan.shape) and min(plan.bm, plan.knobs["bn"]) >= split:
+        if few and one.partial_bytes <= room and min(plan.bm, plan.knobs["bn"]) >= split:
             yield one
-
-
-def _last(plan: Plan) -> Iterator[Plan]:
-    """The plan with clusters for the last tiles, where these are too few for all multiprocessors."""
-    knobs = plan.knobs
-    if not knobs["boxed"] or knobs["persistent"] or "more" in knobs:
-        return
-    one = Plan(plan.shape, {**knobs, "last": _LAST})
-    scratch = one.partial_bytes + one.workgroups * _DESCRIPTOR_BYTES
-    long = plan.steps >= _LEAST_STEPS * _LAST and scratch <= _room(plan.shape)
-    if long and 0 < one.last_rounds < _LAST:
-        yield one
-
-
-def _room(shape: ConvShape) -> int:
-    """Bytes of memory that workgroups can share, as `problem.scratch_room` has them."""
-    return max(LEAST_SCRATCH, 16 * shape.pixels * shape.filters)
 
 
 def _boxed(shape: ConvShape) -> Iterator[Knobs]:

@@ -46,19 +46,6 @@ def without_unused(text: str) -> Ptx:
     return Ptx(f"{text[:start]}\n\t{list_}\n{text[end:]}", entry["name"], tuple(kept))
 
 
-def behind(text: str, parameter: int, other: int, offset: int) -> str:
-    """Let a pointer be so many bytes behind another one, instead of a parameter that is read.
-
-    Raises:
-        KernelError: the text does not read the parameter as Triton does.
-    """
-    read = re.compile(rf"ld\.param\.\w+\s+(%\w+), \[([\w$]+_param_){parameter}\];")
-    changed, count = read.subn(rf"ld.param.b64 \1, [\g<2>{other}];\n\tadd.s64 \1, \1, {offset};", text)
-    if count != 1:
-        raise KernelError(f"the PTX reads parameter {parameter} {count} times, not once")
-    return changed
-
-
 def in_clusters(text: str, count: int) -> str:
     """Make `count` consecutive workgroups a cluster: they run together, and can wait for each other.
 

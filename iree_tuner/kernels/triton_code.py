@@ -11,7 +11,7 @@ from typing import Any
 
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.ptx import behind, in_clusters, without_unused
+from iree_tuner.kernels.ptx import in_clusters, without_unused
 
 SHARED_BYTES = 227 * 1024
 """The most shared memory of a workgroup: CUDA C++ Programming Guide, compute capability 9.0."""
@@ -94,7 +94,7 @@ def code_of(
         knobs: the knobs that it was compiled with.
         cluster: the number of workgroups of a cluster.
         partial_bytes: if it is not 0, the last binding is so much memory, in which the workgroups of a
-            cluster share partial results. Triton's scratch memory then comes after it.
+            cluster share partial results. The kernel must then do without Triton's scratch memory.
 
     Raises:
         KernelError: the code needs too much shared memory, or reads other parameters.
@@ -102,13 +102,12 @@ def code_of(
     shared = int(made.metadata.shared)
     if shared > SHARED_BYTES:
         raise KernelError(f"it needs {shared} bytes of shared memory, of {SHARED_BYTES}")
-    x, y, z = workgroups
-    scratch_bytes = int(made.metadata.global_scratch_size) * x * y * z
     text = made.asm["ptx"]
-    if partial_bytes and scratch_bytes:
-        text = behind(text, scratch, bindings[-1], partial_bytes)
     ptx = without_unused(in_clusters(text, cluster) if cluster > 1 else text)
-    if list(ptx.kept) not in ([*bindings], [*bindings, scratch]):
+    known = [[*bindings], *([] if partial_bytes else [[*bindings, scratch]])]
+    if list(ptx.kept) not in known:
         raise KernelError(f"Triton's kernel reads the parameters {ptx.kept}, for which there is no binding")
+    x, y, z = workgroups
+    own_bytes = int(made.metadata.global_scratch_size) * x * y * z if scratch in ptx.kept else 0
     launch = Launch(workgroups, (32 * knobs["warps"], 1, 1), shared)
-    return Code("ptx", ptx.entry, ptx.text.encode(), launch, partial_bytes + scratch_bytes, dict(knobs))
+    return Code("ptx", ptx.entry, ptx.text.encode(), launch, partial_bytes or own_bytes, dict(knobs))

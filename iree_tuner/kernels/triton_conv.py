@@ -62,7 +62,7 @@ class TritonConv(TritonKernel):
         bindings = [*range(len(problem.inputs)), _RESULT, *([_PARTIAL] if partial else [])]
         workgroups = plan.workgroups, plan.shape.groups, 1
         return code_of(
-            made, bindings, _SCRATCH, workgroups, knobs, cluster=plan.cluster, partial_bytes=partial
+            made, bindings, _SCRATCH, workgroups, knobs, cluster=plan.split, partial_bytes=partial
         )  # fmt: skip
 
 
@@ -108,7 +108,6 @@ def constants_of(problem: Problem, plan: Plan) -> dict[str, object]:
         own = {
             "TN": knobs["images"], "TH": knobs["lines"], "TW": knobs["pixels"],
             "WORKGROUPS": plan.workgroups, "FLATTEN": bool(knobs["persistent"]), "MORE": knobs.get("more", 0),
-            "LAST": knobs.get("last", 1),
         }  # fmt: skip
     else:
         own = {

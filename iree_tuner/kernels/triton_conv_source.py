@@ -176,52 +176,18 @@ def gathered(
 
 
 @triton.jit
-def _box(
-    images, step, first, top, left, C: tl.constexpr, KW: tl.constexpr, STRIDES: tl.constexpr,
-    DILATIONS: tl.constexpr, LOW: tl.constexpr, BK: tl.constexpr, PIXELS: tl.constexpr,
-):  # fmt: skip
-    """Load what one step of a tile's sum reads of the images: `BK` channels by pixels."""
-    above: tl.constexpr = (LOW[0] + STRIDES[0] - 1) // STRIDES[0]  # groups of zero lines before an image
-    before: tl.constexpr = (LOW[1] + STRIDES[1] - 1) // STRIDES[1]
-    place, chunk = step // (C // BK), step % (C // BK)
-    down = place // KW * DILATIONS[0] + above * STRIDES[0] - LOW[0]
-    along = place % KW * DILATIONS[1] + before * STRIDES[1] - LOW[1]
-    line, pixel = top + down // STRIDES[0] - above, left + along // STRIDES[1] - before
-    channel = along % STRIDES[1] * C + chunk * BK
-    return tl.reshape(images.load([first, line, down % STRIDES[0], pixel, channel]), (PIXELS, BK)).T
-
-
-@triton.jit
-def _write_box(
-    acc, e0, e1, e2, e3, out, first, top, left, filters, N: tl.constexpr, OH: tl.constexpr, OW: tl.constexpr,
-    F: tl.constexpr, STEPS: tl.constexpr, WHERE: tl.constexpr, EXTRA: tl.constexpr, TN: tl.constexpr,
-    TH: tl.constexpr, TW: tl.constexpr,
-):  # fmt: skip
-    """Finish sums of filters by a box's pixels."""
-    pixels = tl.arange(0, TN * TH * TW)
-    image, line, pixel = first + pixels // (TH * TW), top + pixels // TW % TH, left + pixels % TW
-    rows = (image < N) & (line < OH) & (pixel < OW)
-    where = (image * (OH * OW * F) + line * (OW * F) + pixel * F)[:, None] + filters[None, :]
-    mask = rows[:, None] & (filters < F)[None, :]
-    _finish(acc.T, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)
-
-
-@triton.jit
 def boxed(
-    x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,
+    x, w, e0, e1, e2, e3, out, partial, N: tl.constexpr, H: tl.constexpr, W: tl.constexpr, C: tl.constexpr,  # noqa: ARG001
     OH: tl.constexpr, OW: tl.constexpr, F: tl.constexpr, KH: tl.constexpr, KW: tl.constexpr,
     STRIDES: tl.constexpr, DILATIONS: tl.constexpr, LOW: tl.constexpr, STEPS: tl.constexpr,
     WHERE: tl.constexpr, EXTRA: tl.constexpr, TN: tl.constexpr, TH: tl.constexpr, TW: tl.constexpr,
     BN: tl.constexpr, BK: tl.constexpr, WORKGROUPS: tl.constexpr, FLATTEN: tl.constexpr, MORE: tl.constexpr,
-    LAST: tl.constexpr,
 ):  # fmt: skip
     """Compute tiles with channels last. The bulk copy engine (TMA) loads operands, with zeros as padding.
 
     A tile has `TN` images, `TH` lines and `TW` pixels. For each window position it reads one box of the
     images, whose lines and pixels are grouped by strides. Strides must divide lines and pixels, and `BK` must
     divide the channels. A workgroup computes every `WORKGROUPS`th tile, with `BN` filters and `MORE`.
-    With `LAST`, a cluster of that many workgroups computes each of the last tiles, of which there are too few
-    for all: each workgroup sums a part, then adds the parts of some filters.
 
     The product is transposed to filters by pixels, because Triton 3.9 reshapes a right operand in shared
     memory, but a left one in registers.
@@ -237,44 +203,35 @@ def boxed(
     wide: tl.constexpr = (OW + TW - 1) // TW
     tall: tl.constexpr = (OH + TH - 1) // TH
     deep: tl.constexpr = (N + TN - 1) // TN
-    tiles: tl.constexpr = across * wide * tall * deep
-    whole: tl.constexpr = tiles // WORKGROUPS * WORKGROUPS if LAST > 1 else tiles
-    steps: tl.constexpr = KH * KW * (C // BK)
-    pixels: tl.constexpr = TN * TH * TW
-    for number in tl.range(tl.program_id(0), whole, WORKGROUPS, flatten=FLATTEN):
+    chunks: tl.constexpr = C // BK
+    above: tl.constexpr = (LOW[0] + STRIDES[0] - 1) // STRIDES[0]  # groups of zero lines before an image
+    before: tl.constexpr = (LOW[1] + STRIDES[1] - 1) // STRIDES[1]
+    for number in tl.range(tl.program_id(0), across * wide * tall * deep, WORKGROUPS, flatten=FLATTEN):
         tile, column = number // across, number % across
         first, top, left = tile // (wide * tall) * TN, tile // wide % tall * TH, tile % wide * TW
-        acc = tl.zeros((BN, pixels), dtype=tl.float32)
+        acc = tl.zeros((BN, TN * TH * TW), dtype=tl.float32)
         if MORE > 0:
-            rest = tl.zeros((MORE, pixels), dtype=tl.float32)
-        for step in range(0, steps):
-            values = _box(images, step, first, top, left, C, KW, STRIDES, DILATIONS, LOW, BK, pixels)
+            rest = tl.zeros((MORE, TN * TH * TW), dtype=tl.float32)
+        for step in range(0, KH * KW * chunks):
+            place = step // chunks
+            down = place // KW * DILATIONS[0] + above * STRIDES[0] - LOW[0]
+            along = place % KW * DILATIONS[1] + before * STRIDES[1] - LOW[1]
+            line, pixel = top + down // STRIDES[0] - above, left + along // STRIDES[1] - before
+            channel = along % STRIDES[1] * C + step % chunks * BK
+            box = images.load([first, line, down % STRIDES[0], pixel, channel])
+            values = tl.reshape(box, (TN * TH * TW, BK)).T
             acc = tl.dot(matrix.load([step * BK, column * (BN + MORE)]).T, values, acc)
             if MORE > 0:
                 rest = tl.dot(others.load([step * BK, column * (BN + MORE) + BN]).T, values, rest)
-        filters = column * (BN + MORE) + tl.arange(0, BN)
-        _write_box(
-            acc, e0, e1, e2, e3, out, first, top, left, filters, N, OH, OW, F, STEPS, WHERE, EXTRA, TN, TH, TW
-        )
+        pixels, filters = tl.arange(0, TN * TH * TW), column * (BN + MORE) + tl.arange(0, BN)
+        image, line, pixel = first + pixels // (TH * TW), top + pixels // TW % TH, left + pixels % TW
+        rows = (image < N) & (line < OH) & (pixel < OW)
+        start = (image * (OH * OW * F) + line * (OW * F) + pixel * F)[:, None]
+        mask = rows[:, None] & (filters < F)[None, :]
+        where = start + filters[None, :]
+        _finish(acc.T, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)
         if MORE > 0:
             filters = column * (BN + MORE) + BN + tl.arange(0, MORE)
-            _write_box(
-                rest, e0, e1, e2, e3, out, first, top, left, filters, N, OH, OW, F, STEPS, WHERE, EXTRA, TN,
-                TH, TW,
-            )  # fmt: skip
-    if LAST > 1:
-        part, share = tl.program_id(0) % LAST, tl.arange(0, BN // LAST)
-        for number in tl.range(whole + tl.program_id(0) // LAST, tiles, WORKGROUPS // LAST):
-            tile, column = number // across, number % across
-            first, top, left = tile // (wide * tall) * TN, tile // wide % tall * TH, tile % wide * TW
-            acc = tl.zeros((BN, pixels), dtype=tl.float32)
-            for step in range(part * steps // LAST, (part + 1) * steps // LAST):
-                values = _box(images, step, first, top, left, C, KW, STRIDES, DILATIONS, LOW, BK, pixels)
-                acc = tl.dot(matrix.load([step * BK, column * BN]).T, values, acc)
-            sums = partial + (number - whole) * (LAST * BN * pixels)
-            acc = added_up(acc, sums, part, BN, pixels, LAST)
-            filters = column * BN + part * (BN // LAST) + share
-            _write_box(
-                acc, e0, e1, e2, e3, out, first, top, left, filters, N, OH, OW, F, STEPS, WHERE, EXTRA, TN,
-                TH, TW,
-            )  # fmt: skip
+            mask = rows[:, None] & (filters < F)[None, :]
+            where = start + filters[None, :]
+            _finish(rest.T, e0, e1, e2, e3, out, where, image, filters, mask, F, STEPS, WHERE, EXTRA)

@@ -19,7 +19,7 @@ from kernels.convs import Conv, expected, program
 from kernels.interpreted_tensors import Tensor
 from kernels.problems import site_in
 
-from iree_tuner.kernels import conv_plan, triton_conv_source, triton_source
+from iree_tuner.kernels import triton_conv_source, triton_source
 from iree_tuner.kernels.conv_plan import Plan
 from iree_tuner.kernels.triton_conv import TritonConv, constants_of, shape_for
 from iree_tuner.targets import parse_target
@@ -94,7 +94,7 @@ def check(conv, problem, knobs):
     images, filter_, *extras = (each for each, _ in arrays)
     partial = np.full(max(1, plan.partial_bytes // 4), np.nan, np.float32)
     given = [images, filter_, *extras, *[images] * (4 - len(extras)), out, partial]
-    for _ in range(2 if plan.cluster > 1 else 1):
+    for _ in range(2 if plan.split > 1 else 1):
         function[(plan.workgroups, plan.shape.groups, 1)](*map(Tensor, given), **constants_of(problem, plan))
     wanted = expected(conv, floats(images), floats(filter_), [floats(each) for each in extras])
     near = 2.0 ** (-7 if conv.element == "bf16" else -9)
@@ -111,27 +111,10 @@ for conv in some(CASES, 3):
     assert KERNEL.refuses(problem) == "", KERNEL.refuses(problem)
     ways = {}
     for knobs in sorted(KERNEL.variants(problem, CUDA), key=lambda each: each["bn"] * each["bk"]):
-        way = (
-            knobs["boxed"],
-            knobs.get("flat", 0),
-            knobs.get("split", 1) > 1,
-            "more" in knobs,
-            "last" in knobs,
-        )
+        way = knobs["boxed"], knobs.get("flat", 0), knobs.get("split", 1) > 1, "more" in knobs
         ways.setdefault(way, knobs)
     for knobs in ways.values():
         check(conv, problem, knobs)
-
-# On eight multiprocessors 12 tiles are one for each, and two for each of two clusters.
-conv_plan._CLUSTERED = 8
-conv = Conv(1, 12, 16, 128, 256, **PAD, steps=("bias", "relu", "truncf"))
-problem = site_in(program(conv)).problem
-knobs = next(
-    each
-    for each in KERNEL.variants(problem, CUDA)
-    if "last" in each and Plan(shape_for(problem), each).tiles == 12
-)
-check(conv, problem, knobs)
 
 # Steps that `program` does not write, with the operands of others.
 for steps in (("silu", "factor", "gelu", "truncf"), ("relu_ordered", "residual", "at_most_6", "truncf")):

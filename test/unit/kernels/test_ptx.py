@@ -3,7 +3,7 @@
 import pytest
 
 from iree_tuner.kernels.problem import KernelError
-from iree_tuner.kernels.ptx import behind, without_unused
+from iree_tuner.kernels.ptx import without_unused
 
 TEXT = """.version 8.6
 .target sm_90a
@@ -41,11 +41,3 @@ def test_all_are_used() -> None:
 def test_one_entry(text: str, count: int) -> None:
     with pytest.raises(KernelError, match=f"has {count} entries"):
         without_unused(text)
-
-
-def test_a_pointer_behind_another() -> None:
-    found = behind(TEXT, 10, 0, 4096)
-    assert "ld.param.b64 %rd2, [product_param_0];\n\tadd.s64 %rd2, %rd2, 4096;" in found
-    assert without_unused(found).kept == (0,)
-    with pytest.raises(KernelError, match="reads parameter 1 0 times"):
-        behind(TEXT, 1, 0, 4096)
