@@ -27,7 +27,10 @@ _PRODUCTS, _LANES, _CACHE_BYTES, _MEMORY_BYTES = 2048, 128, 64, 21
 _LATENCY, _START, _DESCRIPTORS, _STEP, _MEETING, _ADDING = 800, 1500, 2000, 60, 2000, 0.5
 _SPLITS, _LEAST_STEPS = (2, 4, 8), 4  # clusters that every device allows; steps of a part
 _SHAPES = 2  # box shapes that are tried for a tile
-_MORE = 128, 128, 8  # filters, pixels and warps of tiles that are also tried with half as many filters more
+# Filters and pixels of tiles that are also tried with half as many filters more. Four warps do so in three
+# matrix instructions of 64 filters by all pixels. Eight share out the last 64 filters by pixels, and so read
+# more shared memory.
+_MORE = 128, 128
 _NEXT = 0.05
 _MOST_IN_BOX = 256  # of each dimension: CUDA driver API, cuTensorMapEncodeTiled
 
@@ -199,7 +202,7 @@ def _boxed(shape: ConvShape) -> Iterator[Knobs]:
             yield {**knobs, "persistent": 0}
             if Plan(shape, {**knobs, "persistent": 1}).tiles > _MULTIPROCESSORS:
                 yield {**knobs, "persistent": 1}
-            if (bn, bm, warps) == _MORE and bn < f:
+            if (bn, bm) == _MORE and bn < f:
                 yield {**knobs, "more": bn // 2, "persistent": 0}
 
 

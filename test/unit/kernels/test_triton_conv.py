@@ -152,6 +152,7 @@ def test_tiles_are_no_powers_of_two_where_that_fills_a_wave() -> None:
     assert shape is not None
     first = plans(shape)[0]
     assert (first.across, first.bm, first.tiles) == (192, 128, 112)
+    assert first.knobs["warps"] == 4, "eight read more shared memory"
 
 
 def test_few_tiles_with_long_sums_are_also_split() -> None:
