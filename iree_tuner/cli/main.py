@@ -17,7 +17,7 @@ from typing import Self, get_args
 from cyclopts import App, ArgumentCollection, CycloptsError, Parameter
 
 from iree_tuner import __version__
-from iree_tuner.compiler.orphans import own_temporary_folder, shared_folder
+from iree_tuner.compiler.orphans import own_temporary_folder
 from iree_tuner.compiler.versions import check_release, other_release
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import of_one_command
@@ -191,18 +191,19 @@ def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":  # a name may hold anything
             stream.reconfigure(errors="backslashreplace")
-    with _Signals() as signals, own_temporary_folder(), of_one_command():
+    with _Signals() as signals:
         try:
-            arguments = _renamed(arguments)
-            first = arguments[0] if arguments else ""
-            if first != "doctor" and not (first == "suite" and other_release()):
-                check_release()
-            # Status and messages are decided here, not by the framework.
-            result = application(arguments)(
-                arguments, exit_on_error=False, print_error=False, result_action="return_value"
-            )
-            if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]  # closed
-                sys.stdout.flush()
+            with own_temporary_folder(), of_one_command():
+                arguments = _renamed(arguments)
+                first = arguments[0] if arguments else ""
+                if first != "doctor" and not (first == "suite" and other_release()):
+                    check_release()
+                # Status and messages are decided here, not by the framework.
+                result = application(arguments)(
+                    arguments, exit_on_error=False, print_error=False, result_action="return_value"
+                )
+                if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]  # closed
+                    sys.stdout.flush()
         except KeyboardInterrupt:
             return _tell(signals.name, signals.status or _INTERRUPTED)
         except BaseException as error:
@@ -270,7 +271,7 @@ def _defect(error: BaseException) -> str:
 def _kept(message: str) -> str:
     """Save a long message to a file. Returns a note that names the file."""
     try:
-        handle, name = tempfile.mkstemp(".log", "iree_tuner_", dir=shared_folder())
+        handle, name = tempfile.mkstemp(prefix="iree_tuner_", suffix=".log")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(message)
     except OSError as error:
