@@ -1,5 +1,7 @@
 """Find what workers left behind: processes, even where they left the worker's process group, and folders.
 
+Commands have a folder for temporary files, which a later command removes if they were killed.
+
 Every worker is started with a cookie in its environment, which all that it starts inherit:
 `<coordinator's pid>.<its start time>.<pool>.<worker>.`, so that a prefix names a worker, a pool, or all
 of a coordinator's. Linux only (/proc); elsewhere no process is found, and the process group has to do.
