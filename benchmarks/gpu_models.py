@@ -8,7 +8,7 @@ and written to the folder. All run the same model on the same weights and inputs
 model. A sample is the mean of as many calls as take 20 ms, in an order that changes from round to round.
 Everyone is timed in two ways: with each call waited for, and with calls in flight, of which the last is
 waited for (IREE: functions with fences, each of which waits for the one before it; PyTorch: one stream).
-The tuned program is also timed as functions whose results and temporary values have their places, which
+A tuned program is also timed as functions whose results and temporary values have their places, which
 are given once (`iree-tuner compile --provided-memory`), as those of a CUDA graph have. They have fences in
 both ways. The host that waits for such a call stays awake, as it does in `torch.cuda.synchronize`.
 
@@ -17,29 +17,26 @@ PyTorch runs eagerly; as a CUDA graph of that, replayed on inputs that stay in p
 Attention is `scaled_dot_product_attention`, images are in `channels_last`, cuDNN tries its algorithms
 (`cudnn.benchmark`), and f32 is computed without TF32.
 
-Where results differ from eager PyTorch's by more than the model's tolerance, that is said; a tuned program
-that differs is not timed. Prints a JSON object a model: median times, and how many times as fast the tuned
-program is as each of the others that are timed in the same way. A model that fails has a row with the reason
-(`problem`).
+Where results differ from eager PyTorch's by more than the model's tolerance, that is said. A tuned program
+that differs ends the comparison, except without kernels where IREE's default differs as well. Prints a JSON
+object a model: median times, and how many times as fast each tuned program is as each of the others that are
+timed in the same way. A model that fails has a row with the reason (`problem`).
 
-With `--kernels` external kernels compete with configurations while a model is tuned. `--seconds` is shared
-out among the models. Tuning takes at most 60 % of a share. Ways of PyTorch that are not ready in time are
-left out, with a note. A model that takes a minute more than its share is stopped.
+With `--kernels` each model is tuned twice, in equal times: once external kernels compete with configurations,
+and once there are none (`tuned without kernels`). `--seconds` is shared out among the models. Tuning takes at
+most 60 % of a share. Ways of PyTorch that are not ready in time are left out, with a note. A model that takes
+a minute more than its share is stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +45,9 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from torch_on_gpu import SAMPLE_S, Contender, error_of, on_torch
+
 from examples.models import FURTHER_GPU_MODELS, GPU_MODELS, MODELS
-from examples.models.in_torch import torch_inputs, torch_module
 from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
 from iree_tuner import TuningResult, tune_module
@@ -67,47 +65,20 @@ from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device
 
-SAMPLE_S = 0.02
-PROVIDED = "tuned, memory provided"
+TUNED, WITHOUT = "tuned", "tuned without kernels"
+PROVIDED = ", memory provided"
 SOON_S = 60.0
 """A process that fails so early has lost little: it is begun once more."""
 TRACED = 5
 """Calls of the tuned program whose launches are looked at."""
 TUNING_PART = 0.6
-COMPARING_S = 25.0
+COMPARING_S = 35.0
 """Of the end of a model's time, in which programs are timed and no way of PyTorch is compiled any more."""
+ROUNDS_S = 60.0
+"""There are fewer rounds where they would take longer, though not fewer than LEAST_ROUNDS."""
+LEAST_ROUNDS = 12
 GRACE_S = 60.0
 FENCES = "--iree-execution-model=async-external"
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A way to run a model.
-
-    Attributes:
-        name: in the results.
-        waits: whether each call is waited for, or the last of several.
-        run: seconds of so many calls.
-        error: how far its results are from PyTorch's, as a part of the largest.
-    """
-
-    name: str
-    waits: bool
-    run: Callable[[int], float]
-    error: float
-    counts: list[int] = field(default_factory=list[int])
-
-    @property
-    def title(self) -> str:
-        """With how it is timed."""
-        return self.name if self.waits else f"{self.name}, calls in flight"
-
-    def batch(self) -> float:
-        """Microseconds of a call."""
-        if not self.counts:
-            self.run(3)
-            self.counts.append(max(1, round(SAMPLE_S * 3 / self.run(3))))
-        return self.run(self.counts[0]) / self.counts[0] * 1e6
 
 
 def main() -> None:
@@ -178,38 +149,58 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
     weights = given.folder / f"{model.name}.irpa"
     if not weights.exists():
         write_parameters(model.weights(), weights)
-    budget = min(given.budget, TUNING_PART * (end - time.monotonic()))
+    ways: dict[str, tuple[Kernel, ...]] = {TUNED: kernels_for(given) if given.kernels else ()}
+    if given.kernels:
+        ways[WITHOUT] = ()
+    budget = min(given.budget, TUNING_PART / len(ways) * (end - time.monotonic()))
     with tempfile.TemporaryDirectory() as name:
         run = run_of(program, model, weights, Path(name))
-        start = time.perf_counter()
-        result = tune_module(
-            program, device=given.device, chip=given.chip, effort=given.effort, budget_s=budget,
-            run=run, kernels=kernels_for(given) if given.kernels else (),
-        )  # fmt: skip
-        seconds = time.perf_counter() - start
-        if given.specs:
-            given.specs.mkdir(parents=True, exist_ok=True)
-            result.save(given.specs / f"{model.name}.spec.mlir")
-            if result.kernels:
-                result.save_kernels(given.specs / f"{model.name}.kernels.mlir")
+        results: dict[str, TuningResult] = {}
+        rows: dict[str, dict[str, Any]] = {}
+        for way, kernels in ways.items():
+            start = time.perf_counter()
+            results[way] = tune_module(
+                program, device=given.device, chip=given.chip, effort=given.effort, budget_s=budget,
+                run=run, kernels=kernels,
+            )  # fmt: skip
+            rows[way] = tuning_row(results[way], time.perf_counter() - start)
+            if given.specs:
+                save(results[way], given.specs, f"{model.name}{'.without' if way == WITHOUT else ''}")
+        result = results[TUNED]
         return {
-            "model": model.name, "summary": model.summary, "tuned_in_s": round(seconds, 1),
-            "tried": result.pace.candidates, "per_hour": round(result.pace.per_hour),
-            "busy": round(result.pace.busy, 3), "stages": result.time.seconds(),
-            "kernels": [f"{site.problem.name}: {code.entry} {code.knobs}" for site, code in result.kernels],
-            "devices": given.device, "own_verdict": [result.speedup, *result.interval], "note": result.note,
-            "flags": list(result.flags), "entries": len(result.entries), "left_out": len(result.left_out),
-            "workloads": [workload_row(each) for each in result.results],
+            "model": model.name, "summary": model.summary, "devices": given.device, **rows.pop(TUNED),
             "explained": round(before.explained, 3) if (before := result.profiles[0]) else None,
-            "versions": [
-                [step.what, step.against, ratio_of(step.comparison), step.error] for step in result.steps
-            ],
             "dispatches": [
                 [row.name, row.calls, round(row.time_us, 1)] for row in (before.rows if before else ())
             ],
-            **({} if given.tune_only else compared(program, model, run, result, given, Path(name), end)),
+            **({"without_kernels": rows[WITHOUT]} if rows else {}),
+            **({} if given.tune_only else compared(program, model, run, results, given, Path(name), end)),
             "launches": traced(result.vmfb(), run, given.device[0], Path(name)),
         }  # fmt: skip
+
+
+def tuning_row(result: TuningResult, seconds: float) -> dict[str, Any]:
+    """What a tuning did and found."""
+    return {
+        "tuned_in_s": round(seconds, 1),
+        "tried": result.pace.candidates, "per_hour": round(result.pace.per_hour),
+        "busy": round(result.pace.busy, 3), "stages": result.time.seconds(),
+        "kernels": [f"{site.problem.name}: {code.entry} {code.knobs}" for site, code in result.kernels],
+        "own_verdict": [result.speedup, *result.interval], "note": result.note,
+        "flags": list(result.flags), "entries": len(result.entries), "left_out": len(result.left_out),
+        "workloads": [workload_row(each) for each in result.results],
+        "versions": [
+            [step.what, step.against, ratio_of(step.comparison), step.error] for step in result.steps
+        ],
+    }  # fmt: skip
+
+
+def save(result: TuningResult, folder: Path, name: str) -> None:
+    """Its spec, and its page of kernels if there are any."""
+    folder.mkdir(parents=True, exist_ok=True)
+    result.save(folder / f"{name}.spec.mlir")
+    if result.kernels:
+        result.save_kernels(folder / f"{name}.kernels.mlir")
 
 
 def traced(vmfb: bytes, run: ProgramRun, device: str, folder: Path) -> list[list[Any]]:
@@ -256,54 +247,75 @@ def workload_row(each: Any) -> dict[str, Any]:
 
 
 def compared(
-    program: Program, model: Model, run: ProgramRun, result: TuningResult, given: argparse.Namespace,
-    folder: Path, end: float,
+    program: Program, model: Model, run: ProgramRun, results: dict[str, TuningResult],
+    given: argparse.Namespace, folder: Path, end: float,
 ) -> dict[str, Any]:  # fmt: skip
     """Times and ratios of all, taken in turns while nothing compiles."""
-    target = target_for_device(given.device[0], given.chip)
-    with Workers(1) as workers:
-        codes = {
-            ("default", waits): compile_program(
-                program, target if waits else with_flags(target, (FENCES,)), workers
-            ).data
-            for waits in (True, False)
-        }
-    codes |= {("tuned", True): result.vmfb(), ("tuned", False): result.vmfb((FENCES,))}
-    provided_code = result.vmfb((FENCES,), provided_memory=True)
-    codes |= {(PROVIDED, True): provided_code, (PROVIDED, False): provided_code}
+    codes = codes_of(program, results, given)
     contenders, expected, notes = on_torch(model, end - COMPARING_S)
-    for number, ((name, waits), code) in enumerate(codes.items()):
+    for number, (name, waits, code) in enumerate(codes):
         path = folder / f"{number}.vmfb"
         path.write_bytes(code)
         loaded = LoadedProgram(str(path), given.device[0], run)
         error = error_of(loaded.results()[0], expected)
         contenders.append(Contender(name, waits, loaded.batch if waits else loaded.in_flight, error))
     errors = {each.title: each.error for each in contenders}
-    wrong = [each.title for each in contenders if not each.error <= model.tolerance]
+    wrong = [each for each in contenders if not each.error <= model.tolerance]
     found: dict[str, Any] = {"errors": errors, "notes": notes}
     if wrong:
-        found["problem"] = f"differ from PyTorch: {', '.join(wrong)}"
-    if any(name.startswith("tuned") for name in wrong):
+        found["problem"] = f"differ from PyTorch: {', '.join(each.title for each in wrong)}"
+    names = {each.name for each in wrong}
+    if names & {TUNED, TUNED + PROVIDED} or (
+        "default" not in names and any(WITHOUT in name for name in names)
+    ):
         return found
-    for each in contenders:
-        each.batch()
+    round_us = sum(max(each.batch(), SAMPLE_S * 1e6) for each in contenders)
+    rounds = max(LEAST_ROUNDS, min(given.rounds, int(ROUNDS_S * 1e6 / round_us)))
     sensors = sensors_for(given.device[0])
     sensors.start()
-    rows = np.asarray(interleave(contenders, sensors, given.rounds))
-    medians = np.median(rows, axis=0)
-    tuned = {each.waits: index for index, each in enumerate(contenders) if each.name == "tuned"}
-    provided = {each.waits: index for index, each in enumerate(contenders) if each.name == PROVIDED}
+    samples = np.asarray(interleave(contenders, sensors, rounds))
+    medians = np.median(samples, axis=0)
     return found | {
         "median_us": {each.title: float(us) for each, us in zip(contenders, medians, strict=True)},
-        **{
-            f"{name}_over": {
-                each.title: ratio_of(compare_rows([rows[:, [index, ours[each.waits]]]])[0])
-                for index, each in enumerate(contenders)
-                if index not in ours.values()
-            }
-            for name, ours in (("tuned", tuned), ("provided", provided))
-        },
+        "rounds": rounds,
+        "tuned_over": over(samples, contenders, TUNED),
+        "provided_over": over(samples, contenders, TUNED + PROVIDED),
+        "without_kernels_over": over(samples, contenders, WITHOUT),
+        "without_kernels_provided_over": over(samples, contenders, WITHOUT + PROVIDED),
         "readings": str(sensors.readings()),
+    }
+
+
+def codes_of(
+    program: Program, results: dict[str, TuningResult], given: argparse.Namespace
+) -> list[tuple[str, bool, bytes]]:
+    """Compiled programs, side by side: name, and whether they are for calls that are waited for."""
+    target = target_for_device(given.device[0], given.chip)
+
+    def default(*flags: str) -> bytes:
+        with Workers(1) as workers:
+            return compile_program(program, with_flags(target, flags), workers).data
+
+    with ThreadPoolExecutor() as pool:
+        codes = [("default", True, pool.submit(default)), ("default", False, pool.submit(default, FENCES))]
+        for name, result in results.items():
+            provided = pool.submit(result.vmfb, (FENCES,), provided_memory=True)
+            codes += [
+                (name, True, pool.submit(result.vmfb)),
+                (name, False, pool.submit(result.vmfb, (FENCES,))),
+                (name + PROVIDED, True, provided),
+                (name + PROVIDED, False, provided),
+            ]
+    return [(name, waits, code.result()) for name, waits, code in codes]
+
+
+def over(samples: NDArray[np.float64], contenders: list[Contender], name: str) -> dict[str, Any]:
+    """How many times as fast one is as each other that is timed in the same way; empty if it is not there."""
+    own = {each.waits: index for index, each in enumerate(contenders) if each.name == name}
+    return {
+        each.title: ratio_of(compare_rows([samples[:, [index, own[each.waits]]]])[0])
+        for index, each in enumerate(contenders)
+        if own and index not in own.values()
     }
 
 
@@ -311,113 +323,6 @@ def kernels_for(given: argparse.Namespace) -> tuple[Kernel, ...]:
     """Those that can compute anything here."""
     target = target_for_device(given.device[0], given.chip)
     return tuple(each for each in usual_kernels(target.backend) if not each.missing())
-
-
-def on_torch(model: Model, end: float) -> tuple[list[Contender], list[NDArray[Any]], list[str]]:
-    """PyTorch in all its ways on the GPU, what it computes eagerly, and why some ways are not there.
-
-    Args:
-        model: what is run.
-        end: time of the monotonic clock until which ways may be compiled; the eager one always is there.
-    """
-    import torch
-
-    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.benchmark = True
-    module = torch_module(model).cuda().to(memory_format=torch.channels_last)  # only filters are affected
-    inputs = [each.cuda() for each in torch_inputs(model)]
-    ways: dict[str, Callable[[], Callable[..., Any]]] = {
-        "PyTorch": lambda: module,
-        "PyTorch, CUDA graph": lambda: as_graph(module, inputs),
-        "PyTorch compiled": lambda: torch.compile(module),
-        "PyTorch compiled, max-autotune": lambda: torch.compile(module, mode="max-autotune"),
-    }
-    contenders: list[Contender] = []
-    notes = [f"PyTorch {torch.__version__} on {torch.cuda.get_device_name()}"]
-    expected: list[NDArray[Any]] = []
-    for name, make in ways.items():
-        start = time.monotonic()
-        try:
-            with torch.inference_mode(), limited(end - start if expected else None):
-                way = make()
-                for _ in range(3):  # cuDNN's choice, and what CUDA graphs are recorded by
-                    found = [each.float().cpu().numpy() for each in way(*inputs)]
-        except Exception as error:  # its compilers raise what they like
-            notes.append(f"{name}: {(str(error).strip() or repr(error)).splitlines()[0]}")
-            continue
-        notes.append(f"{name}: ready in {time.monotonic() - start:.1f} s")
-        expected = expected or found
-        error = error_of(found, expected)
-        contenders += [
-            Contender(name, waits, partial(torch_calls, way, inputs, waits), error) for waits in (True, False)
-        ]
-    return contenders, expected, notes
-
-
-@contextmanager
-def limited(seconds: float | None) -> Generator[None]:
-    """Raise TimeoutError in the block after so many seconds; None for no limit."""
-    if seconds is None:
-        yield
-        return
-    if seconds <= 0:
-        raise TimeoutError("no time was left")
-
-    def stop(*_: object) -> None:
-        raise TimeoutError(f"took more than {seconds:.0f} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def as_graph(module: Callable[..., Any], inputs: list[Any]) -> Callable[..., Any]:
-    """A call that replays what a module launches on these inputs, which stay where they are."""
-    import torch
-
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            module(*inputs)
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        outputs = module(*inputs)
-
-    def replay(*_: object) -> Any:
-        graph.replay()
-        return outputs
-
-    return replay
-
-
-def torch_calls(way: Callable[..., Any], inputs: list[Any], waits: bool, count: int) -> float:
-    """Seconds of so many calls."""
-    import torch
-
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    with torch.inference_mode():
-        for _ in range(count):
-            way(*inputs)
-            if waits:
-                torch.cuda.synchronize()
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
-
-
-def error_of(found: list[Any], expected: list[NDArray[Any]]) -> float:
-    """The largest difference as a part of the largest expected value; infinite where it is no number."""
-    parts = [
-        float(np.max(np.abs(one.astype(np.float32) - other)) / np.max(np.abs(other)))
-        for one, other in zip(found, expected, strict=True)
-    ]
-    return max(parts) if np.isfinite(parts).all() else float("inf")
 
 
 def ratio_of(found: Comparison | None) -> list[float] | None:

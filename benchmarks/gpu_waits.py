@@ -25,7 +25,8 @@ from pathlib import Path
 
 import iree.runtime as rt
 import torch
-from gpu_models import FENCES, as_graph, run_of, torch_calls
+from gpu_models import FENCES, run_of
+from torch_on_gpu import as_graph, torch_calls
 
 from examples.models import GPU_MODELS, MODELS
 from examples.models.in_torch import torch_inputs, torch_module

@@ -57,12 +57,21 @@ GPU_MODELS: dict[str, Model] = {
 """Those that GPUs are measured with."""
 
 _QWEN = {"of": "Qwen2.5-7B", "width": 3584, "heads": 28, "shared": 4, "hidden": 18944}
+_LLAMA_3B = {"of": "Llama-3.2-3B", "width": 3072, "heads": 24, "shared": 8, "hidden": 8192}
 
 FURTHER_GPU_MODELS: dict[str, Model] = {
     model.name: model
     for model in (
         llama.block("qwen_block", **_QWEN, tokens=384),
         transformer.encoder("vit_h_block", "a block of ViT-H", tokens=257, width=1280, heads=16, batch=4),
+        llama.block("llama_3b_block", **_LLAMA_3B, tokens=600),
+        transformer.encoder(
+            "bert_large", "BERT-large", tokens=320, width=1024, heads=16, blocks=24, norm_first=False
+        ),
     )
 }
-"""Models of the same kinds, with sizes that were chosen when no kernel was changed any more."""
+"""Models of the same kinds, with other sizes, which no kernel was tuned for.
+
+The first two were chosen on 2026-11-26, before `triton_norms` and `triton_conv` changed for the last time;
+the others on 2026-11-27, after that, of two kinds that were drawn at random.
+"""
