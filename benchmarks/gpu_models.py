@@ -64,6 +64,7 @@ from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.versions import FENCES
 
 TUNED, WITHOUT = "tuned", "tuned without kernels"
 PROVIDED = ", memory provided"
@@ -78,7 +79,6 @@ ROUNDS_S = 60.0
 """There are fewer rounds where they would take longer, though not fewer than LEAST_ROUNDS."""
 LEAST_ROUNDS = 12
 GRACE_S = 60.0
-FENCES = "--iree-execution-model=async-external"
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import iree.runtime as rt
 import torch
-from gpu_models import FENCES, run_of
+from gpu_models import run_of
 from torch_on_gpu import as_graph, torch_calls
 
 from examples.models import GPU_MODELS, MODELS
@@ -37,6 +37,7 @@ from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.targets.registry import kind_of_device
+from iree_tuner.tuning.versions import FENCES
 
 SAMPLES, CALLS = 7, 60
 

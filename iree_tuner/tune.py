@@ -157,7 +157,7 @@ class _TuningRun:
     def tune(self) -> TuningResult:
         """Run all steps and return the result."""
         with self.timeline.stage("reading the program"):
-            self.versions.begin(untuned(self.lab.target))
+            self.versions.begin(untuned(self.lab.target), plain=True)
             given = self._read(self.lab)
             self.dispatches = given.dispatches
             self.lab.check_devices()

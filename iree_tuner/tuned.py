@@ -262,7 +262,7 @@ def findings_of(result: TuningResult) -> list[Finding]:
         "whole",
         whole_body(
             result.comparison,
-            result.whole.function if result.whole else "",
+            result.whole.functions if result.whole else "",
             flags=result.flags,
             flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
             runtime_flags=result.runtime.flags,

@@ -99,7 +99,7 @@ def _pace(pace: Pace) -> str:
 
 def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels: Path | None) -> None:
     if result.whole is not None and result.comparison is not None:
-        console.print(f"program ({result.whole.function}): speedup {speedup_of(result.comparison)}")
+        console.print(f"program ({result.whole.functions}): speedup {speedup_of(result.comparison)}")
     if result.flags:
         alone = f", {speedup_of(result.flags_alone)} alone" if result.flags_alone else ""
         console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True, markup=False)
@@ -177,7 +177,9 @@ def result_to_json(
         "note": result.note,
     }
     if result.whole is not None and result.comparison is not None:
-        record |= _times(result.comparison) | {"function": result.whole.function}
+        record |= _times(result.comparison) | {
+            "function": result.whole.function, "memory_provided": result.whole.memory_provided,
+        }  # fmt: skip
     yield record
 
 

@@ -251,10 +251,15 @@ def copied(device: rt.HalDevice, source: rt.HalBuffer) -> rt.HalBuffer:
 def filled(device: rt.HalDevice, size: int, byte: int) -> rt.HalBuffer:
     """A device's own memory, filled there."""
     found = _own_buffer(device, size)
-    commands = rt.HalCommandBuffer(device, begin=True)
-    commands.fill(found, np.array([byte], np.uint8), length=size, end=True)
-    run_commands(device, commands)
+    fill_again(device, found, byte)
     return found
+
+
+def fill_again(device: rt.HalDevice, buffer: rt.HalBuffer, byte: int) -> None:
+    """Fill all of a buffer, on its device."""
+    commands = rt.HalCommandBuffer(device, begin=True)
+    commands.fill(buffer, np.array([byte], np.uint8), length=buffer.byte_length(), end=True)
+    run_commands(device, commands)
 
 
 def _shared_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:

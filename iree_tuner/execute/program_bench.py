@@ -60,6 +60,8 @@ class ProgramComparison:
         error: why it was not timed: it does not load or run, killed its process, or has wrong results. Empty
             if it was.
         check_s: seconds that loading it and comparing its results took, at each place of the code.
+        memory_provided: whether memory for results and temporary values was given to it once
+            (`program.provided_memory`), and not allocated in each call.
     """
 
     function: str
@@ -67,6 +69,12 @@ class ProgramComparison:
     agreement: Agreement
     error: str = ""
     check_s: float = 0.0
+    memory_provided: bool = False
+
+    @property
+    def functions(self) -> str:
+        """The entry functions, and how they are called."""
+        return f"{self.function}, memory provided" if self.memory_provided else self.function
 
     @property
     def ok(self) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 import iree.runtime as rt
 import numpy as np
@@ -16,14 +15,15 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth, slack_of
 from iree_tuner.execute.conditioning import nudged as nudge
 from iree_tuner.execute.held import FILLINGS, difference, equal
-from iree_tuner.execute.memory import copied, filled, hal_type, read_back, uploaded
-from iree_tuner.execute.program_inputs import arguments, why_no_values
+from iree_tuner.execute.memory import copied, fill_again, filled, hal_type, read_back, uploaded
+from iree_tuner.execute.program_functions import LoadedFunction, functions_of
+from iree_tuner.execute.program_inputs import arguments
 from iree_tuner.execute.program_parameters import parameter_module
-from iree_tuner.execute.program_run import InputValue, ProgramRun
+from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
-from iree_tuner.execute.signature import Signature, signature_of
+from iree_tuner.execute.signature import Signature
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.entries import ASYNC, FILLED, Taken
+from iree_tuner.program.entries import Taken
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
@@ -45,24 +45,6 @@ _uploads: Recent[tuple[str, int], tuple[Array, rt.HalBuffer]] = Recent()
 def forget_inputs() -> None:
     """Let go of those on devices."""
     _uploads.clear()
-
-
-@dataclass
-class _Function:
-    """An entry function and what it is called with.
-
-    Its twin, if there is one, fills what it allocates (`program.fillings`); a function that only calls one
-    with fences and waits, as torch's do, has them too.
-    """
-
-    name: str
-    signature: Signature
-    taken: tuple[Taken, ...]
-    given: tuple[InputValue, ...]
-    filled: rt.VmFunction | None = None
-    filled_fenced: bool = False
-    arguments: Any = None
-    values: Sequence[object] = ()
 
 
 @dataclass
@@ -121,7 +103,7 @@ class LoadedProgram:
             module = rt.VmModule.mmap(config.vm_instance, path)
         except RUNTIME_ERRORS as error:
             raise TunerError(f"the program does not load: {first_line(error)}") from None
-        self._functions = _functions(module, run)
+        self._functions = functions_of(module, run)
         parameters = parameter_module(run, config.vm_instance)
         modules = [hal, module] if parameters is None else [parameters, hal, module]
         try:
@@ -201,7 +183,8 @@ class LoadedProgram:
 
     def _fill_differently(self, first: Sequence[Array]) -> None:
         """Find out whether results depend on old contents of memory; not of results that vary anyway."""
-        if not any(each.filled for each in self._functions) or not equal(self._outputs(FILLINGS[0]), first):
+        fills = any(each.filled or each.memory for each in self._functions)
+        if not fills or not equal(self._outputs(FILLINGS[0]), first):
             return
         for byte in FILLINGS[1:]:
             for number, (own, before) in enumerate(zip(self._outputs(byte), first, strict=True)):
@@ -260,21 +243,26 @@ class LoadedProgram:
                     each.arguments.push_float(float(value))
                 else:
                     each.arguments.push_int(int(value))
-            for memory in self._memory(each.signature):
+            each.memory = each.memory or self._memory(each.signature)
+            for memory in self._views(each):
                 each.arguments.push_ref(memory)
             each.values = [each.arguments.get_variant(index) for index in range(each.arguments.size)]
 
-    def _memory(self, signature: Signature) -> list[rt.VmRef]:
+    def _memory(self, signature: Signature) -> list[rt.HalBuffer]:
         """Where results and temporary values are written, if a function takes that; the same in each call."""
-        found = [
-            self._view(each, np.zeros([size or 0 for size in each.shape or ()], dtype), keep=False)
-            for each in signature.results
-            if (dtype := ElementType.named(each.element_type).dtype) is not None
-        ]
+        sizes = [shaped(each).nbytes for each in signature.results]
         if signature.temporary_bytes is not None:
-            buffer = filled(self._device, max(1, signature.temporary_bytes), 0)
-            found.append(cast(rt.VmRef, buffer))  # any ref object will do; the stubs name one
-        return found
+            sizes.append(signature.temporary_bytes)
+        return [filled(self._device, max(1, size), 0) for size in sizes]
+
+    def _views(self, each: LoadedFunction) -> list[rt.VmRef]:
+        """A function's memory, as it takes it: results are tensors, temporary values a buffer."""
+        found: list[object] = list(each.memory)
+        for place, taken in enumerate(each.signature.results):
+            values = shaped(taken)
+            kind = hal_type(taken.element_type, values)
+            found[place] = rt.HalBufferView(each.memory[place], list(values.shape), kind)
+        return cast("list[rt.VmRef]", found)  # any ref object will do; the stubs name one
 
     def _view(self, taken: Taken, value: Array, *, keep: bool) -> rt.VmRef:
         """An array on the device, in memory of its own: a program may write to it (docs/upstream).
@@ -293,13 +281,15 @@ class LoadedProgram:
         key = (self._uri, id(value))
         return _uploads.get(key, value.nbytes, _MOST_KEPT, lambda: (value, uploaded(self._device, value)))[1]
 
-    def _call(self, each: _Function, byte: int) -> rt.VmVariantList:
+    def _call(self, each: LoadedFunction, byte: int) -> rt.VmVariantList:
+        for buffer in each.memory:
+            fill_again(self._device, buffer, byte)
         results = self._begin(each, byte)
         if each.filled_fenced if each.filled is not None else each.signature.fenced:
             self._wait()
         return results
 
-    def _begin(self, each: _Function, byte: int | None = None) -> rt.VmVariantList:
+    def _begin(self, each: LoadedFunction, byte: int | None = None) -> rt.VmVariantList:
         """Invoke a function; its results are there when it returns, or with fences after `_wait`.
 
         With a byte, its twin that fills the memory which it allocates, where there is one.
@@ -332,7 +322,7 @@ class LoadedProgram:
         """All results of one invocation, in memory that is filled with a byte where there is a twin."""
         return [value for each in self._functions for value in self._outputs_of(each, byte)]
 
-    def _outputs_of(self, each: _Function, byte: int) -> list[Array]:
+    def _outputs_of(self, each: LoadedFunction, byte: int) -> list[Array]:
         results = self._call(each, byte)
         found: list[Array] = []
         for index in range(results.size):
@@ -343,6 +333,14 @@ class LoadedProgram:
             else:
                 found.append(np.asarray(value))
         return found
+
+
+def shaped(taken: Taken) -> Array:
+    """Zeros of a tensor's type."""
+    dtype = ElementType.named(taken.element_type).dtype
+    if dtype is None:
+        raise TunerError(f"results of type {taken} cannot be read")
+    return np.zeros([size or 0 for size in taken.shape or ()], dtype)
 
 
 def _push_again(value: object, arguments: rt.VmVariantList) -> None:
@@ -357,41 +355,3 @@ def _push_again(value: object, arguments: rt.VmVariantList) -> None:
 def first_line(error: BaseException) -> str:
     """The runtime's message, without the stack."""
     return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-def _functions(module: rt.VmModule, run: ProgramRun) -> list[_Function]:
-    """The functions that are to be run, each with its signature. Raises TunerError where there are none."""
-    told = {entry.name: entry.inputs for entry in run.entries}
-    signatures = {name: signature_of(module, name, told) for name in module.function_names}
-    every = {name: found for name, found in signatures.items() if found is not None}
-    if not every:
-        raise TunerError("the program has no entry function with a known signature")
-    for name in run.functions:
-        if name not in every:
-            raise unknown_function(name, list(every))
-    chosen: list[_Function] = []
-    refused: list[str] = []
-    for name in run.functions or every:
-        found = every[name]
-        given = () if chosen else run.inputs
-        reason = why_no_values(found.taken, given, run.sizes)
-        known = tuple(each for each in found.taken if each is not None)
-        if not reason:
-            own = module.lookup_function(name + FILLED)
-            inner = module.lookup_function(name + ASYNC + FILLED)
-            fenced = found.fenced if own else bool(inner)
-            chosen.append(_Function(name, found, known, given, own or inner, fenced))
-            continue
-        refused.append(f"@{name}: {reason}")
-        if run.functions:
-            break
-    if refused and (run.functions or not chosen):
-        raise TunerError(f"inputs cannot be generated for {'; for '.join(refused)}")
-    return chosen
-
-
-def unknown_function(name: str, known: Sequence[str]) -> TunerError:
-    """The message about a function that a program does not have."""
-    close = difflib.get_close_matches(name, known, 3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
-    return TunerError(f"the program has no entry function '{name}'", hint=hint)

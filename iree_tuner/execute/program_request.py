@@ -8,8 +8,8 @@ from pathlib import Path
 
 from iree_tuner.compiler.calls import SentPath
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.program_functions import unknown_function
 from iree_tuner.execute.program_inputs import check_input
-from iree_tuner.execute.program_loaded import unknown_function
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
 from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
 from iree_tuner.files import note_input

@@ -76,18 +76,19 @@ def run_phases(
     if not list(module.body.operations):
         raise TunerError("the program has no functions", location=name)
     select_target(module, target)
-    if output == "vmfb" and filled:
-        from iree_tuner.program.fillings import add_filled  # it loads dialects, for a tenth of a second
-
-        session.run(module, stop="stream")
-        add_filled(module)
-        return Compiled(session.to_vmfb(module, start="stream"), ())
-    if output == "vmfb" and takes_memory(module):
-        session.run(module, stop=_SIZED)
-        fix_sizes(module)
-        return Compiled(session.to_vmfb(module, start=_SIZED), ())
     if output == "vmfb":
-        return Compiled(session.to_vmfb(module), ())
+        start, sized = None, takes_memory(module)
+        if filled:
+            from iree_tuner.program.fillings import add_filled  # it loads dialects, for a tenth of a second
+
+            session.run(module, stop="stream")
+            add_filled(module)
+            start = "stream"
+        if sized:
+            session.run(module, start=start, stop=_SIZED)
+            fix_sizes(module)
+            start = _SIZED
+        return Compiled(session.to_vmfb(module, start=start), ())
     diagnostics = tuple(session.run(module, stop=stop))
     written = str(module).encode() if output == "text" else to_bytecode(module)
     return Compiled(written, diagnostics)

@@ -45,6 +45,7 @@ class Cuda(GpuKind):
     names_chips = True
     emits_constraints = True
     compiles_on_load = True
+    varying_allocations = True
     memory_checker = "compute-sanitizer"
 
     def plain(self, chip: str, device: str | None) -> Target:

@@ -92,6 +92,8 @@ class TargetKind(Protocol):
         names_chips: whether a device's driver says what it is.
         emits_constraints: whether the compiler has constraints for its dispatches.
         compiles_on_load: whether a driver compiles when an executable is loaded, which takes time.
+        varying_allocations: whether calls that allocate memory take varying time: programs are compared with
+            memory from the caller.
         several_drivers: whether one device may have several drivers, which must then be distinguished.
         memory_checker: what sees accesses behind the end of memory; empty where nothing does.
     """
@@ -109,6 +111,7 @@ class TargetKind(Protocol):
     names_chips: bool = False
     emits_constraints: bool = False
     compiles_on_load: bool = False
+    varying_allocations: bool = False
     several_drivers: bool = False
     memory_checker: Literal["", "guard pages", "compute-sanitizer"] = ""
 

@@ -19,7 +19,9 @@ from iree_tuner.execute.program import compare_programs, time_program
 from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.statistics import Comparison
+from iree_tuner.program.dumped import own_target
 from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program
+from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.embed import embed_bytes
@@ -27,9 +29,13 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target
 from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.llvm_cpu import host_target
+from iree_tuner.targets.registry import kind_of_device
 from iree_tuner.tuning.budget import MeasuredTimes
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
+
+FENCES = "--iree-execution-model=async-external"
+"""Functions take a fence to wait for, and one to signal, instead of waiting for their ends."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,10 @@ class ProgramVersion:
     what: str = field(compare=False)
     target: Target
     entries: tuple[SpecEntry, ...] = ()
+
+
+_Compilation = tuple[ProgramVersion, int, bool]
+"""A version, the place of its code, and whether it takes memory from its caller."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,9 @@ class ComparisonStep:
 class ProgramVersions:
     """A program whose versions are compared.
 
+    Where allocations take varying time, versions take memory from their caller, and have fences, for which
+    the host waits awake. Programs that cannot are compared as they are.
+
     Args:
         program: the program, with its sizes.
         run: how it is run.
@@ -100,29 +113,38 @@ class ProgramVersions:
         self._lab = lab
         self._watch = watch
         self.depth = depth
-        self._known: dict[tuple[ProgramVersion, int], bytes] = {}
+        self._known: dict[_Compilation, bytes] = {}
         self._kept: set[ProgramVersion] = set()
-        self._begun: dict[ProgramVersion, Future[Compiled]] = {}
+        self._begun: dict[_Compilation, Future[Compiled]] = {}
+        self._provided = _provided_form(program, lab.target)
         self._host: bytes | None = None
         self.steps: list[ComparisonStep] = []
         self.wrong: list[ProgramVersion] = []
         self.measured = measured or MeasuredTimes()
 
-    def begin(self, *versions: ProgramVersion) -> None:
-        """Have versions compiled that will be asked for."""
+    def begin(self, *versions: ProgramVersion, plain: bool = False) -> None:
+        """Have versions compiled that will be compared; if `plain`, also as they are, for `vmfb`."""
+        forms = {self._provided is not None, *([False] if plain else [])}
         for version in versions:
-            if version not in self._begun and (version, 0) not in self._known:
-                program = with_entries(self._program, version.entries, self._lab.context)
-                begun = submit_program(program, version.target, self._lab.compilers, filled=True)
-                self._begun[version] = begun
+            for key in ((version, 0, provided) for provided in forms):
+                if key not in self._begun and key not in self._known:
+                    self._begun[key] = self._submit(key)
+
+    def _submit(self, key: _Compilation) -> Future[Compiled]:
+        version, place, provided = key
+        program, target = self._program, version.target
+        if provided and self._provided is not None:
+            program, target = self._provided, replace(target, flags=(*target.flags, FENCES))
+        program = placed_program(with_entries(program, version.entries, self._lab.context), place)
+        return submit_program(program, target, self._lab.compilers, filled=True)
 
     def settle(self) -> None:
         """Wait for all that was begun."""
         wait(self._begun.values())
 
     def vmfb(self, version: ProgramVersion) -> bytes:
-        """A version, compiled. Raises what compiling it raised."""
-        (found,) = self.build([version], 1)
+        """A version as it is, compiled. Raises what compiling it raised."""
+        (found,) = self._build([version], 1, provided=False)
         if isinstance(found, Exception):
             raise found
         return found[0]
@@ -141,20 +163,31 @@ class ProgramVersions:
         Raises:
             TunerError: the one does not compile or run.
         """
-        built = self.build([against, *others], look.places)
-        first = built[0]
+        try:
+            found = self._compared([against, *others], look)
+        except TunerError as error:
+            if self._provided is None:
+                raise
+            self._watch.noted(f"memory cannot be provided to the program: {error}")
+            self._provided = None
+            found = self._compared([against, *others], look)
+        for version, one in zip(others, found, strict=True):
+            self._keep(version, against, one)
+        return found
+
+    def _compared(self, versions: Sequence[ProgramVersion], look: ComparisonPlan) -> list[ProgramComparison]:
+        provided = self._provided is not None
+        first, *built = self._build(versions, look.places, provided=provided)
         if isinstance(first, Exception):
             raise first
-        ready = [made for made in built[1:] if not isinstance(made, Exception)]
+        ready = [made for made in built if not isinstance(made, Exception)]
         compared = iter(self._measure([first, *ready], look) if ready else [])
-        found: list[ProgramComparison] = []
-        for version, made in zip(others, built[1:], strict=True):
-            if isinstance(made, Exception):
-                found.append(ProgramComparison("", None, Agreement(True, 0.0), f"does not compile: {made}"))
-            else:
-                found.append(next(compared))
-            self._keep(version, against, found[-1])
-        return found
+        return [
+            ProgramComparison("", None, Agreement(True, 0.0), f"does not compile: {made}")
+            if isinstance(made, Exception)
+            else replace(next(compared), memory_provided=provided)
+            for made in built
+        ]
 
     def compare_runtimes(
         self,
@@ -172,20 +205,18 @@ class ProgramVersions:
             self._tell(written(flags), against, one)
         return found
 
-    def build(self, versions: Sequence[ProgramVersion], places: int) -> list[list[bytes] | Exception]:
+    def _build(
+        self, versions: Sequence[ProgramVersion], places: int, *, provided: bool
+    ) -> list[list[bytes] | Exception]:
         """Each version at each place, or why it does not compile. All is compiled when this returns."""
-        wanted = {(version, place) for version in versions for place in range(places)}
+        wanted = {(version, place, provided) for version in versions for place in range(places)}
         known = {key: vmfb for key, vmfb in self._known.items() if key in wanted or key[0] in self._kept}
-        compiling: dict[tuple[ProgramVersion, int], Future[Compiled]] = {}
+        compiling: dict[_Compilation, Future[Compiled]] = {}
         for version in versions:
-            program = with_entries(self._program, version.entries, self._lab.context)
-            for place in range(places):
-                if (version, place) not in known and (version, place) not in compiling:
-                    begun = self._begun.pop(version, None) if place == 0 else None
-                    compiling[version, place] = begun or submit_program(
-                        placed_program(program, place), version.target, self._lab.compilers, filled=True
-                    )
-        wait(compiling.values())  # nothing may compile when something is timed
+            for key in ((version, place, provided) for place in range(places)):
+                if key not in known and key not in compiling:
+                    compiling[key] = self._begun.pop(key, None) or self._submit(key)
+        wait([*compiling.values(), *self._begun.values()])  # nothing may compile when something is timed
         if compiling:
             spans = [each for each in self._lab.compilers.spans if each.what == COMPILING]
             took = [each.end - each.begin for each in spans[-len(compiling) :]]
@@ -200,7 +231,8 @@ class ProgramVersions:
         # with the first.
         self._known, self._kept = known, self._kept or {versions[0]}
         return [
-            failed.get(version) or [known[version, place] for place in range(places)] for version in versions
+            failed.get(version) or [known[version, place, provided] for place in range(places)]
+            for version in versions
         ]
 
     def _measure(
@@ -235,6 +267,16 @@ class ProgramVersions:
             self._watch.compared(f"{what} compared with {against}", found.comparison)
         else:
             self._watch.noted(f"{what}: {found.error}")
+
+
+def _provided_form(program: Program, target: Target) -> Program | None:
+    """The program with memory from its caller, where it is to be compared so."""
+    if target.device is None or not kind_of_device(target.device).varying_allocations:
+        return None
+    try:
+        return None if own_target(program.data, program.name) else with_provided_memory(program)
+    except TunerError:  # it does not know how much memory its results take
+        return None
 
 
 def written(flags: RuntimeFlags) -> str:

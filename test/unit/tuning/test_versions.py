@@ -1,0 +1,133 @@
+"""Versions of a program are compared with memory from their caller, where allocations take varying time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from iree_tuner.execute.conditioning import Depth
+from iree_tuner.execute.program_request import request
+from iree_tuner.execute.program_run import Filled
+from iree_tuner.program.source import load_program
+from iree_tuner.targets import target_for_device
+from iree_tuner.targets.registry import kind_of_device
+from iree_tuner.tuning.flags import untuned
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion, ProgramVersions
+
+DEVICE = "local-task"
+TWO = """
+func.func @main(%a: tensor<33x70xf32>, %b: tensor<70x50xf32>) -> (tensor<33x50xf32>, tensor<33x50xf32>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<33x70xf32>, tensor<70x50xf32>) -> tensor<33x50xf32>
+  %1 = stablehlo.exponential %0 : tensor<33x50xf32>
+  return %1, %0 : tensor<33x50xf32>, tensor<33x50xf32>
+}
+"""
+SIZED_LATE = """
+func.func @main(%a: tensor<?x64xf32>, %b: tensor<64x64xf32>) -> tensor<64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %a, %c0 : tensor<?x64xf32>
+  %e = tensor.empty(%n) : tensor<?x64xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %x = linalg.matmul ins(%a, %b : tensor<?x64xf32>, tensor<64x64xf32>)
+      outs(%i : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %f = tensor.empty() : tensor<64xf32>
+  %j = linalg.fill ins(%zero : f32) outs(%f : tensor<64xf32>) -> tensor<64xf32>
+  %y = linalg.reduce ins(%x : tensor<?x64xf32>) outs(%j : tensor<64xf32>) dimensions = [0]
+    (%in: f32, %out: f32) {
+      %s = arith.addf %in, %out : f32
+      linalg.yield %s : f32
+    }
+  return %y : tensor<64xf32>
+}
+"""
+"""How much memory its product takes is known in the call."""
+
+OF_ANY_SIZE = """
+func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = stablehlo.exponential %a : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+"""
+UNWRITTEN = """
+func.func @main(%a: tensor<512xf32>, %b: tensor<512xf32>) -> tensor<512xf32> {
+  %zero = arith.constant 0 : index
+  %sum = arith.addf %a, %b : tensor<512xf32>
+  %part = tensor.extract_slice %sum[0] [400] [1] : tensor<512xf32> to tensor<400xf32>
+  %room = flow.tensor.empty : tensor<512xf32>
+  %held = flow.tensor.update %part, %room[%zero] : tensor<400xf32> -> %room as tensor<512xf32>
+  %again = arith.addf %held, %a : tensor<512xf32>
+  return %again : tensor<512xf32>
+}
+"""
+"""A part of its results is whatever was in memory."""
+
+
+class Watch(Silent):
+    """Keeps what is noted."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def noted(self, note: str) -> None:
+        self.notes.append(note)
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab(target_for_device(DEVICE, "host"), 1) as found:
+        yield found
+
+
+@pytest.fixture
+def varying(monkeypatch) -> None:
+    monkeypatch.setattr(type(kind_of_device(DEVICE)), "varying_allocations", True)
+
+
+def compared(lab: Lab, text: str, inputs: tuple[Filled, ...] = ()):
+    """A program with another optimization level compared with itself: what was found, and noted."""
+    program, watch = load_program(text), Watch()
+    versions = ProgramVersions(program, request(program, inputs=inputs), lab, watch, Depth())
+    base = untuned(lab.target)
+    other = ProgramVersion("O1", replace(lab.target, flags=(*lab.target.flags, "--iree-opt-level=O1")))
+    (found,) = versions.compare(base, [other], ComparisonPlan(1, 8, 0.0))
+    return found, watch.notes
+
+
+def test_memory_is_provided(lab, varying) -> None:
+    found, notes = compared(lab, TWO)
+    assert found.ok
+    assert found.comparison.pairs == 8
+    assert found.functions == "main, memory provided"
+    assert not notes
+
+
+def test_where_allocations_take_equal_time_programs_stay_as_they_are(lab) -> None:
+    found, _ = compared(lab, TWO)
+    assert found.ok
+    assert found.functions == "main"
+
+
+def test_what_is_not_known_before_the_call_is_allocated_in_it(lab, varying) -> None:
+    found, notes = compared(lab, SIZED_LATE, (Filled((50, 64), "f32", 0.5),))
+    assert found.ok
+    assert not found.memory_provided
+    assert [each.partition(": ")[0] for each in notes] == ["memory cannot be provided to the program"]
+
+
+def test_results_of_any_size_are_allocated(lab, varying) -> None:
+    found, notes = compared(lab, OF_ANY_SIZE, (Filled((50,), "f32", 0.5),))
+    assert found.ok
+    assert not found.memory_provided
+    assert not notes
+
+
+def test_memory_that_nobody_wrote_is_found_there_too(lab, varying) -> None:
+    found, notes = compared(lab, UNWRITTEN)
+    assert found.memory_provided
+    assert "by default, result 0 depends on uninitialized memory: at [400]" in found.agreement.note
+    assert notes == [f"O1: {found.agreement.note}"]
