@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,16 +19,8 @@ from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import ProgramRun
-from iree_tuner.kernels.bench import Chosen
-from iree_tuner.kernels.competing import (
-    Competitors,
-    find_competitors,
-    mended_with,
-    most_variants,
-    versions_with,
-    without_kernels,
-)
-from iree_tuner.kernels.find import executable_target
+from iree_tuner.kernels import bench, competing
+from iree_tuner.kernels.find import Places, begin_finding, executable_target
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.dispatch import Dispatch
@@ -149,8 +142,8 @@ class _TuningRun:
         self.findings = RunContext(records.stop, records)
         self.budget = Budget(plan.options.budget_s or math.inf, timeline, lab.jobs, records.stop)
         self.versions = ProgramVersions(program, plan.run, lab, watch, Depth(), self.budget.measured)
-        self.competitors: Competitors | None = None
-        self.kernel_versions: dict[ProgramVersion, Chosen] = {}
+        self.competitors: competing.Competitors | None = None
+        self.kernel_versions: dict[ProgramVersion, bench.Chosen] = {}
         self.blamed: list[Blame] = []
         self.dispatches: Sequence[Dispatch] = ()
 
@@ -158,6 +151,7 @@ class _TuningRun:
         """Run all steps and return the result."""
         with self.timeline.stage("reading the program"):
             self.versions.begin(untuned(self.lab.target), plain=True)
+            finding = None if self.lab.on_host else self._finding()  # it would disturb what is timed there
             given = self._read(self.lab)
             self.dispatches = given.dispatches
             self.lab.check_devices()
@@ -168,7 +162,7 @@ class _TuningRun:
                     self.program, self.versions, self.lab, self.plan, self.budget, self.findings, self.watch
                 )
             with self.timeline.stage("kernels"):
-                kernels_note = self._find_kernels()
+                kernels_note = self._find_kernels(finding or self._finding())
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
             self.plan = replace(self.plan, before_s=tried.searched_s / len(kept))
             tuned: list[TunedVariant] = []
@@ -219,14 +213,20 @@ class _TuningRun:
         """For stages that a request to stop ends at once."""
         return self.findings.stop.cancelling(self.lab.compilers, self.lab.measurer.workers)
 
-    def _find_kernels(self) -> str:
-        """Look for ops that kernels compute, if there are kernels; why nothing, if so."""
-        if not self.kernels or self.plan.options.self_test or self.findings.stop.requested:
+    def _finding(self) -> Future[Places] | None:
+        """Begin to look for ops that kernels compute, if there are kernels."""
+        wanted = self.kernels and not self.plan.options.self_test and not self.findings.stop.requested
+        found = self.program, self.lab.target, self.lab.compilers, self.kernels
+        return begin_finding(*found) if wanted else None
+
+    def _find_kernels(self, finding: Future[Places] | None) -> str:
+        """Find kernels for ops; why none, if so."""
+        if finding is None or self.findings.stop.requested:
             return ""
         self.watch.working("finding dispatches for kernels")
         try:
-            found = self.program, self.dispatches, self.kernels, self.lab, self.findings.records
-            self.competitors = find_competitors(*found)
+            found = finding, self.dispatches, self.kernels, self.lab, self.findings.records
+            self.competitors = competing.find_competitors(*found)
         except TunerError as error:
             return f"no kernels were compared: {error}"
         for note in self.competitors.notes:
@@ -274,7 +274,7 @@ class _TuningRun:
         competitors, given = self.competitors, self.lab.target
         further = (given,) if of == 1 and choice.target != given else ()
         versions = 2 + (competitors.versions(choice.target, len(further)) if competitors else 0)
-        cap = most_variants(self.plan.effort.name, limited=self.plan.options.budget_s is not None)
+        cap = competing.most_variants(self.plan.effort.name, limited=self.plan.options.budget_s is not None)
         results = tune_variant(
             variant, self.findings, self.plan, self.budget, self.watch, versions=of * versions, part=part,
             competing=lambda key: [(kind, cap) for kind in competitors.of(key)] if competitors else (),
@@ -285,7 +285,7 @@ class _TuningRun:
             entries, notes = reaching(entries_of(results), self.program, variant.lab)
         tuned = TunedVariant(variant.lab.target, tuple(results), tuple(entries), tuple(notes))
         choices = competitors.choices(results, tuned.target, self.lab) if competitors else {}
-        made = versions_with(tuned, choices, self.lab, self.folder, further)
+        made = competing.versions_with(tuned, choices, self.lab, self.folder, further)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
 
@@ -347,7 +347,7 @@ class _TuningRun:
         if cause is None and not found.agreement.ok:
             return None
         blamed = [each.dispatch for each in cause.findings] if cause else None
-        mended = mended_with(version, self.kernel_versions, blamed, self.lab, self.folder)
+        mended = competing.mended_with(version, self.kernel_versions, blamed, self.lab, self.folder)
         self.kernel_versions |= mended
         return next(iter(mended), None)
 
@@ -381,7 +381,7 @@ class _TuningRun:
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
         lab = self.lab
         with_kernels = verdict.version in self.kernel_versions
-        target = without_kernels(verdict.version.target) if with_kernels else verdict.version.target
+        target = competing.without_kernels(verdict.version.target) if with_kernels else verdict.version.target
         flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
         entries = self._hitting(verdict.version) if with_kernels else verdict.version.entries
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self.blamed)]

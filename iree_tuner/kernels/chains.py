@@ -63,13 +63,13 @@ def blocks_of(module: ir.Module) -> list[list[ir.Operation]]:
 
 def _chains_of(ops: list[ir.Operation]) -> list[Site]:
     fixed, epilogues = computed_once(ops), epilogues_of(ops)
-    place = {op: number for number, op in enumerate(ops)}
+    left, place = fixed | epilogues, {op: number for number, op in enumerate(ops)}
     taken: set[ir.Operation] = set()
     found: list[Site] = []
     for op in reversed(ops):
         if op in taken or not _ends(op) or op in fixed or op in epilogues:
             continue
-        own = _cone(op, place, ops, fixed | epilogues)
+        own = _cone(op, place, ops, left)
         taken |= own
         if any(each.name in (*JOINS, SLICE) for each in own) and len(own) >= _LEAST_OPS:
             chain = _chain([each for each in ops if each in own])
@@ -89,15 +89,25 @@ def _cone(
     """`last` and the supported ops before it whose results have no other uses."""
     if last.name == INSERT and _updates(last):
         return {last}
-    found = {last}
-    for op in reversed(ops[: place[last]]):
+    found, waiting = {last}, _places_before(last, place)
+    while waiting:  # the latest first: all users of an op come before it
+        latest = max(waiting)
+        waiting.remove(latest)
+        op = ops[latest]
         users = [use.owner.operation for each in op.results for use in each.uses]
         inside = all(_top(user, place) in found for user in users)
-        if not users or not inside or not is_followed(op) or (op.name == INSERT and _updates(op)):
+        if not inside or not is_followed(op) or (op.name == INSERT and _updates(op)):
             continue
         if is_move(op) or not (op in left or any(_repeats(user, op) for user in users)):
             found.add(op)
+            waiting |= _places_before(op, place)
     return {op for op in found if not is_source(op)}
+
+
+def _places_before(op: ir.Operation, place: dict[ir.Operation, int]) -> set[int]:
+    """Where in the block the values that an op and its regions use are made."""
+    made = (producer(each) for each in (*op.operands, *captured(op)))
+    return {place[each] for each in made if each in place}
 
 
 def _top(op: ir.Operation, place: dict[ir.Operation, int]) -> ir.Operation:

@@ -13,11 +13,11 @@ from iree_tuner.kernels.bench import (
     SPEC_FLAG,
     Chosen,
     Outlook,
-    look_at,
+    outlook_of,
     with_flags,
 )
 from iree_tuner.kernels.choices import chains_in, make_norms, norms_in, with_chains
-from iree_tuner.kernels.find import Place, executable_target
+from iree_tuner.kernels.find import Place, Places, executable_target
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.packing import with_packed
 from iree_tuner.kernels.problem import Problem
@@ -27,7 +27,6 @@ from iree_tuner.kernels.spec import executable_names
 from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.targets import Target
 from iree_tuner.targets.find import with_options
@@ -150,12 +149,13 @@ class Competitors:
 
 
 def find_competitors(
-    program: Program, dispatches: Sequence[Dispatch], kernels: Sequence[Kernel], lab: Lab, records: Records
-) -> Competitors:
-    """Look for the places of a program that kernels compute, and time the compiler's code for them.
+    finding: Future[Places], dispatches: Sequence[Dispatch], kernels: Sequence[Kernel], lab: Lab,
+    records: Records,
+) -> Competitors:  # fmt: skip
+    """Ask kernels which places of a program they compute, and time the compiler's code for them.
 
     Args:
-        program: the program.
+        finding: the places of the program (`find.begin_finding`).
         dispatches: the program's dispatches by default.
         kernels: the kernels to try.
         lab: with the target that the program was read for.
@@ -165,7 +165,7 @@ def find_competitors(
         CompileError: the program does not compile.
         TunerError: it has no functions or no dispatches.
     """
-    own = look_at(program, lab.target, kernels, lab)
+    own = outlook_of(lab.compilers.wait(finding), kernels)
     known = {site for _, site, _ in own.pairs}
     more = own.rewritten.pairs if own.rewritten else ()
     outlook = replace(own, pairs=(*own.pairs, *(pair for pair in more if pair[1] not in known)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, cast
@@ -99,8 +100,15 @@ def find_places(program: Program, target: Target, workers: Workers, kernels: Seq
         CompileError: the program does not parse or compile.
         TunerError: it has no functions or no dispatches.
     """
+    return workers.wait(begin_finding(program, target, workers, kernels))
+
+
+def begin_finding(
+    program: Program, target: Target, workers: Workers, kernels: Sequence[Kernel]
+) -> Future[Places]:
+    """Begin `find_places`; the workers' `wait` raises what it raises."""
     names = {each.name for each in kernels}
-    return workers.call(
+    return workers.submit(
         find_here, program.data, program.name, target, chains=FusedOps.name in names,
         joint=JointProducts.name in names, norms=_NORMS.name in names,
     )  # fmt: skip

@@ -10,6 +10,7 @@ from iree_tuner.execute.statistics import Comparison
 from iree_tuner.execute.trial import Trial
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.competing import Competitors, find_competitors
+from iree_tuner.kernels.find import begin_finding
 from iree_tuner.kernels.fused_ops import FusedOps
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.program.dispatch import Dispatch
@@ -30,7 +31,8 @@ def competitors(lab, text: str, kernel: Kernel | None = None) -> tuple[Competito
     given = load_program(text)
     dispatches = extract(given, lab.target, lab.compilers).dispatches
     kernels, records = [kernel or CGemm()], Records(None, StopRequest())
-    return find_competitors(given, dispatches, kernels, lab, records), dispatches
+    finding = begin_finding(given, lab.target, lab.compilers, kernels)
+    return find_competitors(finding, dispatches, kernels, lab, records), dispatches
 
 
 @needs_cc
