@@ -1,7 +1,6 @@
 """The tuning loop. This is the only module that uses all packages.
 
-program -> flags -> dispatches -> workloads -> spaces -> candidates -> builds -> measurements -> verdicts
--> spec
+program -> flags -> dispatches -> workloads -> spaces -> candidates -> measurements -> verdicts -> spec
 """
 
 from __future__ import annotations
@@ -151,12 +150,12 @@ class _TuningRun:
         """Run all steps and return the result."""
         with self.timeline.stage("reading the program"):
             self.versions.begin(untuned(self.lab.target), plain=True)
-            finding = None if self.lab.on_host else self._finding()  # it would disturb what is timed there
             given = self._read(self.lab)
             self.dispatches = given.dispatches
             self.lab.check_devices()
             self.budget.runtime_flags = len(runtime_flags_of(self.lab, self.plan))
         with self.findings.stop:
+            finding = None if self.lab.on_host else self._finding()  # it would disturb what is timed there
             with self.timeline.stage("flags"):
                 tried, flags_note = choose_flags(
                     self.program, self.versions, self.lab, self.plan, self.budget, self.findings, self.watch
@@ -214,7 +213,8 @@ class _TuningRun:
         return self.findings.stop.cancelling(self.lab.compilers, self.lab.measurer.workers)
 
     def _finding(self) -> Future[Places] | None:
-        """Begin to look for ops that kernels compute, if there are kernels."""
+        """Begin to compile what all is compared with, and to look for ops for kernels, if there are any."""
+        self.versions.begin(untuned(self.lab.target))
         wanted = self.kernels and not self.plan.options.self_test and not self.findings.stop.requested
         found = self.program, self.lab.target, self.lab.compilers, self.kernels
         return begin_finding(*found) if wanted else None

@@ -123,12 +123,11 @@ class ProgramVersions:
         self.measured = measured or MeasuredTimes()
 
     def begin(self, *versions: ProgramVersion, plain: bool = False) -> None:
-        """Have versions compiled that will be compared; if `plain`, also as they are, for `vmfb`."""
-        forms = {self._provided is not None, *([False] if plain else [])}
+        """Have versions compiled that will be compared; if `plain`, as they are, for `vmfb`."""
         for version in versions:
-            for key in ((version, 0, provided) for provided in forms):
-                if key not in self._begun and key not in self._known:
-                    self._begun[key] = self._submit(key)
+            key = version, 0, not plain and self._provided is not None
+            if key not in self._begun and key not in self._known:
+                self._begun[key] = self._submit(key)
 
     def _submit(self, key: _Compilation) -> Future[Compiled]:
         version, place, provided = key
@@ -216,7 +215,7 @@ class ProgramVersions:
             for key in ((version, place, provided) for place in range(places)):
                 if key not in known and key not in compiling:
                     compiling[key] = self._begun.pop(key, None) or self._submit(key)
-        wait([*compiling.values(), *self._begun.values()])  # nothing may compile when something is timed
+        wait(compiling.values())  # nothing may compile when something is timed
         if compiling:
             spans = [each for each in self._lab.compilers.spans if each.what == COMPILING]
             took = [each.end - each.begin for each in spans[-len(compiling) :]]
