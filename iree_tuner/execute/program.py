@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from iree_tuner.compiler.worker import Calls
@@ -56,15 +55,13 @@ def compare_programs(
     """
     with program_bench(device, workers, run, batch_s, for_host, runtimes) as bench:
         paths = [bench.write(vmfbs) for vmfbs in placed]
-        function = bench.check_default([each[0] for each in paths])
+        function = bench.check_default([each[0] for each in paths], depth)
         blank = ProgramComparison(function, None, Agreement(True, 0.0))
         found = dict.fromkeys(range(len(placed[0]) - 1), blank)
         for first in range(0, len(found), _TOGETHER):
             group = [index for index in found if first <= index < first + _TOGETHER]
             for index in group:
-                start = time.monotonic()
                 found[index] = bench.checked(paths, index + 1, found[index], depth)
-                found[index] = replace(found[index], check_s=(time.monotonic() - start) / len(paths))
             if rounds >= _WORTH_SCREENING:
                 bench.screen(paths[0], group, found)
             bench.compare(paths, group, found, JudgePlan(rounds, seconds=seconds))

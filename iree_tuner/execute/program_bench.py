@@ -59,7 +59,8 @@ class ProgramComparison:
         agreement: whether the results are the same, within the types' tolerance.
         error: why it was not timed: it does not load or run, killed its process, or has wrong results. Empty
             if it was.
-        check_s: seconds that loading it and comparing its results took, at each place of the code.
+        check_s: seconds that loading it and comparing its results took, at each place of the code. What is
+            found out once for all versions does not count.
         memory_provided: whether memory for results and temporary values was given to it once
             (`program.provided_memory`), and not allocated in each call.
     """
@@ -125,12 +126,15 @@ class ProgramBench:
             self._runtime_of[paths[-1]] = self._runtimes[number] if self._runtimes else ()
         return paths
 
-    def check_default(self, paths: Sequence[str]) -> str:
-        """Run the default of each place; the names of its functions. Others are given its time, and more."""
+    def check_default(self, paths: Sequence[str], depth: Depth | None = None) -> str:
+        """Run the default of each place; the names of its functions. Others are given its time, and more.
+
+        With a depth, also find out how far the others' results may be from its own.
+        """
         name, start = "", time.monotonic()
         for path in paths:
             self._workers.call(load_here, self._of([path]), 0, timeout_s=_TIMEOUT_S)
-            found = self._workers.call(default_here, self._of([path]), timeout_s=_TIMEOUT_S)
+            found = self._workers.call(default_here, self._of([path]), depth, timeout_s=_TIMEOUT_S)
             if isinstance(found, Failed):
                 self._replace_worker()
                 raise TunerError(found.message)
@@ -151,10 +155,12 @@ class ProgramBench:
         self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: Depth
     ) -> ProgramComparison:
         """The check of a compilation before it is timed: its agreement over all places, or an error."""
-        worst = blank.agreement
+        worst, took_s = blank.agreement, 0.0
         for here in paths:
-            table = self._of([here[0], here[number]])
+            table, start = self._of([here[0], here[number]]), time.monotonic()
             found = self._agree(table, depth)
+            took_s += (time.monotonic() - start) / len(paths)
+            blank = replace(blank, check_s=took_s)
             if isinstance(found, Failed):
                 self._replace_worker()
                 return replace(blank, agreement=_unknown(found.message), error=found.message)

@@ -94,8 +94,8 @@ def load_here(table: Table, index: int) -> Failed | None:
     return None
 
 
-def default_here(table: Table) -> str | Failed:
-    """Run the default; the names of its functions.
+def default_here(table: Table, depth: Depth | None = None) -> str | Failed:
+    """Run the default; the names of its functions. With a depth, also find out how far results may be missed.
 
     Raises:
         TunerError: it cannot be run as asked.
@@ -105,6 +105,8 @@ def default_here(table: Table) -> str | Failed:
         program = _program(table, 0)
         try:
             program.results()
+            if depth is not None:
+                program.slack(depth)
         except RUNTIME_ERRORS as error:
             return Failed(0, f"the program does not run: {first_line(error)}")
         return program.name

@@ -243,7 +243,6 @@ class ProgramVersions:
             self.depth, self._run, batch_s=look.batch_s, seconds=look.seconds,
             for_host=None if self._lab.on_host else self._for_host, runtimes=runtimes,
         )  # fmt: skip
-        # The first one's has what is found out about the default once.
         self.measured.check_s = statistics.median_low(each.check_s for each in found)
         return found
 

@@ -10,7 +10,7 @@ def load(table, index):
     return None
 
 
-def default(table):
+def default(table, depth=None):
     return "main"
 
 

@@ -1,5 +1,7 @@
 """Compilations of whole programs, several at once: right ones, and planted ones that are wrong or die."""
 
+from types import SimpleNamespace
+
 import faulty_programs
 import numpy as np
 import pytest
@@ -83,6 +85,21 @@ def test_the_processors_results_decide_where_the_default_is_wrong(right, built, 
         assert each.ok
         assert each.comparison is not None
         assert each.agreement.note.startswith("by default, the program computes wrong results: seed 0")
+
+
+def test_what_the_processor_takes_once_is_no_part_of_each_check(right, built, measuring, monkeypatch):
+    """Later versions are predicted from the time of a check, and need no other program for the processor."""
+    clock = iter(range(1000))  # a second for each look at it
+    monkeypatch.setattr(program_bench, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+
+    def for_host():
+        for _ in range(100):
+            next(clock)
+        return right
+
+    first, second = compare([[built(scaling("2.5")), right, right]], measuring, for_host=for_host)
+    assert (first.check_s, second.check_s) == (1.0, 1.0)
+    assert next(clock) > 100
 
 
 @pytest.mark.parametrize(
