@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import iree.runtime as rt
 
+from iree_tuner.errors import TunerError
 from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
 
 _DECLARATION = "iree.abi.declaration"
@@ -37,7 +38,10 @@ class Signature:
 def signature_of(
     module: rt.VmModule, name: str, told: dict[str, tuple[Taken | None, ...]]
 ) -> Signature | None:
-    """The arguments that a module declares, or else those of its program (`told`). None for twins."""
+    """The arguments that a module declares, or else those of its program (`told`). None for twins.
+
+    Raises TunerError for a function that takes memory of a size that only a call says.
+    """
     function = module.lookup_function(name)
     if function is None or name.endswith((ASYNC, FILLED)):
         return None
@@ -50,8 +54,10 @@ def signature_of(
     read = [taken_from(part.split(" {")[0]) for part in parts]
     own = [one for part, one in zip(parts, read, strict=True) if not _is_memory(part)]
     results = [one for part, one in zip(parts, read, strict=True) if _RESULT in part and one is not None]
-    size = known.get(_TEMPORARY_BYTES, "0") if any(_TEMPORARY in part for part in parts) else None
-    return Signature(function, tuple(own), fenced, tuple(results), None if size is None else int(size))
+    size = known.get(_TEMPORARY_BYTES) if any(_TEMPORARY in part for part in parts) else ""
+    if size is None:  # with too little the function writes behind its end
+        raise TunerError(f"@{name} takes memory for temporary values, of a size that depends on its inputs")
+    return Signature(function, tuple(own), fenced, tuple(results), int(size) if size else None)
 
 
 def _is_memory(declared: str) -> bool:
