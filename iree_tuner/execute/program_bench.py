@@ -59,8 +59,8 @@ class ProgramComparison:
         agreement: whether the results are the same, within the types' tolerance.
         error: why it was not timed: it does not load or run, killed its process, or has wrong results. Empty
             if it was.
-        check_s: seconds that loading it and comparing its results took, at each place of the code. What is
-            found out once for all versions does not count.
+        check_s: seconds that loading it and comparing its results took, at each place of the code. Work that
+            is done once for all versions does not count.
         memory_provided: whether memory for results and temporary values was given to it once
             (`program.provided_memory`), and not allocated in each call.
     """
