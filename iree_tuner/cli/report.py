@@ -100,6 +100,11 @@ def _pace(pace: Pace) -> str:
 def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels: Path | None) -> None:
     if result.whole is not None and result.comparison is not None:
         console.print(f"program ({result.whole.functions}): speedup {speedup_of(result.comparison)}")
+        if result.whole.memory_provided:
+            console.print(
+                "  of functions that iree-tuner compile --provided-memory makes; others allocate",
+                markup=False,
+            )
     if result.flags:
         alone = f", {speedup_of(result.flags_alone)} alone" if result.flags_alone else ""
         console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True, markup=False)
