@@ -25,6 +25,9 @@ _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[3]); "
     "from iree_tuner.compiler import task; task.serve(int(sys.argv[1]), int(sys.argv[2]))"
 )
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""NumPy starts a thread a core when it is imported, which waits awake for 60 ms."""
+
 _OUTPUT_BYTES = 32 << 10
 _CHUNK_BYTES = 1 << 20
 _POLL_S = 0.05
@@ -61,10 +64,11 @@ class WorkerProcess:
         theirs_read, self._write = os.pipe()
         self._read, theirs_write = os.pipe()
         arguments = (str(theirs_read), str(theirs_write), json.dumps(sys.path))
+        given = {**(_ONE_THREAD if settings.one_of_many else {}), **os.environ}
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _BOOT, *arguments],
-                env={**os.environ, COOKIE: cookie, "TMPDIR": str(settings.temporary)},
+                env={**given, COOKIE: cookie, "TMPDIR": str(settings.temporary)},
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs_read, theirs_write),
                 process_group=0,  # Ctrl-C in a terminal goes to the caller's group: the caller decides

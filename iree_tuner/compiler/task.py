@@ -31,6 +31,7 @@ class Settings:
         file_bytes: of any one file it writes.
         yielding: whether it gives way to other processes wherever they want a core.
         modules: imported when it starts, so that no call's time limit has to allow for that.
+        one_of_many: whether others share the cores with it.
     """
 
     folder: str
@@ -39,6 +40,7 @@ class Settings:
     file_bytes: int
     yielding: bool = False
     modules: tuple[str, ...] = ()
+    one_of_many: bool = False
 
     @property
     def log(self) -> Path:

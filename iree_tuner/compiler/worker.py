@@ -192,7 +192,9 @@ class _Crew:
         serial = next(self._hired)
         folder = str(self._folder / str(serial))
         modules = tuple(self.modules)
-        settings = Settings(folder, os.getpid(), self.memory_bytes, self._file_bytes, self._yielding, modules)
+        settings = Settings(
+            folder, os.getpid(), self.memory_bytes, self._file_bytes, self._yielding, modules, self._count > 1
+        )  # fmt: skip
         return WorkerProcess(f"{self._cookie}{serial}.", settings)
 
     def note(self, span: Span) -> None:

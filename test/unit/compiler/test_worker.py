@@ -102,3 +102,16 @@ def _parse(source, name):
 
 def _session(flags):
     session_for(flags)
+
+
+@pytest.mark.parametrize(
+    ("count", "given", "expected"), [(1, None, None), (2, None, "1"), (1, "3", "3"), (2, "3", "3")]
+)
+def test_workers_that_share_cores_have_one_thread_of_blas_each(monkeypatch, count, given, expected):
+    """Unless their user says how many."""
+    if given is None:
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    else:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", given)
+    with Workers(count) as workers:
+        assert workers.call(os.getenv, "OPENBLAS_NUM_THREADS") == expected
