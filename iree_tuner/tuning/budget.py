@@ -53,14 +53,16 @@ class MeasuredTimes:
     Attributes:
         build_s: of the whole program, alone in a worker.
         check_s: to load one version, run it on all inputs and compare its results.
+        loading_s: to load the program and run it on all inputs. It stands for a check until one was measured.
         invocation_s: one invocation of the program.
-        parts_check_s: the same of the program's dispatches alone, which stands for it until it was measured.
+        parts_check_s: to check the program's dispatches alone. It stands for these until they were measured.
         parts_bytes: that its dispatches read and write in one invocation.
         profile_s: the last profile took.
     """
 
     build_s: float = 0.0
     check_s: float = 0.0
+    loading_s: float = 0.0
     invocation_s: float = 0.0
     parts_check_s: float = 0.0
     parts_bytes: float = 0.0
@@ -111,7 +113,7 @@ class Budget:
 
     @property
     def _check_s(self) -> float:
-        return self.measured.check_s or self.measured.parts_check_s
+        return self.measured.check_s or self.measured.loading_s or self.measured.parts_check_s
 
     def flags_until(self) -> float:
         """When flags have to be chosen."""
@@ -121,7 +123,7 @@ class Budget:
         """How many more versions of the program can be compiled, checked and compared by a time."""
         least_s = _LEAST_ROUNDS * self.measured.invocation_s
         left_s = until - self.timeline.clock() - max(rounds_s, least_s)
-        each_s = _BESIDE * self.measured.build_s / self.jobs + self._check_s + least_s
+        each_s = _BESIDE * self.measured.build_s / self.jobs + self.measured.check_s + least_s
         return left_s / each_s if each_s > 0 and self.limited else math.inf
 
     def profile_fits(self, predicted_s: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
@@ -149,9 +150,10 @@ class ProgramVersions:
         return found[0]
 
     def time(self, version: ProgramVersion) -> None:
-        """Note how long an invocation takes. Raises TunerError where it does not run."""
-        vmfb, measurer = self.vmfb(version), self._lab.measurer
+        """Note how long loading and an invocation take. Raises TunerError where it does not run."""
+        vmfb, measurer, start = self.vmfb(version), self._lab.measurer, time.monotonic()
         (sample,) = time_program(vmfb, measurer.device, measurer.workers, self._run, 1, 0.0)
+        self.measured.loading_s = time.monotonic() - start
         self.measured.invocation_s = sample * 1e-6
 
     def compare(

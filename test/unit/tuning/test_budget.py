@@ -111,6 +111,15 @@ def test_versions_that_do_not_fit_are_not_compiled():
     assert budget(90.0, build_s=40.0).versions_that_fit(clock.now + 10.8, 3.0) < 1
 
 
+def test_checks_are_predicted_from_the_nearest_that_was_measured():
+    guessed, loaded, checked = (
+        budget(90.0, parts_check_s=4.0, **known)
+        for known in ({}, {"loading_s": 1.0}, {"loading_s": 1.0, "check_s": 0.5})
+    )
+    least = [each.least_verdict_s(3) - 2.0 for each in (guessed, loaded, checked)]
+    assert least == [16.0, 4.0, 2.0]
+
+
 def test_a_profile_that_would_take_too_long_is_left_out():
     assert budget(90.0).profile_fits(4.0)
     assert not budget(90.0).profile_fits(20.0)

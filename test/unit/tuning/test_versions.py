@@ -12,6 +12,7 @@ from iree_tuner.execute.program_run import Filled
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.targets.registry import kind_of_device
+from iree_tuner.tuning.budget import MeasuredTimes
 from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
@@ -104,6 +105,14 @@ def test_memory_is_provided(lab, varying) -> None:
     assert found.comparison.pairs == 8
     assert found.functions == "main, memory provided"
     assert not notes
+
+
+def test_the_default_is_timed_as_it_is(lab, varying) -> None:
+    program, measured = load_program(TWO), MeasuredTimes()
+    versions = ProgramVersions(program, request(program), lab, Watch(), Depth(), measured)
+    versions.time(untuned(lab.target))
+    assert 0.0 < measured.invocation_s < measured.loading_s
+    assert not measured.check_s
 
 
 def test_where_allocations_take_equal_time_programs_stay_as_they_are(lab) -> None:
