@@ -1,7 +1,7 @@
 """Whole models on a GPU: tuned, and then defaults, tuned programs and PyTorch in one interleaved run.
 
     python examples/models/export.py --model gpu --program-only --output FOLDER
-    python benchmarks/gpu_models.py FOLDER --kernels --budget 100 --seconds 1500 --json rows.jsonl
+    python benchmarks/gpu_models.py FOLDER --kernels --budget 115 --seconds 3360 --json rows.jsonl
 
 The first command needs JAX; the second one does not. Where weights are missing, they are drawn from the seed
 and written to the folder. All run the same model on the same weights and inputs, in one process for each
