@@ -58,12 +58,11 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.execute.statistics import Comparison, compare_rows
-from iree_tuner.kernels.bench import with_flags
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.registry import usual_kernels
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import target_for_device, with_flags
 from iree_tuner.tuning.versions import FENCES
 
 TUNED, WITHOUT = "tuned", "tuned without kernels"

@@ -155,6 +155,7 @@ class _TuningRun:
             self.lab.check_devices()
             self.budget.runtime_flags = len(runtime_flags_of(self.lab, self.plan))
         with self.findings.stop:
+            self.versions.begin(untuned(self.lab.target))
             finding = None if self.lab.on_host else self._finding()  # it would disturb what is timed there
             with self.timeline.stage("flags"):
                 tried, flags_note = choose_flags(
@@ -213,8 +214,7 @@ class _TuningRun:
         return self.findings.stop.cancelling(self.lab.compilers, self.lab.measurer.workers)
 
     def _finding(self) -> Future[Places] | None:
-        """Begin to compile what all is compared with, and to look for ops for kernels, if there are any."""
-        self.versions.begin(untuned(self.lab.target))
+        """Begin to look for ops that kernels compute, if there are kernels."""
         wanted = self.kernels and not self.plan.options.self_test and not self.findings.stop.requested
         found = self.program, self.lab.target, self.lab.compilers, self.kernels
         return begin_finding(*found) if wanted else None

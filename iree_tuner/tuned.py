@@ -16,7 +16,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.device_facts import DeviceFacts
 from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.statistics import Comparison, Verdict
-from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
+from iree_tuner.kernels.bench import SPEC_FLAG
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
@@ -29,7 +29,7 @@ from iree_tuner.report.made import Report, report_of
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import save_spec
 from iree_tuner.store.findings import Finding
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.result import NOT_JUDGED, WorkloadResult
@@ -262,7 +262,7 @@ def findings_of(result: TuningResult) -> list[Finding]:
         "whole",
         whole_body(
             result.comparison,
-            result.whole.functions if result.whole else "",
+            result.whole.called if result.whole else "",
             flags=result.flags,
             flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
             runtime_flags=result.runtime.flags,

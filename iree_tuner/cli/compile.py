@@ -20,7 +20,7 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
-from iree_tuner.kernels.bench import SPEC_FLAG, with_flags
+from iree_tuner.kernels.bench import SPEC_FLAG
 from iree_tuner.kernels.layers import KernelUse, count_calls_here
 from iree_tuner.kernels.save import located
 from iree_tuner.program.phases import submit_program
@@ -29,7 +29,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.spec.check import MatcherHits, check_against_program
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.io import load_spec
-from iree_tuner.targets import Target, parse_target
+from iree_tuner.targets import Target, parse_target, with_flags
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 
 _NO_FLAGS = CompilerFlags()

@@ -99,7 +99,7 @@ def _pace(pace: Pace) -> str:
 
 def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels: Path | None) -> None:
     if result.whole is not None and result.comparison is not None:
-        console.print(f"program ({result.whole.functions}): speedup {speedup_of(result.comparison)}")
+        console.print(f"program ({result.whole.called}): speedup {speedup_of(result.comparison)}")
         if result.whole.memory_provided:
             console.print(
                 "  of functions that iree-tuner compile --provided-memory makes; others allocate",

@@ -73,7 +73,7 @@ class ProgramComparison:
     memory_provided: bool = False
 
     @property
-    def functions(self) -> str:
+    def called(self) -> str:
         """The entry functions, and how they are called."""
         return f"{self.function}, memory provided" if self.memory_provided else self.function
 

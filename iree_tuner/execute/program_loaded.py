@@ -250,7 +250,7 @@ class LoadedProgram:
 
     def _memory(self, signature: Signature) -> list[rt.HalBuffer]:
         """Where results and temporary values are written, if a function takes that; the same in each call."""
-        sizes = [shaped(each).nbytes for each in signature.results]
+        sizes = [_shaped(each).nbytes for each in signature.results]
         if signature.temporary_bytes is not None:
             sizes.append(signature.temporary_bytes)
         return [filled(self._device, max(1, size), 0) for size in sizes]
@@ -259,7 +259,7 @@ class LoadedProgram:
         """A function's memory, as it takes it: results are tensors, temporary values a buffer."""
         found: list[object] = list(each.memory)
         for place, taken in enumerate(each.signature.results):
-            values = shaped(taken)
+            values = _shaped(taken)
             kind = hal_type(taken.element_type, values)
             found[place] = rt.HalBufferView(each.memory[place], list(values.shape), kind)
         return cast("list[rt.VmRef]", found)  # any ref object will do; the stubs name one
@@ -335,7 +335,7 @@ class LoadedProgram:
         return found
 
 
-def shaped(taken: Taken) -> Array:
+def _shaped(taken: Taken) -> Array:
     """Zeros of a tensor's type."""
     dtype = ElementType.named(taken.element_type).dtype
     if dtype is None:

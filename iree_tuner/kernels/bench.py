@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from iree_tuner.spec.entry import read_flags
 from iree_tuner.spec.grammar import COMPILATION_INFO
 from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import read_starters
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
@@ -289,11 +289,6 @@ def bases_of(program: Program, target: Target, tuning_spec: Path | None, context
         spec = load_spec(tuning_spec, context)
         bases[TUNED] = with_spec(program, to_bytecode(spec)), with_flags(target, read_flags(spec))
     return bases
-
-
-def with_flags(target: Target, flags: Sequence[str]) -> Target:
-    """The target with more flags, each once."""
-    return replace(target, flags=tuple(dict.fromkeys((*target.flags, *flags))))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from iree_tuner.kernels.bench import (
     Chosen,
     Outlook,
     outlook_of,
-    with_flags,
 )
 from iree_tuner.kernels.choices import chains_in, make_norms, norms_in, with_chains
 from iree_tuner.kernels.find import Place, Places, executable_target
@@ -28,7 +27,7 @@ from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, with_flags
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import fusing_more
 from iree_tuner.tuning.candidate import default_scale

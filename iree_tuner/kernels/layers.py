@@ -23,7 +23,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.numerics import Agreement, compare
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_run import ProgramRun
-from iree_tuner.kernels.bench import SPEC_FLAG, Chosen, with_flags
+from iree_tuner.kernels.bench import SPEC_FLAG, Chosen
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import find_results
@@ -31,7 +31,7 @@ from iree_tuner.kernels.spec import EXECUTABLE
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.lab import Lab
 
 Array = npt.NDArray[Any]

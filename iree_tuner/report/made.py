@@ -84,7 +84,7 @@ def report_of(
     own = [Finding("workload", workload_body(result)) for result in results]
     own.append(Finding("conditions", conditions_body(setting, _trials(results))))
     if whole is not None or note:
-        comparison, function = (whole.comparison, whole.functions) if whole else (None, "")
+        comparison, function = (whole.comparison, whole.called) if whole else (None, "")
         own.append(Finding("whole", whole_body(comparison, function, note=note)))
     tried = [
         Tried(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from iree_tuner.targets.find import parse_target, target_for_device, target_for_devices
     from iree_tuner.targets.limits import CpuLimits, GpuLimits, Limits
     from iree_tuner.targets.registry import DEFAULT_DEVICE, kind_named, kind_of_device, on_host
-    from iree_tuner.targets.target import Target
+    from iree_tuner.targets.target import Target, with_flags
 
 __all__ = [
     "DEFAULT_DEVICE",
@@ -25,6 +25,7 @@ __all__ = [
     "parse_target",
     "target_for_device",
     "target_for_devices",
+    "with_flags",
 ]
 
 _HOMES = {
@@ -39,6 +40,7 @@ _HOMES = {
     "parse_target": "find",
     "target_for_device": "find",
     "target_for_devices": "find",
+    "with_flags": "target",
 }
 
 __getattr__ = lazily(__name__, _HOMES)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,8 @@ class Target:
 
     def __str__(self) -> str:
         return f"{self.backend}:{self.chip}"
+
+
+def with_flags(target: Target, flags: Sequence[str]) -> Target:
+    """The target with more flags, each once."""
+    return replace(target, flags=tuple(dict.fromkeys((*target.flags, *flags))))

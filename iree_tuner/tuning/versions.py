@@ -27,7 +27,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, with_flags
 from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.llvm_cpu import host_target
 from iree_tuner.targets.registry import kind_of_device
@@ -134,7 +134,7 @@ class ProgramVersions:
         version, place, provided = key
         program, target = self._program, version.target
         if provided and self._provided is not None:
-            program, target = self._provided, replace(target, flags=(*target.flags, FENCES))
+            program, target = self._provided, with_flags(target, (FENCES,))
         program = placed_program(with_entries(program, version.entries, self._lab.context), place)
         return submit_program(program, target, self._lab.compilers, filled=True)
 

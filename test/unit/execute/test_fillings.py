@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from whole_programs import ADDING
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.conditioning import Depth, agreement_of, nudged, slack_of
@@ -21,18 +22,6 @@ from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 
 DEVICE = "local-task"
-ADDING = """
-func.func @main(%a: tensor<512xf32>, %b: tensor<512xf32>) -> tensor<512xf32> {{
-  %zero = arith.constant 0 : index
-  %sum = arith.addf %a, %b : tensor<512xf32>
-  %part = tensor.extract_slice %sum[0] [{size}] [1] : tensor<512xf32> to tensor<{size}xf32>
-  %room = flow.tensor.empty : tensor<512xf32>
-  %held = flow.tensor.update %part, %room[%zero] : tensor<{size}xf32> -> %room as tensor<512xf32>
-  %again = arith.addf %held, %a : tensor<512xf32>
-  return %again : tensor<512xf32>
-}}
-"""
-"""A sum of which a part is handed on in a larger tensor; what is added to the rest is whatever was there."""
 
 
 def from_torch(text):

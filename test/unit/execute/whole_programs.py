@@ -74,3 +74,17 @@ func.func @open(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 }
 }
 """
+
+
+ADDING = """
+func.func @main(%a: tensor<512xf32>, %b: tensor<512xf32>) -> tensor<512xf32> {{
+  %zero = arith.constant 0 : index
+  %sum = arith.addf %a, %b : tensor<512xf32>
+  %part = tensor.extract_slice %sum[0] [{size}] [1] : tensor<512xf32> to tensor<{size}xf32>
+  %room = flow.tensor.empty : tensor<512xf32>
+  %held = flow.tensor.update %part, %room[%zero] : tensor<{size}xf32> -> %room as tensor<512xf32>
+  %again = arith.addf %held, %a : tensor<512xf32>
+  return %again : tensor<512xf32>
+}}
+"""
+"""A sum of which a part is handed on in a larger tensor; what is added to the rest is whatever was there."""

@@ -6,12 +6,13 @@ from test_layers_of_kernels import CHAIN
 from wrong_kernels import Transposed, WrongGrid
 
 from iree_tuner.execute.program_request import request
-from iree_tuner.kernels.bench import SPEC_FLAG, look_at, with_flags
+from iree_tuner.kernels.bench import SPEC_FLAG, look_at
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.competing import mended_with, without_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
+from iree_tuner.targets import with_flags
 from iree_tuner.tuning.blame import blame
 from iree_tuner.tuning.versions import ProgramVersion
 

@@ -12,10 +12,11 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_request import request
-from iree_tuner.kernels.bench import with_flags
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.provided_memory import fix_sizes, takes_memory, with_provided_memory
 from iree_tuner.program.source import load_program
+from iree_tuner.targets import with_flags
+from iree_tuner.tuning.versions import FENCES
 
 PROGRAM = """
     func.func @main(%a: tensor<33x70xf32>, %b: tensor<70x50xf32>, %c: tensor<50x40xf32>)
@@ -39,7 +40,7 @@ def compilers():
         yield found
 
 
-@pytest.mark.parametrize("flags", [(), ("--iree-execution-model=async-external",)], ids=["waits", "fences"])
+@pytest.mark.parametrize("flags", [(), (FENCES,)], ids=["waits", "fences"])
 def test_the_results_are_the_same(flags, cpu, compilers, tmp_path) -> None:
     program, found = load_program(PROGRAM), []
     for number, each in enumerate((program, with_provided_memory(program))):

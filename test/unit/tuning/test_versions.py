@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from execute.whole_programs import ADDING
 
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.program_request import request
@@ -54,18 +55,6 @@ func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
   return %0 : tensor<?xf32>
 }
 """
-UNWRITTEN = """
-func.func @main(%a: tensor<512xf32>, %b: tensor<512xf32>) -> tensor<512xf32> {
-  %zero = arith.constant 0 : index
-  %sum = arith.addf %a, %b : tensor<512xf32>
-  %part = tensor.extract_slice %sum[0] [400] [1] : tensor<512xf32> to tensor<400xf32>
-  %room = flow.tensor.empty : tensor<512xf32>
-  %held = flow.tensor.update %part, %room[%zero] : tensor<400xf32> -> %room as tensor<512xf32>
-  %again = arith.addf %held, %a : tensor<512xf32>
-  return %again : tensor<512xf32>
-}
-"""
-"""A part of its results is whatever was in memory."""
 
 
 class Watch(Silent):
@@ -103,7 +92,7 @@ def test_memory_is_provided(lab, varying) -> None:
     found, notes = compared(lab, TWO)
     assert found.ok
     assert found.comparison.pairs == 8
-    assert found.functions == "main, memory provided"
+    assert found.called == "main, memory provided"
     assert not notes
 
 
@@ -118,7 +107,7 @@ def test_the_default_is_timed_as_it_is(lab, varying) -> None:
 def test_where_allocations_take_equal_time_programs_stay_as_they_are(lab) -> None:
     found, _ = compared(lab, TWO)
     assert found.ok
-    assert found.functions == "main"
+    assert found.called == "main"
 
 
 def test_what_is_not_known_before_the_call_is_allocated_in_it(lab, varying) -> None:
@@ -139,7 +128,7 @@ def test_results_of_any_size_are_allocated(lab, varying) -> None:
 
 
 def test_memory_that_nobody_wrote_is_found_there_too(lab, varying) -> None:
-    found, notes = compared(lab, UNWRITTEN)
+    found, notes = compared(lab, ADDING.format(size=400))
     assert found.memory_provided
     assert "by default, result 0 depends on uninitialized memory: at [400]" in found.agreement.note
     assert notes == [f"O1: {found.agreement.note}"]
