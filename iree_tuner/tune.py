@@ -150,6 +150,7 @@ class _TuningRun:
         """Run all steps and return the result."""
         with self.timeline.stage("reading the program"):
             self.versions.begin(untuned(self.lab.target), plain=True)
+            self.versions.begin_widened()
             given = self._read(self.lab)
             self.dispatches = given.dispatches
             self.lab.check_devices()
@@ -304,7 +305,8 @@ class _TuningRun:
         self.watch.working("checking dispatches in the program")
         try:
             with self._at_once():
-                found = check.result(_APART_S + _APART_PART * self.budget.total_s)
+                seconds = _APART_S + _APART_PART * self.budget.total_s
+                found = check.result(seconds, narrow=not self.versions.widened())
                 if tuned.target == self.lab.target:
                     self.versions.depth = replace(self.versions.depth, moves=found.judged.moves)
                 reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -46,6 +47,7 @@ from iree_tuner.tuning.options import (
     check_budget,
 )
 from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.versions import widened_of
 
 _DEFAULTS = InputFlags()
 _NO_SCRIPT = ScriptFlags()
@@ -208,7 +210,7 @@ def _compare(
     lab.settle()
     return compare_programs(
         [[default, *built]], lab.measurer.device, lab.measurer.workers, rounds, depth, request,
-        batch_s=_BATCH_S, seconds=_SECONDS,
+        batch_s=_BATCH_S, seconds=_SECONDS, widened=partial(widened_of, source, lab),
     )  # fmt: skip
 
 

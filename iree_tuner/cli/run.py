@@ -6,6 +6,7 @@ import math
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -30,6 +31,7 @@ from iree_tuner.script.script import Script
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.versions import widened_of
 
 Compare = Literal["default", "numpy", "none"]
 
@@ -115,7 +117,7 @@ def _with_script(
     depth = depth_of(source, lab) if default else Depth()
     ran = run_program(
         scripted.vmfb, folder, lab.measurer.device, lab.measurer.workers, request,
-        default=default, depth=depth,
+        default=default, depth=depth, widened=partial(widened_of, source, lab),
     )  # fmt: skip
     alone = agree_alone(source, script, scripted.lowered, lab) if compare == "numpy" else []
     return _Found(ran, scripted, tuple(alone))

@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.bench import Tolerance
+from iree_tuner.execute.conditioning import Floats, Spread, deviations
 from iree_tuner.execute.held import (
     FILLINGS,
     Held,
     difference,
-    distance,
     disturbed,
     equal,
     finite,
@@ -30,7 +30,7 @@ from iree_tuner.execute.held import (
     left_alone,
     without,
 )
-from iree_tuner.execute.numerics import Agreement, compare, tolerances
+from iree_tuner.execute.numerics import Agreement, compare, partial_sums
 from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
@@ -82,20 +82,20 @@ class JudgedDispatches:
         own: the dispatches of the program as the compiler makes it, the reference.
         compared: the dispatches that were compared, in the program's order.
         overflown: dispatches whose results have infinities or are no numbers for finite inputs.
-        moves: for each seed, how far each result of the program moves at most if every dispatch rounds
-            differently; empty where that is not known.
+        moves: for each seed, how far each result of the program moves if every dispatch rounds differently;
+            empty where that is not known.
     """
 
     faults: tuple[DispatchFault, ...]
     own: tuple[DispatchFault, ...]
     compared: tuple[str, ...]
     overflown: tuple[str, ...] = ()
-    moves: tuple[tuple[float, ...], ...] = ()
+    moves: tuple[tuple[Spread, ...], ...] = ()
 
 
 def judge_here(
     base: Pieces, other: Pieces | None, device: str, run: ProgramRun, sums: Mapping[str, Tolerance],
-    seconds: float = math.inf,
+    seconds: float = math.inf, *, narrow: bool = True,
 ) -> JudgedDispatches:  # fmt: skip
     """Compare dispatches of a version with the same ones in the program as the compiler makes it.
 
@@ -106,13 +106,14 @@ def judge_here(
         run: inputs and parameters.
         sums: of each dispatch, by its export.
         seconds: after so many no more inputs are made; all dispatches are compared on the inputs of one seed.
+        narrow: whether rounding to f16 and bf16 moves results; not where a widened program shows that.
 
     Raises:
         TunerError: one of both does not load, or a dispatch of the base does not run.
     """
     uploads: Uploads = Recent()
     theirs = LoadedParts(other, device, run, uploads) if other else None
-    judge = _Judge(LoadedParts(base, device, run, uploads), theirs, sums)
+    judge = _Judge(LoadedParts(base, device, run, uploads), theirs, sums, narrow=narrow)
     end = time.monotonic() + seconds
     for number, seed in enumerate(SEEDS):
         if number == 0 or time.monotonic() < end:
@@ -121,14 +122,17 @@ def judge_here(
 
 
 class _Judge:
-    def __init__(self, base: LoadedParts, other: LoadedParts | None, sums: Mapping[str, Tolerance]) -> None:
+    def __init__(
+        self, base: LoadedParts, other: LoadedParts | None, sums: Mapping[str, Tolerance], *, narrow: bool
+    ) -> None:  # fmt: skip
         self._base = base
+        self._narrow = narrow
         self._other = other
         self._sums = sums
         self._faults: dict[int, DispatchFault] = {}
         self._own: dict[int, DispatchFault] = {}
         self._overflown: dict[str, None] = {}
-        self._moves: list[tuple[float, ...]] = []
+        self._moves: list[tuple[Spread, ...]] = []
         self._holes: dict[tuple[int, int], npt.NDArray[np.bool_] | None] = {}
         self._compared = set[int]()
         self._theirs = _matched(base.parts, other.parts) if other else {}
@@ -156,12 +160,11 @@ class _Judge:
             try:
                 expected = self._own_results(place, part, read, thorough=thorough)
                 if self._with_moves:
-                    scales = self._magnitudes(part, read)
                     again = [moving[number] for number in part.reads]
                     moved = self._base.call(part, again, self._byte(place))
-                    for number, own, made, scale in zip(part.writes, expected, moved, scales, strict=True):
-                        allowed = self._allowed(part, number, own.array, scale)
-                        moving[number] = Held(disturbed(made, allowed, noise), own.holes)
+                    sizes = self._sums_of(part, read, expected, noise)
+                    for number, own, made, size in zip(part.writes, expected, moved, sizes, strict=True):
+                        moving[number] = Held(self._rounded(part, number, made, size, noise), own.holes)
             except RUNTIME_ERRORS as error:
                 raise TunerError(f"{part.dispatch} does not run: {first_line(error)}") from None
             if not finite(expected) and finite(read):
@@ -182,7 +185,28 @@ class _Judge:
         """The base's results for the inputs' absolute values."""
         return self._base.call(part, [each.magnitudes for each in read], FILLINGS[1])
 
-    def _moved(self, values: Values, moving: Values) -> tuple[float, ...]:
+    def _sums_of(
+        self, part: ProgramPart, read: Sequence[Held], expected: Sequence[Held], noise: np.random.Generator
+    ) -> list[Floats | None]:
+        """The size of each result's sums (`partial_sums`); None for what is not a float."""
+        if not any(is_float(each.value) for each in expected):
+            return [None for _ in expected]
+        moved = self._base.call(part, [each.stepped(noise) for each in read], FILLINGS[1])
+        return [
+            partial_sums(own.array, other) if is_float(own.value) else None
+            for own, other in zip(expected, moved, strict=True)
+        ]
+
+    def _rounded(
+        self, part: ProgramPart, number: int, made: Array, size: Floats | None, noise: np.random.Generator
+    ) -> Array:
+        """A result as another right version could have it."""
+        if size is None:
+            return made
+        kind, tolerance = self._base.parts.values[number].element_type, sums_in(part, self._sums)
+        return disturbed(made, deviations(made, size, kind, tolerance, narrow=self._narrow), noise)
+
+    def _moved(self, values: Values, moving: Values) -> tuple[Spread, ...]:
         """How far each result of the program moves where all dispatches round differently."""
         results = self._base.parts.results
         if results is None or any(number not in values for number in results.reads):
@@ -191,7 +215,9 @@ class _Judge:
             self._base.call(results, [each[number] for number in results.reads], FILLINGS[0])
             for each in (values, moving)
         )
-        return tuple(distance(a, b) for a, b in zip(straight, moved, strict=True))
+        if not all(finite([Held(b)]) for a, b in zip(straight, moved, strict=True) if finite([Held(a)])):
+            return ()
+        return tuple(Spread.between([pair]) for pair in zip(straight, moved, strict=True))
 
     def _own_results(
         self, place: int, part: ProgramPart, read: Sequence[Held], *, thorough: bool
@@ -264,29 +290,24 @@ class _Judge:
             return Agreement(True, 0.0)
         worst, magnitudes = 0.0, self._magnitudes(part, read)
         sums = sums_in(part, self._sums)
-        for number, ours, theirs, scale in zip(part.writes, got, expected, magnitudes, strict=True):
+        sizes = (
+            self._sums_of(part, read, expected, np.random.default_rng(len(read)))
+            if part.bounded
+            else [None] * len(expected)
+        )
+        every = zip(part.writes, got, expected, magnitudes, sizes, strict=True)
+        for number, ours, theirs, scale, size in every:
             kind = self._base.parts.values[number].element_type
             found = compare(
                 without(ours, theirs.holes), without(theirs.array, theirs.holes),
                 kind, sums.accumulator_type, sums.reduction_length, without(scale, theirs.holes),
                 (sums.factor_type, sums.factors),
+                sums=None if size is None else without(size, theirs.holes),
             )  # fmt: skip
             if not found.ok:
                 return found
             worst = max(worst, found.worst)
         return Agreement(True, worst)
-
-    def _allowed(
-        self, part: ProgramPart, number: int, own: Array, magnitudes: Array
-    ) -> npt.NDArray[np.float64] | None:
-        """How far each value of a result may be off; None for integers."""
-        if not is_float(own):
-            return None
-        sums = sums_in(part, self._sums)
-        return tolerances(
-            own, self._base.parts.values[number].element_type, sums.accumulator_type, sums.reduction_length,
-            magnitudes, (sums.factor_type, sums.factors),
-        )  # fmt: skip
 
 
 def sums_in(part: ProgramPart, sums: Mapping[str, Tolerance]) -> Tolerance:

@@ -259,8 +259,8 @@ class Check:
     def _compare_values(self, got: Sequence[Array], right: Sequence[Array], expected: Expected) -> Agreement:
         """Values against what is right, within what is expected of the seed that both are of."""
         worst, tolerance = 0.0, expected.tolerance
-        for (_, tensor, number), ours, theirs, scale in zip(
-            self._written, got, right, expected.magnitudes, strict=True
+        for (_, tensor, number), ours, theirs, scale, sums in zip(
+            self._written, got, right, expected.magnitudes, expected.sums, strict=True
         ):
             found = compare(
                 ours,
@@ -270,6 +270,7 @@ class Check:
                 tolerance.reduction_length,
                 magnitudes=scale,
                 factors=(tolerance.factor_type, tolerance.factors),
+                sums=sums,
             )
             if not found.ok:
                 return replace(found, message=f"tensor {number} ({_type(tensor)}) {found.message}")

@@ -1,8 +1,13 @@
 """How far two right versions of a program may be apart, as the program itself shows. See docs/numerics.md.
 
-Rounding errors of one dispatch go through all that follow. Their growth is measured: the program runs again
-with inputs that are one unit in the last place off, or with every dispatch's results off by their rounding
-(`execute.apart`). The results may differ by as much as they move then.
+Right versions round differently. How far that moves results is measured, not bounded:
+
+* f16 and bf16: by the same program with f32 in their place (`program.widened`). The default's distance from
+  it is what rounding did to the default, and does to other versions.
+* f32 and wider: each dispatch's results are moved by the deviation of its sums (`execute.apart`), or the
+  inputs by a unit in the last place where a program cannot be taken apart.
+
+A version is right if its largest difference and the root of its mean square are not much larger.
 """
 
 from __future__ import annotations
@@ -15,22 +20,78 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.execute.held import distance, is_float
-from iree_tuner.execute.numerics import Agreement, compare, epsilon, sum_error
+from iree_tuner.execute.bench import Tolerance
+from iree_tuner.execute.held import is_float
+from iree_tuner.execute.numerics import Agreement, compare, epsilon, in_blocks
+from iree_tuner.ops.element_type import NARROW_FLOATS
 
 Array = npt.NDArray[np.generic]
+Floats = npt.NDArray[np.float64]
 Results = Sequence[Sequence[Array]]
 
 NOTHING_COMPARED = "nothing was compared: all results are NaN, by default too; pass other inputs"
 
-_SURELY = 2.0  # times how far results move when every dispatch is off by one deviation of its rounding
-_NUDGED = 6.0  # times how far they move when inputs are: rounding is larger, and at every dispatch
+LARGEST = 4.0
+"""How many times the largest difference of right versions a value may be off."""
+
+TYPICAL = 3.0
+"""How many times the root mean square of their differences all values together may be off."""
+
+_SUMS = 0.2
+_NUDGED = 1.5  # deviations of rounding in each dispatch's results, for a unit in the last place of inputs
+_FEW = 4.0  # results: with so many, twice the spread that was seen is taken
+_ULPS, _FUNCTIONS = 1.0, 4.0  # of the typical, and of f32 of the largest value: rounding of results alone
 _DRAWN = 1_000_003  # numbers; larger inputs repeat them
 _LOOSE = 0.1  # of how much results vary: with more, their comparison says little
+_INTEGER = "i32"
 
 _MLIR_NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "complex64": "complex<f32>",
+    "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far right versions of a program are apart, in one result for one seed.
+
+    Attributes:
+        typical: root of the mean square of differences.
+        largest: the largest difference.
+        flipped: for integers, which part of them differs.
+    """
+
+    typical: float = 0.0
+    largest: float = 0.0
+    flipped: float = 0.0
+
+    @classmethod
+    def between(cls, pairs: Iterable[tuple[Array, Array]]) -> Spread:
+        """That of pairs of equal results; larger than was seen where there are few values."""
+        squares, largest, flipped, count = 0.0, 0.0, 0, 0
+        for a, b in pairs:
+            count += a.size
+            if not is_float(a):
+                flipped += int(np.count_nonzero(a != b))
+                continue
+            total, most = _differences(a, b)
+            squares, largest = squares + total, max(largest, most)
+        more = 1.0 + _FEW / max(1, count)
+        return cls(more * math.sqrt(squares / max(1, count)), more * largest, more * flipped / max(1, count))
+
+    def and_also(self, other: Spread) -> Spread:
+        """With that of another, independent source."""
+        both = (math.hypot(self.typical, other.typical), math.hypot(self.largest, other.largest))
+        return Spread(*both, max(self.flipped, other.flipped))
+
+    def times(self, factor: float) -> Spread:
+        """With differences so many times as large."""
+        return replace(self, typical=factor * self.typical, largest=factor * self.largest)
+
+
+Spreads = Sequence[Sequence[Spread]]
+"""For each seed, that of each result."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +107,7 @@ class Depth:
 
     longest: int = 1
     dispatches: int = 1
-    moves: tuple[tuple[float, ...], ...] = ()
+    moves: tuple[tuple[Spread, ...], ...] = ()
 
 
 def nudged(value: Array, rng: np.random.Generator) -> Array:
@@ -67,77 +128,154 @@ def nudged(value: Array, rng: np.random.Generator) -> Array:
     return found.view(value.dtype).reshape(value.shape)
 
 
-def slack_of(
-    depth: Depth, straight: Results, again: Callable[[], Iterable[Sequence[Array]]]
-) -> list[list[float]]:
-    """How far results of the default may be missed, for each seed and result.
+def deviations(own: Array, sums: Floats, element_type: str, tolerance: Tolerance, *, narrow: bool) -> Floats:
+    """The deviation of each value of a dispatch's result, from one right version to another.
+
+    `K` roundings of sums that grow like the root of their length have `0.2 sqrt(K) eps` of the last sum as
+    their deviation: each is uniform in half an epsilon of its partial sum.
+
+    Args:
+        own: the result.
+        sums: see `numerics.partial_sums`.
+        element_type: MLIR's name of its type.
+        tolerance: of the dispatch.
+        narrow: whether rounding to f16 and bf16 counts; not where a widened program shows it.
+    """
+
+    def own_epsilon(kind: str) -> float:
+        return epsilon("f32") if kind in NARROW_FLOATS and not narrow else epsilon(kind)
+
+    relative = _SUMS * math.sqrt(tolerance.reduction_length) * own_epsilon(tolerance.accumulator_type)
+    if tolerance.factor_type:
+        relative += own_epsilon(tolerance.factor_type) / math.sqrt(tolerance.factors)
+    sizes = np.abs(own).astype(np.float64)
+    sizes = np.where(np.isfinite(sizes), sizes, 0.0)
+    return np.hypot(relative * sums, (own_epsilon(element_type) + epsilon("f32")) * sizes)
+
+
+def spreads_of(
+    depth: Depth, straight: Results, again: Callable[[], Iterable[Sequence[Array]]],
+    widened: Sequence[Sequence[tuple[Sequence[Array], Sequence[Array]]]] | None = None,
+) -> list[list[Spread]]:  # fmt: skip
+    """How far right versions of a program may be from its default, for each seed and result.
 
     Args:
         depth: of the program.
-        straight: its results.
+        straight: its results; of the widened program, if there is one.
         again: results for nudged inputs; asked where it was not measured how results move.
+        widened: for each seed, results of the default and the same of the widened program: on the seed's
+            inputs, and on others close to them. None where the program has no narrow floats, or cannot be
+            widened.
     """
     if depth.moves and [len(each) for each in depth.moves] == [len(each) for each in straight]:
-        return [[_SURELY * move for move in each] for each in depth.moves]
-    found: list[list[float]] = []
-    for own, moved in zip(straight, again(), strict=True):
-        found.append([])
-        for value, other in zip(own, moved, strict=True):
-            # A sum of f32 values is off by more than its inputs' last places; one that ends in f16 is not.
-            kind = mlir_name(value.dtype)
-            sums = math.sqrt(depth.longest) * epsilon("f32") / (epsilon(kind) or 1.0)
-            growth = math.sqrt(depth.dispatches) * max(1.0, sums)
-            far = _NUDGED * growth * distance(value, other)
-            if not far:  # no input is a float: what so many sums may be off by, of the largest result
-                far = sum_error(kind, depth.longest * depth.dispatches) * distance(
-                    value, np.zeros_like(value)
-                )
-            found[-1].append(far)
+        found = [list(each) for each in depth.moves]
+    else:
+        found = [_nudges(depth, *each) for each in zip(straight, again(), strict=True)]
+    if widened is None:
+        return found
+    return [
+        [own.and_also(each) for own, each in zip(moves, _from_widened(pairs), strict=True)]
+        for moves, pairs in zip(found, widened, strict=True)
+    ]
+
+
+def _nudges(depth: Depth, straight: Sequence[Array], moved: Sequence[Array]) -> list[Spread]:
+    """By results for nudged inputs: rounding is larger than that, and at every dispatch."""
+    found: list[Spread] = []
+    for value, other in zip(straight, moved, strict=True):
+        # A sum of f32 values is off by more than its inputs' last places; one that ends in f16 is not.
+        kind = mlir_name(value.dtype)
+        sums = math.sqrt(depth.longest) * epsilon("f32") / (epsilon(kind) or 1.0)
+        growth = _NUDGED * math.sqrt(depth.dispatches) * max(1.0, sums)
+        spread = Spread.between([(value, other)]).times(growth)
+        if not spread.largest and is_float(value):  # no input is a float: what sums may be off by
+            off = math.sqrt(depth.longest * depth.dispatches) * epsilon(kind)
+            spread = Spread.between([(value, np.zeros_like(value))]).times(off)
+        found.append(replace(spread, flipped=0.0))
     return found
 
 
-def agreement_of(
-    got: Results, expected: Results, slack: Sequence[Sequence[float]], first: int = 0
-) -> Agreement:
+def _from_widened(pairs: Sequence[tuple[Sequence[Array], Sequence[Array]]]) -> list[Spread]:
+    columns = zip(*([*zip(*pair, strict=True)] for pair in pairs), strict=True)
+    return [Spread.between(each) for each in columns]
+
+
+def agreement_of(got: Results, expected: Results, spreads: Spreads, first: int = 0) -> Agreement:
     """Whether results are the same except for rounding; with a note where the comparison says little."""
-    worst, numbers, notes = 0.0, False, dict[int, str]()
-    for seed, (ours, theirs, most) in enumerate(zip(got, expected, slack, strict=True), first):
+    worst, numbers = 0.0, False
+    loose: dict[int, tuple[float, float]] = {}
+    for seed, (ours, theirs, most) in enumerate(zip(got, expected, spreads, strict=True), first):
         if [each.shape for each in ours] != [each.shape for each in theirs]:
             return Agreement(False, float("inf"), f"seed {seed}: the results' shapes differ")
-        for number, (value, wanted, moves) in enumerate(zip(ours, theirs, most, strict=True)):
-            kind = mlir_name(wanted.dtype)
-            found = compare(value, wanted, kind, kind, 1, slack=moves)
+        for number, (value, wanted, spread) in enumerate(zip(ours, theirs, most, strict=True)):
+            found = _agrees(value, wanted, spread)
             if not found.ok:
                 return replace(found, message=f"seed {seed}, result {number}: {found.message}")
             worst = max(worst, found.worst)
             numbers = numbers or not is_float(wanted) or not wanted.size or not np.isnan(wanted).all()
-            if moves > _LOOSE * (spread := _spread(wanted)):
-                notes[number] = (
-                    f"comparing result {number} is unreliable: rounding moves it by {moves:.2g}, and its "
-                    f"values vary by {spread:.2g}"
-                )
-    return Agreement(True, worst, note="; ".join(notes.values()) if numbers else NOTHING_COMPARED)
+            if is_float(wanted):
+                moves, varies = TYPICAL * spread.typical, _variation(wanted)
+                known = loose.get(number, (math.inf, 1.0))
+                loose[number] = min((moves, varies), known, key=lambda each: each[0] / each[1])
+    notes = [
+        f"comparing result {number} is unreliable: rounding moves it by {moves:.2g}, and its values vary by "
+        f"{varies:.2g}"
+        for number, (moves, varies) in loose.items()
+        if moves > _LOOSE * varies
+    ]
+    note = "; ".join(notes) if numbers else NOTHING_COMPARED
+    return Agreement(True, worst, note=note, loose=numbers and bool(notes))
+
+
+def _agrees(value: Array, wanted: Array, spread: Spread) -> Agreement:
+    """One result: each value, and all together."""
+    kind = mlir_name(wanted.dtype)
+    if not is_float(wanted):
+        return _integers_agree(value, wanted, spread)
+    found = compare(value, wanted, kind, kind, 1, slack=LARGEST * spread.largest)
+    if not found.ok or not wanted.size:
+        return found
+    total, _ = _differences(value, wanted)
+    square, largest = _differences(wanted, np.zeros_like(wanted))
+    own = _ULPS * epsilon(kind) * math.sqrt(square / wanted.size)
+    own += _FUNCTIONS * min(epsilon("f32"), epsilon(kind)) * largest
+    allowed, off = TYPICAL * spread.typical + own, math.sqrt(total / wanted.size)
+    if off <= allowed:
+        return replace(found, worst=max(found.worst, off / allowed if allowed else 0.0))
+    message = (
+        f"values are off by {off:.3g} (root mean square), those of right versions by at most {allowed:.3g}"
+    )
+    return Agreement(False, off / allowed if allowed else math.inf, message)
+
+
+def _integers_agree(value: Array, wanted: Array, spread: Spread) -> Agreement:
+    """As many may differ as rounding of floats before them changes."""
+    found = compare(value, wanted, _INTEGER, _INTEGER, 1)
+    if found.ok or np.count_nonzero(value != wanted) <= LARGEST * spread.flipped * wanted.size:
+        return Agreement(True, 0.0)
+    return found
 
 
 def arbitrated(
-    found: Agreement, got: Results, expected: Results, slack: Sequence[Sequence[float]],
-    right: Callable[[int], tuple[Sequence[Array], Sequence[float]]],
+    found: Agreement, got: Results, expected: Results, spreads: Spreads,
+    right: Callable[[int], tuple[Sequence[Array], Sequence[Spread]]],
 ) -> Agreement:  # fmt: skip
-    """A third opinion on results that differ from the expected ones: another agreement if those are wrong.
+    """A third opinion, where results differ or their comparison says little: whether the default is wrong.
 
     Args:
-        found: of both.
+        found: of results and what is expected.
         got: results.
         expected: what they were compared with.
-        slack: how far each may be off. That of wrong results may be none: what is not a number does not move.
-        right: the third's results for a seed and their slack; asked first for one in which both differ.
+        spreads: how far each may be off. That of wrong results may be none: what is not a number does not
+            move.
+        right: the third's results for a seed and their spread; asked first for one in which both differ.
     """
 
-    def agreement(ours: Results, theirs: Sequence[Array], most: Sequence[float], seed: int) -> Agreement:
+    def agreement(ours: Results, theirs: Sequence[Array], most: Sequence[Spread], seed: int) -> Agreement:
         return agreement_of([ours[seed]], [theirs], [most], first=seed)
 
     seeds = range(len(got))
-    apart = next((seed for seed in seeds if not agreement(got, expected[seed], slack[seed], seed).ok), 0)
+    apart = next((seed for seed in seeds if not agreement(got, expected[seed], spreads[seed], seed).ok), 0)
     worst, by_default = 0.0, found
     for seed in sorted(seeds, key=lambda each: each != apart):
         theirs, most = right(seed)
@@ -153,10 +291,25 @@ def arbitrated(
 
 def mlir_name(dtype: np.dtype[np.generic]) -> str:
     """MLIR's name of a result's type."""
-    return _MLIR_NAMES.get(dtype.name, "i32")
+    return _MLIR_NAMES.get(dtype.name, _INTEGER)
 
 
-def _spread(values: Array) -> float:
+def _differences(a: Array, b: Array) -> tuple[float, float]:
+    """The sum of the squares of finite differences, and the largest."""
+    ours, theirs = a.reshape(-1), b.reshape(-1)
+    wide = np.result_type(a.dtype, np.float64) if a.dtype.kind == "c" else np.float64
+
+    def measure(block: slice) -> tuple[float, float]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            apart = np.abs(ours[block].astype(wide) - theirs[block].astype(wide))
+        known = apart[np.isfinite(apart)]
+        return float(np.dot(known, known)), float(np.max(known, initial=0.0))
+
+    found = in_blocks(ours.size, measure)
+    return sum(total for total, _ in found), max((most for _, most in found), default=0.0)
+
+
+def _variation(values: Array) -> float:
     """The deviation of values, of a million of them where there are more; of a single one, its size."""
     sample = values.reshape(-1)[:: values.size // _DRAWN | 1]
     wide = np.abs(sample) if values.dtype.kind == "c" else sample.astype(np.float64)

@@ -25,6 +25,9 @@ PERIOD = 262_147
 
 It is a prime, so that what is read from the wrong row or tile is something else."""
 
+STEP = 2.0**-6
+"""Of each value: more than a unit in the last place of bf16, and so little that functions are straight."""
+
 _OUTLIERS = 1 / 256
 _OUTLIER_FACTOR = (30.0, 60.0)
 
@@ -40,6 +43,14 @@ def kind_of(seed: int) -> Kind:
 def magnitudes_of(seed: int) -> int:
     """The seed that gives the absolute values of another seed's floats."""
     return -1 - seed
+
+
+_STEPPED = 3 << 20
+
+
+def stepped_of(seed: int) -> int:
+    """The seed that gives another seed's values, each of them a step off (`numerics.stepped`)."""
+    return seed + _STEPPED
 
 
 def dtype_of(element_type: str) -> np.dtype[np.generic] | None:
@@ -82,6 +93,16 @@ def _floats(shape: Sequence[int], kind: Kind, rng: np.random.Generator) -> npt.N
         large = rng.random(shape) < _OUTLIERS
         values = np.where(large, values * rng.uniform(*_OUTLIER_FACTOR, shape), values)
     return values
+
+
+def stepped(values: npt.NDArray[np.generic], noise: np.random.Generator) -> npt.NDArray[np.generic]:
+    """Floats that are a `STEP` larger or smaller each, at random; what is not a float stays."""
+    if values.dtype.kind in "iub":
+        return values
+    signs = np.resize(noise.integers(0, 2, min(values.size, PERIOD), np.int8) * 2.0 - 1.0, values.shape)
+    wide = np.result_type(values.dtype, np.float64) if values.dtype.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        return np.asarray(values.astype(wide) * (1.0 + STEP * signs)).astype(values.dtype)
 
 
 def fill(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
@@ -153,8 +174,14 @@ def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.ND
 @functools.lru_cache(maxsize=16)
 def _drawn(inputs: tuple[tuple[int, str], ...], seed: int) -> tuple[npt.NDArray[np.uint8], ...]:
     """Values of inputs of so many and such elements, as bytes; dispatches of large tensors share them."""
+    steps = seed >= _STEPPED
+    seed -= _STEPPED if steps else 0
     rng = np.random.default_rng(seed if seed >= 0 else magnitudes_of(seed))
-    return tuple(random_values((count,), kind, seed, rng).view(np.uint8) for count, kind in inputs)
+    found = [random_values((count,), kind, seed, rng) for count, kind in inputs]
+    if steps:
+        noise = np.random.default_rng(_STEPPED + seed)
+        found = [stepped(each, noise) for each in found]
+    return tuple(each.view(np.uint8) for each in found)
 
 
 def _count(tensor: TensorSlice) -> int:

@@ -15,7 +15,7 @@ from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.check_layout import ALLOW, CHECK, SURVEY, FloatOutput, float_outputs, words_in_row
 from iree_tuner.execute.data import dtype_of, span, written
 from iree_tuner.execute.memory import Memory, StagedMemory, filled, read_back, run_commands
-from iree_tuner.execute.numerics import Terms, largest_finite, median_of, tolerances
+from iree_tuner.execute.numerics import Floats, Terms, largest_finite, median_of, tolerances
 from iree_tuner.execute.untouched import Kept
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 from iree_tuner.targets.runtime import device_for
@@ -85,12 +85,14 @@ class CheckProgram:
         return list(_listed(made)), numbers
 
     def allowed_by_host(
-        self, values: Sequence[Array], magnitudes: Sequence[Array], tolerance: Tolerance
-    ) -> list[rt.DeviceArray]:
+        self, values: Sequence[Array], magnitudes: Sequence[Array], sums: Sequence[Floats | None],
+        tolerance: Tolerance,
+    ) -> list[rt.DeviceArray]:  # fmt: skip
         """The same of values that the host has, of each output."""
         found: list[rt.DeviceArray] = []
         for each in self.outputs:
-            arrays = _scaled(each, tolerance, values[each.number], magnitudes[each.number])
+            own = (of[each.number] for of in (values, magnitudes, sums))
+            arrays = _scaled(each, tolerance, *own)
             found += [rt.asdevicearray(self.device, array) for array in arrays]
         return found
 
@@ -183,12 +185,12 @@ def _terms(output: FloatOutput, tolerance: Tolerance) -> Terms:
 
 
 def _scaled(
-    output: FloatOutput, tolerance: Tolerance, expected: Array, magnitudes: Array
+    output: FloatOutput, tolerance: Tolerance, expected: Array, magnitudes: Array, sums: Floats | None
 ) -> list[npt.NDArray[np.float32]]:
     """The expected floats, limited to their type's largest number, and one over each one's tolerance."""
     allowed = tolerances(
         expected, output.element_type, tolerance.accumulator_type, tolerance.reduction_length, magnitudes,
-        (tolerance.factor_type, tolerance.factors),
+        (tolerance.factor_type, tolerance.factors), sums,
     )  # fmt: skip
     limit, most = largest_finite(output.element_type), float(np.finfo(np.float32).max)
     shape = (output.rows, output.columns)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.data import fill, kind_of, magnitudes_of, span, values_in, written
+from iree_tuner.execute.data import fill, kind_of, magnitudes_of, span, stepped_of, values_in, written
 from iree_tuner.execute.device_check import CheckProgram, DeviceCheck, integers
 from iree_tuner.execute.memory import Memory, StagedMemory, run_commands, uploaded
-from iree_tuner.execute.numerics import numbers, same_bytes
+from iree_tuner.execute.numerics import Floats, numbers, partial_sums, same_bytes
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.execute.untouched import Kept, kept
 from iree_tuner.targets import on_host
@@ -33,12 +33,14 @@ class Expected:
     Attributes:
         values: each output.
         magnitudes: its results for the inputs' absolute values; see `execute.numerics`.
+        sums: what partial sums reach at least, where results do not show it (`numerics.partial_sums`).
         kept: what a candidate must leave alone, since the default does.
         tolerance: of results.
     """
 
     values: list[Array]
     magnitudes: list[Array]
+    sums: list[Floats | None]
     kept: list[Kept]
     tolerance: Tolerance
 
@@ -99,6 +101,7 @@ class Expectations:
         magnitudes: list[Array] = []
         if kind_of(seed) != "positive":
             magnitudes = self._values(self._run(magnitudes_of(seed)))
+        stepped = self._values(self._run(stepped_of(seed))) if self._harness.bounded else []
         got = self._run(seed)
         self._size = len(got)
         values = self._values(got)
@@ -106,7 +109,9 @@ class Expectations:
         magnitudes = magnitudes or values  # of positive inputs
         if self._bench.by_reference and isinstance(reference := self.reference(seed), list):
             values = reference
-        return Expected(values, magnitudes, left, self._bench.tolerance.on(kind_of(seed)))
+        sums = [partial_sums(*pair) for pair in zip(values, stepped, strict=True)] if stepped else []
+        tolerance = self._bench.tolerance.on(kind_of(seed))
+        return Expected(values, magnitudes, sums or [None] * len(values), left, tolerance)
 
     def _left_alone(self, got: Buffer, seed: int) -> list[Kept]:
         """The bytes that the default does not write, which a candidate may write: padding, for example."""
@@ -144,7 +149,8 @@ class Expectations:
         if not self._bench.check or not isinstance(memory, StagedMemory):
             return None
         if seed not in self._on_device:
-            if self._bench.by_reference and isinstance(self.reference(seed), list):
+            compared = self._bench.by_reference and isinstance(self.reference(seed), list)
+            if compared or self._harness.bounded:
                 values = self.of(seed).values
                 found = _OnDevice([self._check_of(seed, values)], all(numbers(each) for each in values))
             else:
@@ -183,7 +189,7 @@ class Expectations:
             if (binding, tensor) in integers(self._harness):
                 start, size = span(binding, tensor)
                 exact[start : start + size] = np.ascontiguousarray(own).reshape(-1).view(np.uint8)
-        wanted = self._program.allowed_by_host(values, expected.magnitudes, expected.tolerance)
+        wanted = self._program.allowed_by_host(values, expected.magnitudes, expected.sums, expected.tolerance)
         there = uploaded(self._program.device, exact)
         return DeviceCheck(self._program, there, self._mask(tuple(expected.kept)), wanted)
 

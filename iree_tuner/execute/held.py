@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from iree_tuner.execute.data import stepped
 from iree_tuner.execute.numerics import in_blocks, same_bytes
 
 Array = npt.NDArray[np.generic]
@@ -20,7 +21,6 @@ f32)."""
 _WORD = 8  # bytes
 _BLOCK = 1 << 17  # values
 _DRAWN = 1_000_003  # numbers; longer tensors repeat them
-_DEVIATIONS = 6.0  # of what two right results differ by, in a tolerance (docs/numerics.md)
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,10 @@ class Held:
     def magnitudes(self) -> Held:
         """Absolute values."""
         return Held(np.abs(self.array), self.holes) if is_float(self.value) else self
+
+    def stepped(self, noise: np.random.Generator) -> Held:
+        """Values that are a step off, each (`numerics.stepped`)."""
+        return Held(stepped(self.array, noise), self.holes) if is_float(self.value) else self
 
     def within(self, byte: int) -> Array | float | int:
         """The value in memory that was filled with a byte."""
@@ -127,23 +131,9 @@ def difference(a: Array, b: Array, holes: npt.NDArray[np.bool_] | None = None) -
     return f"at {list(place)}: {a[place]} and {b[place]}; {len(wrong)} of {a.size} differ"
 
 
-def disturbed(values: Array, allowed: npt.NDArray[np.float64] | None, noise: np.random.Generator) -> Array:
-    """Values as if they had been rounded differently."""
-    if allowed is None:
-        return values
-    spread = np.where(np.isfinite(allowed), allowed, 0.0) / _DEVIATIONS
+def disturbed(values: Array, deviations: npt.NDArray[np.float64], noise: np.random.Generator) -> Array:
+    """Values as if they had been rounded differently, each by its deviation."""
     drawn = np.resize(noise.standard_normal(min(values.size, _DRAWN)), values.shape)
-    return (values.astype(np.float64) + drawn * spread).astype(values.dtype)
-
-
-def distance(a: Array, b: Array) -> float:
-    """The largest difference of finite values."""
-    ours, theirs = a.reshape(-1), b.reshape(-1)
-    wide = np.result_type(a.dtype, np.float64) if a.dtype.kind == "c" else np.float64
-
-    def largest(block: slice) -> float:
-        with np.errstate(invalid="ignore"):
-            apart = np.abs(ours[block].astype(wide) - theirs[block].astype(wide))
-        return float(np.max(apart[np.isfinite(apart)], initial=0.0))
-
-    return max(in_blocks(ours.size, largest), default=0.0)
+    wide = np.result_type(values.dtype, np.float64) if values.dtype.kind == "c" else np.float64
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(values.astype(wide) + drawn * deviations).astype(values.dtype)

@@ -5,8 +5,9 @@ A float may differ by
     2 eps(result) |x| + 16 eps(f32) max|x| + 3 sqrt(K) eps(accumulator) s + 3 eps(factor) s / sqrt(F)
 
 where x is the expected value, K the number of values that are summed and s the bound of partial sums: the
-result for the inputs' absolute values, at most twice the largest result, and at least the median. The last
-term is for F factors that an op computes and rounds on the way. Integers must be equal.
+result for the inputs' absolute values, at most twice the largest result, and at least the median. Where a
+function after the sums limits results (tanh), s is at least the size of partial sums that `partial_sums`
+measures. The last term is for F factors that an op computes and rounds on the way. Integers must be equal.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.execute.check_layout import sampling_step
-from iree_tuner.execute.data import dtype_of
+from iree_tuner.execute.data import STEP, dtype_of
 
 _RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
 _FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
@@ -53,6 +54,7 @@ class Agreement:
         message: what differs; empty when `ok`.
         note: what is worth knowing although it is `ok`.
         corrects: it is right where the default is wrong; `note` says how.
+        loose: it says little, as right versions are far apart; `note` says how far.
     """
 
     ok: bool
@@ -60,6 +62,7 @@ class Agreement:
     message: str = ""
     note: str = ""
     corrects: bool = False
+    loose: bool = False
 
 
 def numbers(values: Array) -> bool:
@@ -129,6 +132,7 @@ def compare(
     magnitudes: Array | None = None,
     factors: Factors = NO_FACTORS,
     slack: float = 0.0,
+    sums: Floats | None = None,
 ) -> Agreement:
     """Compare a result with the expected one; see the module's text for the tolerance.
 
@@ -142,6 +146,7 @@ def compare(
             value stands for them.
         factors: type and number of factors that are computed and rounded on the way.
         slack: what each value may be off by in addition (`execute.conditioning`).
+        sums: what partial sums reach at least (`partial_sums`).
     """
     if got.dtype == expected.dtype and same_bytes(got, expected):
         return Agreement(True, 0.0)
@@ -149,7 +154,9 @@ def compare(
     if dtype is not None and dtype.kind == "i":
         return _integers(got, expected)
     ours, theirs = _parts(got), _parts(expected)
-    allowed = tolerances(expected, element_type, accumulator_type, reduction_length, magnitudes, factors)
+    allowed = tolerances(
+        expected, element_type, accumulator_type, reduction_length, magnitudes, factors, sums
+    )
     allowed += slack
     a, b, most = ours.reshape(-1), theirs.reshape(-1), allowed.reshape(-1)
     limit = largest_finite(element_type)
@@ -227,11 +234,13 @@ def tolerances(
     reduction_length: int,
     magnitudes: Array | None = None,
     factors: Factors = NO_FACTORS,
+    sums: Floats | None = None,
 ) -> Floats:
     """How much each float may differ; see the module's text. The arguments are those of `compare`."""
     values = _parts(expected)
     scales = None if magnitudes is None else _parts(magnitudes).reshape(-1)
     terms = Terms.of(element_type, accumulator_type, reduction_length, factors)
+    least = None if sums is None else _parts_of_sums(sums, expected)
     flat, allowed = values.reshape(-1), np.empty(values.size)
     largest = _largest(flat)
     median = 0.0 if scales is None else median_of(flat[:: sampling_step(flat.size)], largest)
@@ -240,6 +249,8 @@ def tolerances(
         scale = None if scales is None else np.abs(scales[block].astype(np.float64))
         with np.errstate(all="ignore"):
             own, reached = _scales(flat[block], scale, largest, median)
+            if least is not None:
+                reached = np.maximum(reached, least[block])
             found = terms.rounding * own + terms.functions * largest
             found += np.minimum(terms.relative * reached, largest)
             if terms.halting and scale is not None:  # sums that grow are as large as their values' magnitudes
@@ -250,6 +261,25 @@ def tolerances(
 
     in_blocks(flat.size, allow)
     return allowed.reshape(values.shape)
+
+
+def partial_sums(own: Array, moved: Array) -> Floats:
+    """The size of the sums that results come from, for each value, as it acts on it.
+
+    Inputs that move by a step each, at random, move a sum by the step times the root of the sum of its
+    squared addends, which is about the size of its partial sums. A function that follows (tanh, softmax)
+    changes this by as much as it changes the sum's rounding errors.
+
+    Args:
+        own: results.
+        moved: results for inputs that are `stepped`.
+    """
+    wide = np.result_type(own.dtype, np.float64) if own.dtype.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        apart = np.abs(moved.astype(wide) - own.astype(wide)) / STEP
+    known = np.where(np.isfinite(apart), apart, 0.0)
+    typical = math.sqrt(float(np.mean(np.square(known)))) if known.size else 0.0
+    return np.asarray(np.hypot(known, typical))
 
 
 def largest_finite(element_type: str) -> float:
@@ -307,6 +337,11 @@ def _parts(values: Array) -> Array:
         return values
     own = np.ascontiguousarray(values)
     return own.view(own.real.dtype).reshape(*values.shape, 2)
+
+
+def _parts_of_sums(sums: Floats, expected: Array) -> Floats:
+    """One for each real number of the expected values, in their order."""
+    return np.repeat(sums.reshape(-1), 2 if expected.dtype.kind == "c" else 1)
 
 
 def same_bytes(a: Array, b: Array) -> bool:

@@ -26,6 +26,7 @@ def compare_programs(
     placed: Sequence[Sequence[bytes]], device: str, workers: Calls, rounds: int, depth: Depth,
     run: ProgramRun = _AS_GIVEN, *, batch_s: float = 0.05, seconds: float = 120.0,
     for_host: Callable[[], bytes] | None = None, runtimes: Sequence[RuntimeFlags] = (),
+    widened: Callable[[], bytes] | None = None,
 ) -> list[ProgramComparison]:  # fmt: skip
     """Interleave compilations of a program with its default, in the measuring worker, on the same inputs.
 
@@ -44,6 +45,8 @@ def compare_programs(
         for_host: makes the same program for this machine's processor, or empty bytes; asked once, if results
             differ on another device: results that match the processor's are right.
         runtimes: the runtime's flags for the default and for each other; its own defaults without.
+        widened: makes the same program with f32 for f16 and bf16 (`program.widened`), or empty bytes; asked
+            once. How far the default is from it says how far right versions may be from the default.
 
     Returns:
         One for each other compilation, in their order.
@@ -53,7 +56,7 @@ def compare_programs(
             not fit, or it fails.
         WorkerError: the default died or did not come back.
     """
-    with program_bench(device, workers, run, batch_s, for_host, runtimes) as bench:
+    with program_bench(device, workers, run, batch_s, for_host, runtimes, widened) as bench:
         paths = [bench.write(vmfbs) for vmfbs in placed]
         function = bench.check_default([each[0] for each in paths], depth)
         blank = ProgramComparison(function, None, Agreement(True, 0.0))
@@ -85,7 +88,7 @@ class Ran:
 
 def run_program(
     vmfb: bytes, folder: Path, device: str, workers: Calls, run: ProgramRun = _AS_GIVEN,
-    *, default: bytes = b"", depth: Depth = _SHALLOW,
+    *, default: bytes = b"", depth: Depth = _SHALLOW, widened: Callable[[], bytes] | None = None,
 ) -> Ran:  # fmt: skip
     """Run a program, keep its results in a folder, and compare them with another compilation's.
 
@@ -97,12 +100,13 @@ def run_program(
         run: which functions, on which inputs, with which parameters.
         default: the program as the compiler makes it; empty for no comparison.
         depth: where errors of its results come from.
+        widened: see `compare_programs`.
 
     Raises:
         TunerError: it, or the other one, does not run; or the results cannot be written.
         WorkerError: it died or did not come back.
     """
-    with program_bench(device, workers, run, 0.0) as bench:
+    with program_bench(device, workers, run, 0.0, widened=widened if default else None) as bench:
         paths = bench.write([vmfb, default] if default else [vmfb])
         function = bench.check_default(paths)
         outputs = bench.save(paths[0], folder)

@@ -98,6 +98,7 @@ class ProgramBench:
     def __init__(
         self, folder: Path, device: str, workers: Calls, run: ProgramRun, batch_s: float,
         for_host: Callable[[], bytes] | None, runtimes: Sequence[RuntimeFlags] = (),
+        widened: Callable[[], bytes] | None = None,
     ) -> None:  # fmt: skip
         self._folder = folder
         self._marker = folder / "running"
@@ -106,6 +107,7 @@ class ProgramBench:
         self._limit_s = _TIMEOUT_S
         self._for_host = for_host
         self._host_path = ""
+        self._widened = widened
         self._runtimes = runtimes
         self._runtime_of: dict[str, RuntimeFlags] = {}
 
@@ -131,6 +133,8 @@ class ProgramBench:
 
         With a depth, also find out how far the others' results may be from its own.
         """
+        if depth is not None:
+            self._write_widened()
         name, start = "", time.monotonic()
         for path in paths:
             self._workers.call(load_here, self._of([path]), 0, timeout_s=_TIMEOUT_S)
@@ -142,6 +146,11 @@ class ProgramBench:
         elapsed_s = (time.monotonic() - start) / len(paths)
         self._limit_s = min(_TIMEOUT_S, max(_LEAST_S, _PATIENCE * elapsed_s))
         return name
+
+    def _write_widened(self) -> None:
+        if self._widened is not None:
+            made, self._widened = self._widened(), None
+            self._table = replace(self._table, widened=self.write([made])[0] if made else "")
 
     def save(self, path: str, folder: Path) -> tuple[Output, ...]:
         """Write a program's results. Raises TunerError where it does not run."""
@@ -155,6 +164,7 @@ class ProgramBench:
         self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: Depth
     ) -> ProgramComparison:
         """The check of a compilation before it is timed: its agreement over all places, or an error."""
+        self._write_widened()
         worst, took_s = blank.agreement, 0.0
         for here in paths:
             table, start = self._of([here[0], here[number]]), time.monotonic()
@@ -164,7 +174,7 @@ class ProgramBench:
             if isinstance(found, Failed):
                 self._replace_worker()
                 return replace(blank, agreement=_unknown(found.message), error=found.message)
-            if not found.ok:
+            if not found.ok or found.loose:
                 found = self._by_the_host(found, table, depth)
             if not found.ok:
                 return replace(blank, agreement=found, error=f"wrong results: {found.message}")
@@ -286,11 +296,12 @@ class ProgramBench:
 def program_bench(
     device: str, workers: Calls, run: ProgramRun, batch_s: float,
     for_host: Callable[[], bytes] | None = None, runtimes: Sequence[RuntimeFlags] = (),
+    widened: Callable[[], bytes] | None = None,
 ) -> Generator[ProgramBench]:  # fmt: skip
-    """A bench whose files live as long as it does; `runtimes` as in `execute.program.compare_programs`."""
+    """A bench whose files live as long as it does; `execute.program.compare_programs` has its arguments."""
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         try:
-            yield ProgramBench(Path(folder), device, workers, run, batch_s, for_host, runtimes)
+            yield ProgramBench(Path(folder), device, workers, run, batch_s, for_host, runtimes, widened)
         finally:
             with suppress(RuntimeError):  # closed meanwhile
                 workers.submit(forget_here)

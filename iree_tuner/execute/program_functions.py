@@ -36,8 +36,16 @@ class LoadedFunction:
     memory: Sequence[rt.HalBuffer] = ()
 
 
-def functions_of(module: rt.VmModule, run: ProgramRun) -> list[LoadedFunction]:
-    """The functions that are to be run, each with its signature. Raises TunerError where there are none."""
+def functions_of(
+    module: rt.VmModule, run: ProgramRun, like: Sequence[LoadedFunction] = ()
+) -> list[LoadedFunction]:
+    """The functions that are to be run, each with its signature. Raises TunerError where there are none.
+
+    Args:
+        module: of the runtime.
+        run: the functions and their inputs.
+        like: the functions of another compilation, whose inputs these take.
+    """
     told = {entry.name: entry.inputs for entry in run.entries}
     signatures = {name: signature_of(module, name, told) for name in module.function_names}
     every = {name: found for name, found in signatures.items() if found is not None}
@@ -46,6 +54,9 @@ def functions_of(module: rt.VmModule, run: ProgramRun) -> list[LoadedFunction]:
     for name in run.functions:
         if name not in every:
             raise unknown_function(name, list(every))
+    if like:
+        pairs = [(each, every[each.name]) for each in like if each.name in every]
+        return [LoadedFunction(each.name, found, each.taken, each.given) for each, found in pairs]
     chosen: list[LoadedFunction] = []
     refused: list[str] = []
     for name in run.functions or every:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import iree.runtime as rt
@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.conditioning import Depth, slack_of
+from iree_tuner.execute.conditioning import Depth, Spread, spreads_of
 from iree_tuner.execute.conditioning import nudged as nudge
-from iree_tuner.execute.held import FILLINGS, difference, equal
+from iree_tuner.execute.held import FILLINGS, difference, equal, is_float
 from iree_tuner.execute.memory import copied, fill_again, filled, hal_type, read_back, uploaded
 from iree_tuner.execute.program_functions import LoadedFunction, functions_of
 from iree_tuner.execute.program_inputs import arguments
@@ -22,7 +22,7 @@ from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
 from iree_tuner.execute.signature import Signature
-from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 from iree_tuner.program.entries import Taken
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
@@ -34,9 +34,11 @@ SEEDS = (0, 1, 2)
 _MOST_KEPT = 1 << 29  # bytes
 _LONG_S, _VERY_LONG_S = 0.2, 1.0  # an invocation
 _AWAKE_S = 0.005
+_ENOUGH, _MOST_DRAWN, _DRAWING_S = 16, 8, 0.2  # results, and invocations on inputs close to a seed's
+_NARROW_BYTES = 2
 
 Array = npt.NDArray[np.generic]
-Alone = tuple[list[Array], list[float]]
+Alone = tuple[list[Array], list[Spread]]
 
 _uploads: Recent[tuple[str, int], tuple[Array, rt.HalBuffer]] = Recent()
 """Arrays, which live as long as they stand here, and their copies on a device."""
@@ -55,14 +57,14 @@ class Known:
         results: for each seed, all results of one invocation.
         once: whether results are of one seed: no input depends on it, and an invocation takes a second.
         unwritten: how they depend on old contents of memory; empty where they do not.
-        slack: how far they may be missed.
-        alone: for single seeds, results and how far they may be missed.
+        spreads: how far those of right versions may be from them.
+        alone: for single seeds, results and the same.
     """
 
     results: list[list[Array]] | None = None
     once: bool = False
     unwritten: str = ""
-    slack: dict[Depth, list[list[float]]] = field(default_factory=dict[Depth, list[list[float]]])
+    spreads: dict[Depth, list[list[Spread]]] = field(default_factory=dict[Depth, list[list[Spread]]])
     alone: dict[tuple[int, Depth], Alone] = field(default_factory=dict[tuple[int, Depth], Alone])
 
     @property
@@ -81,6 +83,8 @@ class LoadedProgram:
         run: the functions and their inputs.
         known: of its results, from when it was loaded before.
         runtime: flags of the runtime that the device is opened with.
+        like: the same program with f16 and bf16 where this one has f32 (`program.widened`): it takes the
+            same inputs.
 
     Raises:
         TunerError: it does not load; a function is not there, or cannot be called; or a file is not what it
@@ -88,8 +92,9 @@ class LoadedProgram:
     """
 
     def __init__(
-        self, path: str, device: str, run: ProgramRun, known: Known | None = None, runtime: RuntimeFlags = ()
-    ) -> None:
+        self, path: str, device: str, run: ProgramRun, known: Known | None = None, runtime: RuntimeFlags = (),
+        like: LoadedProgram | None = None,
+    ) -> None:  # fmt: skip
         config, hal = device_for(device, runtime)
         self._uri, self._device = device, config.device
         self._run = run
@@ -103,7 +108,8 @@ class LoadedProgram:
             module = rt.VmModule.mmap(config.vm_instance, path)
         except RUNTIME_ERRORS as error:
             raise TunerError(f"the program does not load: {first_line(error)}") from None
-        self._functions = functions_of(module, run)
+        self._widened = like is not None
+        self._functions = functions_of(module, run, like._functions if like else ())
         parameters = parameter_module(run, config.vm_instance)
         modules = [hal, module] if parameters is None else [parameters, hal, module]
         try:
@@ -134,29 +140,54 @@ class LoadedProgram:
             self._set_inputs(first)
         return self.known.results
 
-    def results_of(self, seed: int) -> list[Array]:
-        """All results of an invocation, whose inputs stay."""
+    def results_of(self, seed: int, nudges: int = 0) -> list[Array]:
+        """All results of an invocation, whose inputs stay: a seed's, or others close to them."""
         self._ran = True
-        self._set_inputs(seed)
+        self._set_inputs(seed, nudges)
         return self._outputs(FILLINGS[0])
 
-    def slack(self, depth: Depth) -> list[list[float]]:
-        """How far its results may be missed, for each seed and result; found out once, as it takes runs."""
-        known = self.known.slack
+    def spreads(self, depth: Depth, widened: LoadedProgram | None = None) -> list[list[Spread]]:
+        """How far right versions may be from its results, for each seed and result; found out once.
+
+        Args:
+            depth: see `conditioning.spreads_of`.
+            widened: the program with f32 for narrow floats.
+        """
+        known = self.known.spreads
         if depth not in known:
-            known[depth] = slack_of(depth, self.results(), self._nudged)
+            own = self.results()
+            if widened is None:
+                known[depth] = spreads_of(depth, own, self._nudged)
+            else:
+                exact = widened.results()
+                every = zip(SEEDS, own, exact, strict=True)
+                pairs = [self._pairs(widened, seed, *both) for seed, *both in every]
+                known[depth] = spreads_of(depth, exact, widened._nudged, pairs)
         return known[depth]
+
+    def _pairs(
+        self, widened: LoadedProgram, seed: int, own: list[Array], exact: list[Array]
+    ) -> list[tuple[list[Array], list[Array]]]:
+        """Results of both for a seed; and for inputs close to it, where a result has few values."""
+        found, end = [(own, exact)], time.monotonic() + _DRAWING_S
+        few = min((value.size for value in own if is_float(value) and value.size), default=_ENOUGH)
+        while len(found) * few < _ENOUGH and len(found) < _MOST_DRAWN and time.monotonic() < end:
+            near = len(found)
+            found.append((self.results_of(seed, near), widened.results_of(seed, near)))
+        if len(found) > 1:
+            self._set_inputs(SEEDS[0])
+        return found
 
     @property
     def _all_given(self) -> bool:
         return all(len(each.given) == len(each.taken) and None not in each.given for each in self._functions)
 
-    def result_and_slack(self, seed: int, depth: Depth) -> Alone:
-        """All results for a seed, and how far each may be missed; found out once."""
+    def result_and_spreads(self, seed: int, depth: Depth) -> Alone:
+        """All results for a seed, and how far right versions may be from each; found out once."""
         if (seed, depth) not in self.known.alone:
             values = self.results_of(seed)
-            (slack,) = slack_of(depth, [values], lambda: [self._nudged_of(seed)])
-            self.known.alone[seed, depth] = values, slack
+            (spreads,) = spreads_of(depth, [values], lambda: [self._nudged_of(seed)])
+            self.known.alone[seed, depth] = values, spreads
         return self.known.alone[seed, depth]
 
     def settle(self) -> None:
@@ -178,7 +209,7 @@ class LoadedProgram:
         self._set_inputs(first)
 
     def _nudged_of(self, seed: int) -> list[Array]:
-        self._set_inputs(seed, nudged=True)
+        self._set_inputs(seed, 1, widened=self._widened)
         return self._outputs(FILLINGS[0])
 
     def _fill_differently(self, first: Sequence[Array]) -> None:
@@ -228,17 +259,23 @@ class LoadedProgram:
             self._count[batch_s] = max(1, round(batch_s / max(elapsed, 1e-6)))
         return self._count[batch_s]
 
-    def _set_inputs(self, seed: int, *, nudged: bool = False) -> None:
-        noise = np.random.default_rng(~seed & 0xFFFF)
+    def _set_inputs(self, seed: int, nudges: int = 0, *, widened: bool = False) -> None:
+        """Take the inputs of a seed, or inputs a unit in the last place off; if `widened`, a unit of f32."""
+        noise = np.random.default_rng((~seed & 0xFFFF, nudges) if nudges > 1 else ~seed & 0xFFFF)
         for place, each in enumerate(self._functions):
             feeds = tuple(self._run.feed(each.name, number) for number in range(len(each.taken)))
             values = arguments(each.taken, each.given, self._sizes, (seed, place), feeds)
-            if nudged:
+            if nudges and not widened:
+                values = [nudge(each, noise) if isinstance(each, np.ndarray) else each for each in values]
+            taken_here = [self._held(each) for each in each.taken]
+            if self._widened:
+                values = [_widen(value) for value in values]
+            if nudges and widened:
                 values = [nudge(each, noise) if isinstance(each, np.ndarray) else each for each in values]
             each.arguments = rt.VmVariantList(len(each.taken))
-            for taken, value in zip(each.taken, values, strict=True):
+            for taken, value in zip(taken_here, values, strict=True):
                 if isinstance(value, np.ndarray):
-                    each.arguments.push_ref(self._view(taken, value, keep=not nudged))
+                    each.arguments.push_ref(self._view(taken, value, keep=not nudges and not self._widened))
                 elif ElementType.named(taken.element_type).is_float:
                     each.arguments.push_float(float(value))
                 else:
@@ -247,6 +284,11 @@ class LoadedProgram:
             for memory in self._views(each):
                 each.arguments.push_ref(memory)
             each.values = [each.arguments.get_variant(index) for index in range(each.arguments.size)]
+
+    def _held(self, taken: Taken) -> Taken:
+        """An input, as this program takes it."""
+        wider = self._widened and taken.element_type in NARROW_FLOATS
+        return replace(taken, element_type="f32") if wider else taken
 
     def _memory(self, signature: Signature) -> list[rt.HalBuffer]:
         """Where results and temporary values are written, if a function takes that; the same in each call."""
@@ -341,6 +383,12 @@ def _shaped(taken: Taken) -> Array:
     if dtype is None:
         raise TunerError(f"results of type {taken} cannot be read")
     return np.zeros([size or 0 for size in taken.shape or ()], dtype)
+
+
+def _widen(value: Array | float | int) -> Array | float | int:
+    if isinstance(value, np.ndarray) and is_float(value) and value.dtype.itemsize == _NARROW_BYTES:
+        return value.astype(np.float32)
+    return value
 
 
 def _push_again(value: object, arguments: rt.VmVariantList) -> None:

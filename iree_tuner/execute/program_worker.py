@@ -17,7 +17,7 @@ import numpy as np
 
 from iree_tuner.compiler.worker import memory_of_machine
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.conditioning import Depth, agreement_of, arbitrated
+from iree_tuner.execute.conditioning import Depth, Results, Spreads, agreement_of, arbitrated
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program_loaded import Known, LoadedProgram, first_line, forget_inputs
 from iree_tuner.execute.program_run import ProgramRun
@@ -63,6 +63,7 @@ class Table:
         marker: a file in which the number of the program stands that runs, for when this process dies.
         batch_s: least length of a sample, in seconds.
         for_host: the same program for this machine's processor, asked where results differ; empty without.
+        widened: the same program with f32 for narrow floats (`program.widened`); empty without.
         runtimes: for each path, flags of the runtime that its device is opened with.
     """
 
@@ -72,6 +73,7 @@ class Table:
     marker: str
     batch_s: float = 0.05
     for_host: str = ""
+    widened: str = ""
     runtimes: tuple[RuntimeFlags, ...] = ()
 
 
@@ -95,7 +97,7 @@ def load_here(table: Table, index: int) -> Failed | None:
 
 
 def default_here(table: Table, depth: Depth | None = None) -> str | Failed:
-    """Run the default; the names of its functions. With a depth, also find out how far results may be missed.
+    """Run the default; the names of its functions. With a depth, also find out how far right versions may be.
 
     Raises:
         TunerError: it cannot be run as asked.
@@ -106,7 +108,7 @@ def default_here(table: Table, depth: Depth | None = None) -> str | Failed:
         try:
             program.results()
             if depth is not None:
-                program.slack(depth)
+                _spreads(table, program, depth)
         except RUNTIME_ERRORS as error:
             return Failed(0, f"the program does not run: {first_line(error)}")
         return program.name
@@ -163,28 +165,46 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
         mark(0)
         default = _program(table, 0)
         expected = default.results()
-        slack = default.slack(depth)
+        spreads = _spreads(table, default, depth)
         mark(index)
         try:
             other = _program(table, index)
             got = other.results()
         except (*RUNTIME_ERRORS, TunerError) as error:
             return Failed(index, first_line(error))
-        found = agreement_of(got, expected, slack)
+        found = agreement_of(got, expected, spreads)
         unwritten = default.known.unwritten
         if other.known.unwritten and not unwritten:
             return Agreement(False, math.inf, other.known.unwritten)
+        if table.for_host and (not found.ok or found.loose):
+            found = _arbitrated(table, found, got, expected, spreads, depth)
         if unwritten:
             found = replace(found, note=f"by default, {unwritten}")
         if found.ok and other.known is not default.known:
             other.forget_results()
-        if found.ok or not table.for_host:
-            return found
-        try:
-            processor, own = _load(table.for_host, DEFAULT_DEVICE, table), replace(depth, moves=())
-            return arbitrated(found, got, expected, slack, lambda seed: processor.result_and_slack(seed, own))
-        except (*RUNTIME_ERRORS, TunerError):
-            return found
+        return found
+
+
+def _arbitrated(
+    table: Table, found: Agreement, got: Results, expected: Results, spreads: Spreads, depth: Depth
+) -> Agreement:
+    """Ask the processor's results."""
+    try:
+        processor, own = _load(table.for_host, DEFAULT_DEVICE, table), replace(depth, moves=())
+        return arbitrated(found, got, expected, spreads, lambda seed: processor.result_and_spreads(seed, own))
+    except (*RUNTIME_ERRORS, TunerError):
+        return found
+
+
+def _spreads(table: Table, default: LoadedProgram, depth: Depth) -> Spreads:
+    """How far right versions may be from the default's results: by the widened program, where it runs."""
+    if depth in default.known.spreads or not table.widened:
+        return default.spreads(depth)
+    try:
+        widened = LoadedProgram(table.widened, table.device, table.run, like=default)
+        return default.spreads(depth, widened)
+    except (*RUNTIME_ERRORS, TunerError, MemoryError):
+        return default.spreads(depth)
 
 
 def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Failed:

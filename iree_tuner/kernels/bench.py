@@ -40,7 +40,7 @@ from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.versions import for_processor, with_spec
+from iree_tuner.tuning.versions import for_processor, widened_of, with_spec
 
 SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
 SEARCH_FLAG = "--iree-hal-executable-object-search-path"
@@ -309,6 +309,7 @@ class _Look:
             [built], measurer.device, measurer.workers, self.rounds, self.depth, self.run, batch_s=_BATCH_S,
             seconds=self.seconds,
             for_host=None if self.lab.on_host else partial(for_processor, self.program, self.lab),
+            widened=partial(widened_of, self.program, self.lab),
         )  # fmt: skip
 
 

@@ -32,6 +32,10 @@ _DTYPES = {
 }  # fmt: skip
 
 
+NARROW_FLOATS = ("f16", "bf16")
+"""Those that a widened program has f32 for (`program.widened`)."""
+
+
 @dataclass(frozen=True)
 class ElementType:
     """The type of a tensor's elements, or of a scalar.

@@ -52,6 +52,7 @@ class Harness:
         buffer_bytes: size of one copy of all bindings.
         bindings: where they are in it.
         inputs: of a problem alone, which binding each of its inputs is; empty where they have its order.
+        bounded: whether a function limits results after they are summed (`ops.bounded`).
     """
 
     module: bytes
@@ -59,6 +60,7 @@ class Harness:
     buffer_bytes: int
     bindings: tuple[Binding, ...]
     inputs: tuple[int, ...] = ()
+    bounded: bool = False
 
     @property
     def stride(self) -> int:

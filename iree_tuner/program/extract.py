@@ -13,6 +13,7 @@ from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.worker import Calls as Workers
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.bounded import bounds_sums
 from iree_tuner.ops.dynamic import dynamic_parts, why_refused
 from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.workload import Workload
@@ -159,7 +160,9 @@ def _describe(raw: RawHarness, calls: CallCount, target: Target, session: Compil
         reason = out_of_reach(workload, own)
         workload = None if reason else replace(workload, prologue=prologue or own)
     carried = carried_in(function)
-    harness = Harness(to_bytecode(raw.module), raw.function, raw.buffer_bytes, raw.bindings)
+    harness = Harness(
+        to_bytecode(raw.module), raw.function, raw.buffer_bytes, raw.bindings, bounded=bounds_sums(function)
+    )
     return Dispatch(
         raw.export,
         calls,

@@ -18,6 +18,7 @@ from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.bounded import bounds_sums
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.fillings import fill, is_public_function, symbol_of, take_byte
 from iree_tuner.program.phases import select_target
@@ -56,6 +57,7 @@ class ProgramPart:
         inner: dispatches before it that make what cannot be handed over, and are run in it again.
         rounds_in: the type that its bodies compute in with more than one op, where that is a narrow float:
             a processor without such arithmetic rounds elsewhere. Empty for all others.
+        bounded: whether a function limits results after they are summed (`ops.bounded`).
     """
 
     function: str
@@ -64,6 +66,7 @@ class ProgramPart:
     writes: tuple[int, ...]
     inner: tuple[str, ...] = ()
     rounds_in: str = ""
+    bounded: bool = False
 
 
 @dataclass(frozen=True)
@@ -218,9 +221,10 @@ class _Apart:
             self._left_out[str(error)] = None
             return
         made = tuple(self._numbers[value] for value in writes)
-        executables = [self._executables.get(each) for each in _called(op)]
-        rounds_in = next((found for each in executables if each and (found := _narrow(each))), "")
-        self._parts.append(ProgramPart(function, name, reads, made, inner, rounds_in))
+        executables = [found for each in _called(op) if (found := self._executables.get(each))]
+        rounds_in = next((found for each in executables if (found := _narrow(each))), "")
+        bounded = any(map(bounds_sums, executables))
+        self._parts.append(ProgramPart(function, name, reads, made, inner, rounds_in, bounded))
 
     def _add_results(self, last: ir.Operation) -> None:
         values = [_waited(owner.operands[0]) for owner in map(_exporting, last.operands) if owner is not None]

@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.diagnostics import Diagnostic
-from iree_tuner.compiler.session import Phase
+from iree_tuner.compiler.session import CompileError, Phase
 from iree_tuner.compiler.worker import Calls, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dumped import dumped_for
@@ -65,6 +65,28 @@ def submit_program(
     return workers.submit(
         run_phases, program.data, program.name, target, stop=None, output="vmfb", filled=filled
     )
+
+
+def submit_widened(program: Program, target: Target, workers: Calls) -> Future[bytes]:
+    """Begin to compile a program with f32 for f16 and bf16 (`program.widened`), to a VM module.
+
+    Empty bytes where it has none, or cannot be widened.
+    """
+    return workers.submit(compile_widened, program.data, program.name, target)
+
+
+def compile_widened(data: bytes, name: str, target: Target) -> bytes:
+    """The part of `submit_widened` that runs in a worker."""
+    from iree_tuner.program.widened import UNFOLDED, widen
+
+    session = session_for((*target.flags, *UNFOLDED))
+    try:
+        module = session.parse(data, name)
+        select_target(module, target)
+        session.run(module, stop="input")
+        return session.to_vmfb(module, start="input") if widen(module, session) else b""
+    except CompileError:
+        return b""
 
 
 def run_phases(

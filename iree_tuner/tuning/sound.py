@@ -96,11 +96,11 @@ class EntryCheck:
             for each in self._begun:
                 each.add_done_callback(partial(_load_ahead, lab.loader))
 
-    def result(self, seconds: float = math.inf) -> Soundness:
+    def result(self, seconds: float = math.inf, *, narrow: bool = True) -> Soundness:
         """The findings.
 
         Args:
-            seconds: see `judge_here`.
+            seconds, narrow: see `judge_here`.
 
         Raises:
             TunerError: the program cannot be taken apart: its dispatches are in loops, or have sizes that are
@@ -112,7 +112,7 @@ class EntryCheck:
             measurer = lab.measurer
             judged = measurer.workers.call(
                 judge_here, pieces[0], pieces[1] if names else None, measurer.device, self._run,
-                self._sums, seconds, timeout_s=_TIMEOUT_S,
+                self._sums, seconds, narrow=narrow, timeout_s=_TIMEOUT_S,
             )  # fmt: skip
         wrong: dict[SpecEntry, DispatchFault] = {}
         for fault in judged.faults:

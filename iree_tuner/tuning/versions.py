@@ -12,6 +12,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
+from iree_tuner.compiler.worker import Ok
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
@@ -21,7 +22,7 @@ from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.program.dumped import own_target
-from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program
+from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program, submit_widened
 from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
@@ -119,6 +120,7 @@ class ProgramVersions:
         self._begun: dict[_Compilation, Future[Compiled]] = {}
         self._provided = _provided_form(program, lab.target)
         self._host: bytes | None = None
+        self._widened: Future[bytes] | None = None
         self.steps: list[ComparisonStep] = []
         self.wrong: list[ProgramVersion] = []
         self.measured = measured or MeasuredTimes()
@@ -129,6 +131,10 @@ class ProgramVersions:
             key = version, 0, not plain and self._provided is not None
             if key not in self._begun and key not in self._known:
                 self._begun[key] = self._submit(key)
+
+    def begin_widened(self) -> None:
+        """Have the program compiled with f32 for narrow floats: what all versions are judged by."""
+        self._widened = self._widened or submit_widened(self._program, self._lab.target, self._lab.compilers)
 
     def _submit(self, key: _Compilation) -> Future[Compiled]:
         version, place, provided = key
@@ -141,6 +147,7 @@ class ProgramVersions:
     def settle(self) -> None:
         """Wait for all that was begun."""
         wait(self._begun.values())
+        wait([self._widened] if self._widened else [])
 
     def vmfb(self, version: ProgramVersion) -> bytes:
         """A version as it is, compiled. Raises what compiling it raised."""
@@ -244,9 +251,17 @@ class ProgramVersions:
             placed, measurer.device, measurer.workers, look.rounds,
             self.depth, self._run, batch_s=look.batch_s, seconds=look.seconds,
             for_host=None if self._lab.on_host else self._for_host, runtimes=runtimes,
+            widened=self.widened,
         )  # fmt: skip
         self.measured.check_s = statistics.median_low(each.check_s for each in found)
         return found
+
+    def widened(self) -> bytes:
+        """The program with f32 for narrow floats; empty where it has none, or cannot be compiled so."""
+        self.begin_widened()
+        assert self._widened is not None, "it was begun"
+        end = self._lab.compilers.end(self._widened)
+        return end.value if isinstance(end, Ok) else b""
 
     def _for_host(self) -> bytes:
         """The program for this machine's processor; empty where it does not compile for it."""
@@ -290,6 +305,12 @@ def for_processor(program: Program, lab: Lab) -> bytes:
         return compile_program(program, host_target(), lab.compilers).data
     except TunerError:
         return b""
+
+
+def widened_of(program: Program, lab: Lab) -> bytes:
+    """A program with f32 for f16 and bf16; empty where it has none, or cannot be compiled so."""
+    end = lab.compilers.end(submit_widened(program, lab.target, lab.compilers))
+    return end.value if isinstance(end, Ok) else b""
 
 
 def with_spec(program: Program, spec: bytes) -> Program:

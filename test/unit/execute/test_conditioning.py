@@ -1,22 +1,172 @@
-"""Whether a program's results are right where the default's are not."""
+"""How far right versions of a program may be apart, and what a comparison says then."""
 
+import math
+
+import ml_dtypes
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from iree_tuner.execute.conditioning import Depth, agreement_of, arbitrated, slack_of
+from iree_tuner.execute.bench import Tolerance
+from iree_tuner.execute.conditioning import (
+    LARGEST,
+    TYPICAL,
+    Depth,
+    Spread,
+    agreement_of,
+    arbitrated,
+    deviations,
+    spreads_of,
+)
+from iree_tuner.execute.data import stepped
+from iree_tuner.execute.numerics import partial_sums
 
 RIGHT = np.linspace(1.0, 2.0, 64, dtype=np.float16)
 NUMBERLESS = np.full_like(RIGHT, np.nan)
 OURS = RIGHT + np.float16(0.02)
+NONE = Spread()
+
+
+def results_of(*arrays):
+    return [[np.asarray(each, np.float32) for each in arrays]]
 
 
 @pytest.mark.parametrize(("moves", "right"), [(0.05, True), (0.001, False)])
 def test_the_processor_says_how_far_results_may_be_off(moves: float, right: bool) -> None:
     """What is not a number does not move, which would leave nothing but the last rounding."""
-    (slack,) = slack_of(Depth(dispatches=50), [[NUMBERLESS]], lambda: [[NUMBERLESS]])
-    assert slack == [0.0]
-    found = agreement_of([[OURS]], [[NUMBERLESS]], [slack])
+    (spreads,) = spreads_of(Depth(dispatches=50), [[NUMBERLESS]], lambda: [[NUMBERLESS]])
+    assert spreads == [NONE]
+    found = agreement_of([[OURS]], [[NUMBERLESS]], [spreads])
     assert not found.ok
-    decided = arbitrated(found, [[OURS]], [[NUMBERLESS]], [slack], lambda _: ([RIGHT], [moves]))
+    known = [Spread(moves, moves)]
+    decided = arbitrated(found, [[OURS]], [[NUMBERLESS]], [spreads], lambda _: ([RIGHT], known))
     assert decided.ok == right
     assert decided.note.startswith("by default, the program computes wrong results" if right else "")
+
+
+def test_what_moves_when_inputs_do_may_be_missed_by_as_much() -> None:
+    own = results_of([1.0, 2.0, 4.0])
+    ((spread,),) = spreads_of(Depth(100, 4), own, lambda: results_of([1.0, 2.0, 4.0001]))
+    growth = 1.5 * math.sqrt(4) * math.sqrt(100)
+    assert spread.largest == pytest.approx(growth * (1 + 4 / 3) * 1e-4, rel=1e-2)
+    assert agreement_of(results_of([1.0, 2.0, 4.01]), own, [[spread]]).ok
+    found = agreement_of(results_of([1.0, 2.0, 4.1]), own, [[spread]])
+    assert found.message.startswith("seed 0, result 0: at [2]: ")
+
+
+def test_moves_that_were_measured_go_first() -> None:
+    own, moves = results_of([1.0, 2.0]), ((Spread(0.1, 0.25),),)
+    assert spreads_of(Depth(1, 1, moves), own, lambda: own) == [[Spread(0.1, 0.25)]]
+
+
+def test_moves_of_other_results_are_not_taken() -> None:
+    own, moved = results_of([1.0, 2.0], [3.0]), results_of([1.001, 2.0], [3.001])
+    moves = ((Spread(0.1, 0.25),),)
+    assert spreads_of(Depth(1, 1, moves), own, lambda: moved) == spreads_of(Depth(), own, lambda: moved)
+
+
+def test_without_floats_among_the_inputs_long_sums_may_differ() -> None:
+    own = results_of([1.0, 2.0])
+    ((spread,),) = spreads_of(Depth(10_000, 4), own, lambda: own)
+    assert spread.largest == pytest.approx(2.0 * (1 + 4 / 2) * 200 * 2**-23)
+
+
+def test_the_widened_program_says_how_far_the_default_is_off() -> None:
+    """Moves of f32 sums and those of narrow floats come from different roundings: their squares add up."""
+    rng = np.random.default_rng(0)
+    exact = rng.standard_normal(4096).astype(np.float32)
+    default = exact.astype(np.float16)
+    moves = ((Spread(3e-4, 4e-4),),)
+    ((spread,),) = spreads_of(Depth(1, 1, moves), [[exact]], list, [[([default], [exact])]])
+    off = np.abs(default.astype(np.float64) - exact)
+    assert spread.typical == pytest.approx(math.hypot(3e-4, math.sqrt(np.mean(off**2))), rel=0.01)
+    assert spread.largest == pytest.approx(math.hypot(4e-4, off.max()), rel=0.01)
+
+
+def test_one_value_is_not_believed_to_be_as_exact_as_it_seems() -> None:
+    one = Spread.between([(np.asarray(2.0, np.float32), np.asarray(2.001, np.float32))])
+    many = Spread.between([(np.full(4000, 2.0, np.float32), np.full(4000, 2.001, np.float32))])
+    assert one.typical == pytest.approx(5 * many.typical, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16, np.float32])
+def test_a_small_shift_of_all_values_is_found_where_outliers_are_wide(kind: type) -> None:
+    """Its largest difference is far below that of right versions; the root of the mean square is not."""
+    rng = np.random.default_rng(1)
+    exact = rng.standard_normal(20_000)
+    noise = 0.01 * rng.standard_normal(exact.size)
+    noise[::500] *= 100
+    default, right = (exact + noise).astype(kind), (exact - noise).astype(kind)
+    spread = Spread.between([(default, exact.astype(np.float32))])
+    assert agreement_of([[right]], [[default]], [[spread]]).ok
+    shifted = (exact - noise + 3.0 * TYPICAL * spread.typical).astype(kind)
+    found = agreement_of([[shifted]], [[default]], [[spread]])
+    assert "root mean square" in found.message
+    assert np.max(np.abs(shifted.astype(np.float64) - default.astype(np.float64))) < LARGEST * spread.largest
+
+
+def test_a_comparison_is_loose_only_if_no_seed_says_more() -> None:
+    tight, loose, values = Spread(0.001, 0.002), Spread(0.4, 2.0), results_of([-1.0, 0.1, 1.0])[0]
+    assert not agreement_of([values] * 2, [values] * 2, [[loose], [tight]]).loose
+    found = agreement_of([values] * 2, [values] * 2, [[loose], [loose]])
+    assert found.loose
+    assert found.note.startswith("comparing result 0 is unreliable: rounding moves it by 1.2, and its ")
+
+
+def test_nothing_but_nan_is_nothing_compared() -> None:
+    own = results_of([math.nan, math.nan])
+    assert agreement_of(own, own, [[NONE]]).note.startswith("nothing was compared: all results are NaN")
+
+
+def test_integers_are_not_rounded() -> None:
+    """Unless the floats that they come from are: as many as those of the widened program may differ."""
+    own = [np.arange(100, dtype=np.int32)]
+    other = [own[0].copy()]
+    other[0][3] += 1
+    ((none,),) = spreads_of(Depth(1000, 1000), [own], lambda: [own])
+    assert none == NONE
+    assert agreement_of([own], [own], [[none]]).note == ""
+    assert not agreement_of([other], [own], [[none]]).ok
+    ((some,),) = spreads_of(Depth(), [own], lambda: [own], [[(own, other)]])
+    assert agreement_of([other], [own], [[some]]).ok
+    assert not agreement_of([[own[0] + 1]], [own], [[some]]).ok
+
+
+@pytest.mark.parametrize("limit", [lambda x: x, np.tanh, lambda x: 1 / (1 + np.exp(-x))])
+@pytest.mark.parametrize("outliers", [False, True])
+def test_sums_are_measured_behind_what_limits_them(limit, outliers) -> None:
+    """Any two orders of a sum differ by less than the tolerance, and by more than a thousandth of it."""
+    rng, length = np.random.default_rng(2), 512
+    left, right = rng.standard_normal((64, length)) * 0.5, rng.standard_normal((length, 64)) * 0.5
+    if outliers:
+        left[rng.random(left.shape) < 1 / 256] *= 45
+    left, right = left.astype(np.float32), right.astype(np.float32)
+
+    def ordered(order):
+        sums = np.zeros((64, 64), np.float32)
+        for k in order:
+            sums += np.outer(left[:, k], right[k])
+        return limit(sums)
+
+    own, other = ordered(range(length)), ordered(range(length - 1, -1, -1))
+    moved = limit(stepped(left, np.random.default_rng(3)) @ right)
+    sums = partial_sums(own, moved)
+    apart = np.abs(own.astype(np.float64) - other)
+    assert (apart <= 3 * math.sqrt(length) * 2**-23 * sums + 1e-6).all()
+    deviation = deviations(own, sums, "f32", Tolerance("f32", length), narrow=True)
+    assert 0.1 < math.sqrt(np.mean(apart**2)) / math.sqrt(np.mean(deviation**2)) < 2.0
+
+
+@given(st.integers(1, 200), st.sampled_from([np.float32, np.complex64, ml_dtypes.bfloat16]), st.booleans())
+def test_spreads_are_of_finite_values_and_of_any_shape(count, kind, flat):
+    rng = np.random.default_rng(count)
+    a = rng.standard_normal(count).astype(kind)
+    b = (a.astype(np.complex128 if a.dtype.kind == "c" else np.float64) + 0.25).astype(kind)
+    b[count // 2] = np.nan
+    if count == 1 and flat:
+        a, b = a.reshape(()), b.reshape(())
+    found = Spread.between([(a, b)])
+    assert found.largest <= 0.27 * (1 + 4 / count)
+    assert (found.largest > 0) == (count > 1)
+    assert agreement_of([[a]], [[a]], [[found]]).ok

@@ -49,7 +49,7 @@ class Made:
         for binding, tensor in integers(harness):
             values_in(exact, binding, tensor)[:] = values_in(self.right, binding, tensor)
         mask = program.mask(kept(harness.bindings, harness.stride))
-        wanted = program.allowed_by_host(self.values, self.magnitudes, TOLERANCE)
+        wanted = program.allowed_by_host(self.values, self.magnitudes, [None] * len(self.values), TOLERANCE)
         self.checked = DeviceCheck(program, uploaded(OPENED, exact), mask, wanted)
 
     def worst(self, buffer):
@@ -167,7 +167,7 @@ def tolerated(made, kind, change):
     change(values)
     program = CheckProgram(both.bench)
     found, numbers = program.allowed(*(uploaded(OPENED, each) for each in buffers), TOLERANCE)
-    right = program.allowed_by_host([values], [magnitudes], TOLERANCE)
+    right = program.allowed_by_host([values], [magnitudes], [None], TOLERANCE)
     return [each.to_host() for each in found], [each.to_host() for each in right], numbers
 
 

@@ -64,4 +64,4 @@ def test_a_wrong_entry_is_found_and_the_right_one_stays(lab, tmp_path):
     assert note.startswith("left out, because ")
     assert "computes wrong results with it: attention_" in note
     assert len(found.judged.moves) == 3
-    assert all(0 < move < 1e-3 for (move,) in found.judged.moves)
+    assert all(0 < move.typical < move.largest < 1e-3 for (move,) in found.judged.moves)
