@@ -91,8 +91,8 @@ class CheckProgram:
         """The same of values that the host has, of each output."""
         found: list[rt.DeviceArray] = []
         for each in self.outputs:
-            own = (of[each.number] for of in (values, magnitudes, sums))
-            arrays = _scaled(each, tolerance, *own)
+            own = each.number
+            arrays = _scaled(each, tolerance, values[own], magnitudes[own], sums[own])
             found += [rt.asdevicearray(self.device, array) for array in arrays]
         return found
 

@@ -109,9 +109,11 @@ class Expectations:
         magnitudes = magnitudes or values  # of positive inputs
         if self._bench.by_reference and isinstance(reference := self.reference(seed), list):
             values = reference
-        sums = [partial_sums(*pair) for pair in zip(values, stepped, strict=True)] if stepped else []
+        sums: list[Floats | None] = [None] * len(values)
+        if stepped:
+            sums = [partial_sums(*pair) for pair in zip(values, stepped, strict=True)]
         tolerance = self._bench.tolerance.on(kind_of(seed))
-        return Expected(values, magnitudes, sums or [None] * len(values), left, tolerance)
+        return Expected(values, magnitudes, sums, left, tolerance)
 
     def _left_alone(self, got: Buffer, seed: int) -> list[Kept]:
         """The bytes that the default does not write, which a candidate may write: padding, for example."""

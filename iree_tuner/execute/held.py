@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from iree_tuner.execute.data import stepped
 from iree_tuner.execute.numerics import in_blocks, same_bytes
 
 Array = npt.NDArray[np.generic]
+Number = TypeVar("Number", bound=np.generic)
 
 FILLINGS = (0xFF, 0x00, 0x7B)
 """Bytes: not a number in every float type of 16 bits and more; zero; large numbers (61,280 in f16, 1e36 in
@@ -103,7 +105,7 @@ def left_alone(own: Array, again: Sequence[Array]) -> npt.NDArray[np.bool_] | No
     return None if holes is None else holes.reshape(own.shape)
 
 
-def without(values: Array, holes: npt.NDArray[np.bool_] | None) -> Array:
+def without(values: npt.NDArray[Number], holes: npt.NDArray[np.bool_] | None) -> npt.NDArray[Number]:
     """Values that were written."""
     return values if holes is None else values[~holes]
 
