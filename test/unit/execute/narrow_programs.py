@@ -1,0 +1,141 @@
+"""Programs in f16 and bf16 of several layers, and defects in one dispatch of one layer."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planted_in_programs import MODELS, kept, next_head, swap
+
+_SIGNATURE = re.compile(r"@layer\((.*?)\) -> \((.*?)\) \{")
+_EXECUTABLE = re.compile(r"^  flow\.executable private @(\w+) \{.*?^  }\n", re.M | re.S)
+_EXPORT = re.compile(r"flow\.executable\.export public @(\w+)")
+TYPES, DEPTHS = ("f16", "bf16"), (1, 4, 12)
+
+
+def narrow_program(kind, layers, element_type):
+    """A module: so many layers in a row, each with weights of its own."""
+    layer = (MODELS / f"layer_{kind}_{element_type}.mlir").read_text()
+    taken, result = _SIGNATURE.search(layer).groups()
+    first, *weights = [each.partition(": ")[2] for each in taken.split(", %")]
+    arguments, calls, value = [f"%x: {first}"], [], "%x"
+    for number in range(layers):
+        names = [f"%w{number}_{place}" for place in range(len(weights))]
+        arguments += [f"{name}: {kind}" for name, kind in zip(names, weights, strict=True)]
+        types = ", ".join([first, *weights])
+        calls.append(f"    %y{number} = call @layer({', '.join([value, *names])}) : ({types}) -> {result}")
+        value = f"%y{number}"
+    head = f"  func.func public @main({', '.join(arguments)}) -> {result} {{"
+    body = "\n".join([head, *calls, f"    return {value} : {result}", "  }"])
+    return f"module {{\n{body}\n{layer}}}\n"
+
+
+@dataclass(frozen=True)
+class NarrowDefect:
+    """A wrong dispatch in one layer.
+
+    Attributes:
+        what: the defect.
+        kind: of layer.
+        where: a pattern of the dispatch's name, after its number.
+        call: which of the calls of such dispatches in the layer.
+        edit: of the dispatch's text.
+    """
+
+    what: str
+    kind: str
+    where: str
+    call: int
+    edit: Callable[[str], str]
+
+    def __str__(self):
+        return f"{self.what}-{self.kind}"
+
+    def put_into(self, text, layer, layers):
+        """The program's text at phase `flow` with the defect in one layer, and the export that has it."""
+        executables = {each[1]: each for each in _EXECUTABLE.finditer(text)}
+        names = {
+            name: _EXPORT.search(each[0])[1]
+            for name, each in executables.items()
+            if re.search(rf"dispatch_\d+_{self.where}", _EXPORT.search(each[0])[1])
+        }
+        calls = list(re.finditer(rf"flow\.dispatch @({'|'.join(names)})::@(\w+)", text))
+        assert len(calls) % layers == 0, f"{len(calls)} dispatches in {layers} layers"
+        chosen = calls[layer * (len(calls) // layers) + self.call]
+        executable = executables[chosen[1]]
+        wrong = executable[0].replace(f"@{chosen[1]} {{", "@planted {")
+        changed = self.edit(wrong)
+        assert changed != wrong, "the defect changes nothing"
+        called = f"flow.dispatch @planted::@{chosen[2]}"
+        text = text[: chosen.start()] + called + text[chosen.end() :]
+        end = executable.end()
+        return text[:end] + changed + text[end:], chosen[2]
+
+
+def without_addend(text):
+    """An epilogue that forgets to add the residual."""
+    return re.sub(r"arith\.addf %in, (%\w+) : (b?f16)\n( *linalg\.yield)", r"arith.maximumf \1, \1 : \2\n\3", text)
+
+
+def without_last(text):
+    """A product that leaves out the last of what it sums."""
+    match = re.search(
+        r"^( *)(%\w+ = )linalg\.matmul ins\((%\w+), (%\w+) : tensor<(\w+)x(\w+)x(\w+)>, tensor<(\w+)x(\w+)x(\w+)>\)",
+        text, re.M,
+    )  # fmt: skip
+    indent, made, a, b, m, k, ta, _, n, tb = match.groups()
+    less = int(k) - 1
+    new = (
+        f"{indent}%a = tensor.extract_slice {a}[0, 0] [{m}, {less}] [1, 1] : tensor<{m}x{k}x{ta}> to "
+        f"tensor<{m}x{less}x{ta}>\n"
+        f"{indent}%b = tensor.extract_slice {b}[0, 0] [{less}, {n}] [1, 1] : tensor<{k}x{n}x{tb}> to "
+        f"tensor<{less}x{n}x{tb}>\n"
+        f"{indent}{made}linalg.matmul ins(%a, %b : tensor<{m}x{less}x{ta}>, tensor<{less}x{n}x{tb}>)"
+    )
+    return text[: match.start()] + new + text[match.end() :]
+
+
+def one_wrong_head(text):
+    """A transpose in which one head is that of the next."""
+    source = re.search(r"ins\((%\w+) : tensor<24x4x16xb?f16>\)", text)[1]
+    kind = re.search(r"tensor<24x4x16x(b?f16)>", text)[1]
+    body = re.search(r"( *)\^bb0\(%in: b?f16, %out: b?f16\):\n", text)
+    indent = body[1] + "  "
+    new = (
+        f"{indent}%one = arith.constant 1 : index\n{indent}%two = arith.constant 2 : index\n"
+        f"{indent}%i = linalg.index 0 : index\n{indent}%h = linalg.index 1 : index\n"
+        f"{indent}%k = linalg.index 2 : index\n"
+        f"{indent}%is = arith.cmpi eq, %h, %one : index\n"
+        f"{indent}%head = arith.select %is, %two, %h : index\n"
+        f"{indent}%taken = tensor.extract {source}[%i, %head, %k] : tensor<24x4x16x{kind}>\n"
+    )
+    rest = re.sub(r"%in\b", "%taken", text[body.end() :], count=1)
+    return text[: body.end()] + new + rest
+
+
+def mask_off_by_one(text):
+    """A causal mask that shows the next token, too."""
+    match = re.search(r"( *)(%\w+) = arith\.cmpi sge, (%\w+), (%\w+) : i32\n", text)
+    indent, made, row, column = match.groups()
+    new = (
+        f"{indent}%one = arith.constant 1 : i32\n{indent}%later = arith.addi {row}, %one : i32\n"
+        f"{indent}{made} = arith.cmpi sge, %later, {column} : i32\n"
+    )
+    return text[: match.start()] + new + text[match.end() :]
+
+
+GELU = r"matmul_24x160x64"
+DEFECTS = [
+    *(NarrowDefect("residual of attention left out", kind, "matmul_24x64x64", 3, without_addend)
+      for kind in ("gpt", "llama")),
+    *(NarrowDefect("residual of the MLP left out", kind, "matmul_24x64x160", 0, without_addend)
+      for kind in ("gpt", "llama")),
+    *(NarrowDefect("one wrong head", kind, "transpose_24x4x16", 0, one_wrong_head) for kind in ("gpt", "llama")),
+    *(NarrowDefect("mask off by one", kind, "softmax", 0, mask_off_by_one) for kind in ("gpt", "llama")),
+    *(NarrowDefect("scale of scores missing", kind, "softmax", 0, swap("2.500000e-01", "1.000000e+00"))
+      for kind in ("gpt", "llama")),
+    *(NarrowDefect("a tile of the MLP not written", kind, "matmul_24x64x160", 0, kept([16, 64]))
+      for kind in ("gpt", "llama")),
+    *(NarrowDefect("a tile of a head not written", kind, "batch_matmul_4x24x24x16", 0, kept([4, 24, 16]))
+      for kind in ("gpt", "llama")),
+]  # fmt: skip
+"""Each in the first, a middle or the last layer of programs of 1, 4 and 12."""
