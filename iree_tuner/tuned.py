@@ -37,6 +37,9 @@ from iree_tuner.tuning.runtime_flags import RuntimeChoice
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
 from iree_tuner.tuning.versions import ComparisonStep, with_spec
 
+_REASONS = 3
+"""Number of reasons why workloads have no verdict."""
+
 _SHOWN, _LONGEST = 100, 500
 """Number of workloads, and of characters of the program's name, in a notebook's table."""
 
@@ -152,9 +155,15 @@ class TuningResult:
 
     @property
     def why_not_judged(self) -> str:
-        """Why workloads have no verdict, the largest workload first. Empty if all have one."""
+        """Why workloads have no verdict, the largest workload first. Empty if all have one.
+
+        Of many reasons, only the first are listed.
+        """
         notes = [result.note for result in self.results if not result.judged]
-        return "; ".join(dict.fromkeys(filter(None, (*notes, self.note))))
+        reasons = list(dict.fromkeys(filter(None, notes)))
+        more = [f"and {len(reasons) - _REASONS} more reasons"] if len(reasons) > _REASONS + 1 else []
+        listed = reasons[:_REASONS] if more else reasons
+        return "; ".join(dict.fromkeys(filter(None, (*listed, *more, self.note))))
 
     @property
     def comparison(self) -> Comparison | None:
