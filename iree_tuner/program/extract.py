@@ -31,6 +31,7 @@ from iree_tuner.program.dynamic import (
     why_wrong,
     with_sizes,
 )
+from iree_tuner.program.entries import open_dimensions
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops, default_choice
@@ -83,13 +84,13 @@ def extract_here(
         if not list(module.body.operations):
             raise TunerError("the program has no functions", location=name)
         select_target(module, target)
-        dumped = dumped_for(module)
+        dumped, declared = dumped_for(module), open_dimensions(module)
         diagnostics = session.run(module, stop="executable-sources")
         diagnostics += _for_another_chip(module, dumped)
         if NOTE.encode() in data:
             take_off(module)
         calls = count_calls(module, entries)
-        return Extraction(_dispatches(module, calls, name, target, session, sizes), tuple(diagnostics))
+        return Extraction(_dispatches(module, calls, name, target, session, sizes, declared), tuple(diagnostics))
 
 
 def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
@@ -102,13 +103,13 @@ def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
 
 def _dispatches(
     module: ir.Module, calls: dict[str, CallCount], name: str, target: Target, session: CompilerSession,
-    sizes: tuple[DimensionSize, ...],
+    sizes: tuple[DimensionSize, ...], declared: set[tuple[int, int]],
 ) -> tuple[Dispatch, ...]:  # fmt: skip
     exports = _exports(module)
     found: dict[str, Dispatch] = {}
     settle(module, session)
     pin_scalars(module, session)
-    pin(module, sizes, session, name)
+    pin(module, sizes, session, name, declared)
 
     def describe_as(raw: RawHarness) -> Dispatch:
         return _describe(raw, calls.get(raw.export, CallCount(0)), target, session)
