@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-
-from hypothesis import strategies as st
+from random import Random
 
 FLOATS = ("f32", "f32", "f16", "bf16", "f64")
 NARROW = ("f8E4M3FN", "f8E5M2")
@@ -56,7 +55,7 @@ class Tensor:
 class Body:
     """A function that is being written."""
 
-    draw: Callable[[st.SearchStrategy], object]
+    random: Random
     dynamic: bool
     count: int = 0
     arguments: list[Tensor] = field(default_factory=list)
@@ -65,7 +64,7 @@ class Body:
     state: dict[str, Tensor] = field(default_factory=dict)
 
     def pick(self, options: Sequence):
-        return self.draw(st.sampled_from(list(options)))
+        return self.random.choice(list(options))
 
     def name(self) -> str:
         self.count += 1
@@ -79,7 +78,7 @@ class Body:
     def given(self) -> Tensor:
         """An argument of any kind."""
         kinds = self.pick([FLOATS, FLOATS, FLOATS, INTEGERS, NARROW, COMPLEX])
-        rank = self.pick([0, 1, 1, 2, 2, 2, 3])
+        rank = self.pick([0, 1, 1, 2, 2, 2, 3] if self.values else [1, 2, 2, 2, 3])
         shape = [self.pick(SIZES) for _ in range(rank)]
         if self.dynamic and rank and self.pick([True, False]):
             shape[self.pick(range(rank))] = None

@@ -1,4 +1,4 @@
-"""Random small programs as MLIR text: a hypothesis strategy.
+"""Random small programs as MLIR text.
 
 A program takes a few tensors, computes others from them step by step, and returns some. Each step draws an op
 and a tensor that it may be applied to. The ops are those of StableHLO, or those of linalg, arith and math.
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
 
-from hypothesis import strategies as st
 from tuning.random_body import Body, Tensor, zero_of
 from tuning.random_hlo import HLO
 from tuning.random_linalg import LINALG
@@ -32,14 +32,15 @@ class RandomProgram:
         return self.text
 
 
-@st.composite
-def programs(draw) -> RandomProgram:
-    ops = draw(st.sampled_from([HLO, LINALG]))
-    dynamic = draw(st.sampled_from([False, False, True]))
+def random_program(seed: int) -> RandomProgram:
+    """The program of a number. Programs of neighboring numbers have nothing in common."""
+    random = Random(seed)
+    ops = random.choice([HLO, LINALG])
+    dynamic = random.choice([False, False, True])
     state: dict[str, Tensor] = {}
     functions = [
-        _function(Body(draw, dynamic, state=state), name, ops)
-        for name in ("main", "second", "third")[: draw(st.sampled_from([1, 1, 1, 2, 3]))]
+        _function(Body(random, dynamic, state=state), name, ops)
+        for name in ("main", "second", "third")[: random.choice([1, 1, 1, 1, 2, 3])]
     ]
     cells = [
         f"util.global private mutable @{name} = dense<{zero_of(each.kind)}> : {each.type}"
@@ -50,7 +51,8 @@ def programs(draw) -> RandomProgram:
 
 
 def _function(body: Body, name: str, ops: Ops) -> str:
-    body.values += [body.given() for _ in range(body.pick([1, 2, 2]))]
+    for _ in range(body.pick([1, 2, 2])):
+        body.values.append(body.given())
     for _ in range(body.pick([1, 2, 3, 4, 6])):
         step = body.pick([*[None] * 5, _loop, _branch, _state, _until])
         if step is None:
@@ -73,7 +75,7 @@ def _apply(body: Body, ops: Ops) -> None:
 
 def _inside(body: Body, carried: Tensor, ops: Ops) -> tuple[list[str], Tensor]:
     """Lines that compute a tensor of the same type, and that tensor."""
-    inner = Body(body.draw, body.dynamic, body.count, body.arguments, [carried], state=body.state)
+    inner = Body(body.random, body.dynamic, body.count, body.arguments, [carried], state=body.state)
     for _ in range(body.pick([1, 2])):
         _apply(inner, ops)
     body.count = inner.count

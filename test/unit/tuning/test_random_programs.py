@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from amounts import ALL, amount
 from hypothesis import HealthCheck, Phase, given, settings
-from tuning.random_programs import DYNAMIC_SIZE, programs
+from hypothesis import strategies as st
+from tuning.random_programs import DYNAMIC_SIZE, random_program
 
 from iree_tuner.cli.main import run
 from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.finals import FinalPlan
 from iree_tuner.tuning.lab import Lab
 
 OPTIONS = (
@@ -46,6 +48,9 @@ def tuned(text, lab, folder, *options):
         contextlib.redirect_stderr(err),
     ):
         patch.setattr("iree_tuner.tune.lab_for", kept)
+        # Whatever was tried wins: its code is checked in the program, and the program is compared.
+        patch.setattr(FinalPlan, "takes", lambda *_: True)
+        patch.setattr(FinalPlan, "most_score", 1e3)
         status = run(["tune", str(program), *OPTIONS, *options, "-o", str(spec)])
     return status, [json.loads(line) for line in out.getvalue().splitlines()], err.getvalue().splitlines()
 
@@ -66,8 +71,9 @@ def check(text, dynamic, lab, folder):
 
 @settings(
     max_examples=amount(10, 500), deadline=None, derandomize=not ALL, suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate, *([Phase.shrink] if ALL else [])],
+    phases=[Phase.generate],
 )  # fmt: skip
-@given(program=programs())
-def test_any_program_is_tuned_or_refused(program, lab, tmp_path_factory):
+@given(seed=st.integers(0, 2**32 - 1))
+def test_any_program_is_tuned_or_refused(seed, lab, tmp_path_factory):
+    program = random_program(seed)
     check(program.text, program.dynamic, lab, tmp_path_factory.getbasetemp())
