@@ -53,7 +53,7 @@ def random_program(seed: int) -> RandomProgram:
 def _function(body: Body, name: str, ops: Ops) -> str:
     for _ in range(body.pick([1, 2, 2])):
         body.values.append(body.given())
-    for _ in range(body.pick([1, 2, 3, 4, 6])):
+    for _ in range(body.pick([1, 2, 3, 4])):
         step = body.pick([*[None] * 5, _loop, _branch, _state, _until])
         if step is None:
             _apply(body, ops)
@@ -61,7 +61,8 @@ def _function(body: Body, name: str, ops: Ops) -> str:
             step(body, ops)
     made = [each for each in body.values if not each.name.startswith("%a")]
     if not made:
-        made = [body.values[0]]
+        x = body.values[0]
+        made = [body.op(f"stablehlo.add {x.name}, {x.name} : {x.type}", x.shape, x.kind)]
     results = [made[-1]] if body.pick([True, True, False]) else made[-2:]
     return body.text(name, results)
 
@@ -80,6 +81,10 @@ def _inside(body: Body, carried: Tensor, ops: Ops) -> tuple[list[str], Tensor]:
         _apply(inner, ops)
     body.count = inner.count
     same = [each for each in inner.values if each.type == carried.type]
+    if same[-1] is carried:
+        twice = f"stablehlo.add {carried.name}, {carried.name} : {carried.type}"
+        same.append(inner.op(twice, carried.shape, carried.kind))
+        body.count = inner.count
     return [f"  {line}" for line in inner.lines], same[-1]
 
 
