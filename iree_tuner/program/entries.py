@@ -78,7 +78,7 @@ def entries_of(program: Program) -> tuple[Entry, ...]:
 
 
 def open_dimensions(module: ir.Module) -> set[tuple[int, int]]:
-    """The dynamic dimensions of the inputs of a module's entry functions: numbers of inputs and dimensions."""
+    """Dynamic dimensions of inputs of a module's entry functions: numbers of inputs and dimensions."""
     found = set[tuple[int, int]]()
     for view in module.body.operations:
         if is_entry(view.operation):

@@ -90,7 +90,8 @@ def extract_here(
         if NOTE.encode() in data:
             take_off(module)
         calls = count_calls(module, entries)
-        return Extraction(_dispatches(module, calls, name, target, session, sizes, declared), tuple(diagnostics))
+        dispatches = _dispatches(module, calls, name, target, session, sizes, declared)
+        return Extraction(dispatches, tuple(diagnostics))
 
 
 def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:

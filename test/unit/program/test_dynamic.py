@@ -109,7 +109,7 @@ def test_a_size_of_an_input_that_the_program_does_not_use(only):
     for size in ("12", "0.1=12"):
         assert only(unused, size).workload.loops == (4, 32, 48)
     assert only(unused).tunable
-    with pytest.raises(TunerError, match=r"dimension 0 of input 1 is not dynamic \(dynamic dimensions: 0.1\)"):
+    with pytest.raises(TunerError, match=r"dimension 0 of input 1 is not dynamic \(dynamic .*: 0.1\)"):
         only(unused, "1.0=12")
 
 
