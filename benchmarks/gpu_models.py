@@ -185,7 +185,7 @@ def tuning_row(result: TuningResult, seconds: float) -> dict[str, Any]:
         "tried": result.pace.candidates, "per_hour": round(result.pace.per_hour),
         "busy": round(result.pace.busy, 3), "stages": result.time.seconds(),
         "kernels": [f"{site.problem.name}: {code.entry} {code.knobs}" for site, code in result.kernels],
-        "own_verdict": [result.speedup, *result.interval], "note": result.note,
+        "own_verdict": ratio_of(result.comparison), "note": result.note,
         "flags": list(result.flags), "entries": len(result.entries), "left_out": len(result.left_out),
         "workloads": [workload_row(each) for each in result.results],
         "versions": [

@@ -54,7 +54,8 @@ def main() -> None:
     result.save(options.output / "jax.spec.mlir")
     (options.output / "jax.mlir").write_text(program, encoding="utf-8")
     (options.output / "jax.vmfb").write_bytes(result.vmfb())
-    print(f"{len(result.wins)} of {len(result.results)} workloads won; speedup {result.speedup:.2f}")
+    program = f"speedup {result.speedup:.2f}" if result.speedup else result.why_not_compared
+    print(f"{len(result.wins)} of {len(result.results)} workloads won; {program}")
 
     # Deploy: what a program needs that has never heard of JAX.
     module = rt.load_vm_flatbuffer_file(str(options.output / "jax.vmfb"), driver="local-task")

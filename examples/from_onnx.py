@@ -82,7 +82,8 @@ def main() -> None:
     result = iree_tuner.tune_module(path, device="local-task", effort=options.effort, budget_s=options.budget)
     result.save(options.output / "onnx.spec.mlir")
     (options.output / "onnx.vmfb").write_bytes(result.vmfb())
-    print(f"{len(result.wins)} of {len(result.results)} workloads won; speedup {result.speedup:.2f}")
+    program = f"speedup {result.speedup:.2f}" if result.speedup else result.why_not_compared
+    print(f"{len(result.wins)} of {len(result.results)} workloads won; {program}")
 
     # Deploy: the function has the name of the ONNX graph.
     model = onnx.load(path)

@@ -54,7 +54,8 @@ def main() -> None:
     result = iree_tuner.tune_module(path, device="local-task", effort=options.effort, budget_s=options.budget)
     result.save(options.output / "torch.spec.mlir")
     (options.output / "torch.vmfb").write_bytes(result.vmfb())
-    print(f"{len(result.wins)} of {len(result.results)} workloads won; speedup {result.speedup:.2f}")
+    program = f"speedup {result.speedup:.2f}" if result.speedup else result.why_not_compared
+    print(f"{len(result.wins)} of {len(result.results)} workloads won; {program}")
 
     # Deploy: what a program needs that has never heard of PyTorch.
     deployed = rt.load_vm_flatbuffer_file(str(options.output / "torch.vmfb"), driver="local-task")

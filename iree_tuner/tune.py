@@ -154,6 +154,7 @@ class _TuningRun:
             given = self._read(self.lab)
             self.dispatches = given.dispatches
             self.lab.check_devices()
+            self.versions.check_compiles(untuned(self.lab.target))
             self.budget.runtime_flags = len(runtime_flags_of(self.lab, self.plan))
         with self.findings.stop:
             self.versions.begin(untuned(self.lab.target))
@@ -203,8 +204,7 @@ class _TuningRun:
         """The program's dispatches under a choice of flags."""
         with self.timeline.stage("reading the program"):
             dispatches, tasks = read_dispatches(self.program, lab, self.watch, self.plan.run.functions)
-        longest = max(task.workload.reduction_length for task in tasks)
-        known = self.versions.depth
+        longest, known = max(task.workload.reduction_length for task in tasks), self.versions.depth
         self.versions.depth = Depth(
             max(known.longest, longest), max(known.dispatches, len(dispatches)), known.moves
         )

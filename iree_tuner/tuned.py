@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Literal
 
 from iree.compiler import ir
 
@@ -36,6 +35,9 @@ from iree_tuner.tuning.result import NOT_JUDGED, WorkloadResult
 from iree_tuner.tuning.runtime_flags import RuntimeChoice
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
 from iree_tuner.tuning.versions import ComparisonStep, with_spec
+
+_REASONS = 3
+"""Number of reasons why workloads have no verdict."""
 
 _SHOWN, _LONGEST = 100, 500
 """Number of workloads, and of characters of the program's name, in a notebook's table."""
@@ -144,32 +146,51 @@ class TuningResult:
         return any(step.comparison for step in self.steps) or any(result.judged for result in self.results)
 
     @property
-    def verdict(self) -> Verdict | Literal["not judged"]:
-        """The program's verdict: `tie` if the original is kept, `not judged` if nothing was compared."""
-        if not self.judged:
-            return NOT_JUDGED
-        return self.comparison.verdict if self.comparison else "tie"
+    def verdict(self) -> Verdict | None:
+        """The verdict of the result, compared with the original. None if they were not compared.
+
+        `why_not_compared` then says why.
+        """
+        return self.comparison.verdict if self.comparison else None
 
     @property
     def why_not_judged(self) -> str:
-        """Why workloads have no verdict, the largest workload first. Empty if all have one."""
+        """Why workloads have no verdict, the largest workload first. Empty if all have one.
+
+        Of many reasons, only the first are listed.
+        """
         notes = [result.note for result in self.results if not result.judged]
-        return "; ".join(dict.fromkeys(filter(None, (*notes, self.note))))
+        reasons = list(dict.fromkeys(filter(None, notes)))
+        more = [f"and {len(reasons) - _REASONS} more reasons"] if len(reasons) > _REASONS + 1 else []
+        listed = reasons[:_REASONS] if more else reasons
+        return "; ".join(dict.fromkeys(filter(None, (*listed, *more, self.note))))
+
+    @property
+    def why_not_compared(self) -> str:
+        """Why the result was not compared with the original. Empty if it was."""
+        if self.comparison is not None:
+            return ""
+        if not self.judged:
+            return self.why_not_judged or "nothing was tried"
+        if not any(step.comparison for step in self.steps) and not self.wins:
+            kept = "the program was not compared: no candidate beats the compiler's default"
+            return "; ".join(filter(None, (self.note, kept)))
+        return self.note or "the original program is kept"
 
     @property
     def comparison(self) -> Comparison | None:
-        """The comparison of the tuned program with the original one."""
+        """The comparison of the tuned program with the original one. None if the original is kept."""
         return self.whole.comparison if self.whole else None
 
     @property
-    def speedup(self) -> float:
-        """The speedup of the whole program. 1 if it was not compared."""
-        return self.comparison.speedup if self.comparison else 1.0
+    def speedup(self) -> float | None:
+        """The speedup of the whole program. None if it was not compared."""
+        return self.comparison.speedup if self.comparison else None
 
     @property
-    def interval(self) -> tuple[float, float]:
+    def interval(self) -> tuple[float, float] | None:
         """The confidence interval of `speedup` (see `execute.statistics.Comparison`)."""
-        return self.comparison.interval if self.comparison else (1.0, 1.0)
+        return self.comparison.interval if self.comparison else None
 
     def save(self, path: str | Path) -> Path:
         """Write the spec as text (.mlir) or bytecode (.mlirbc). Raises TunerError if that fails."""
@@ -229,7 +250,8 @@ class TuningResult:
 
     @property
     def _summary(self) -> str:
-        program = "not judged" if not self.judged else times_of(self.comparison) or "unchanged"
+        changed = "not compared" if self.entries or self.flags or self.kernels else "unchanged"
+        program = NOT_JUDGED if not self.judged else times_of(self.comparison) or changed
         return f"{program}, {len(self.wins)} of {len(self.results)} workloads faster alone"
 
 

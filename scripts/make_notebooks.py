@@ -41,7 +41,8 @@ result""",
     """The table has a row for each workload: its share of the run time, and the speedup of its best
 configuration. The first line is the whole program with the spec, compared with the program without it.
 A `tie` keeps the compiler's choice.""",
-    """print(f"the program: {result.speedup:.2f}x, verdict {result.verdict}")
+    """compared = result.verdict is not None
+print("the program:", f"{result.speedup:.2f}x, verdict {result.verdict}" if compared else "not compared")
 for each in result.results:
     print(f"{each.task.workload.name:32} {len(each.trials):3} candidates, {each.verdict}")""",
     """`save` writes the spec as text. Each matcher records how its entry was measured: `iree-tuner spec

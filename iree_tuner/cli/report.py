@@ -66,7 +66,8 @@ def report_result(
     else:
         why = "no candidate beats the compiler's default"
         if result.wins:
-            why = "the wins do not make the program faster"
+            compared = any(step.comparison for step in result.steps)
+            why = "the wins do not make the program faster" if compared else "the wins are not used"
         console.print(f"{why}: {path} is an empty spec")
 
 
@@ -121,7 +122,10 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels
         console.print(f"kernel: {line}{f' ({times} times)' * (times > 1)}", markup=False)
     if result.verdict == "tie":
         console.print("its dispatches are faster alone, but the program is not measurably faster")
-    console.print("to use it anyway:" if result.verdict == "tie" else "to use it:", style="bold")
+    if result.verdict is None:
+        console.print("its dispatches are faster alone: the program with them was not compared")
+    proven = result.verdict in ("win", "lose")
+    console.print("to use it:" if proven else "to use it anyway:", style="bold")
     for command in how_to_use(result, path, kernels).get("commands", ()):
         console.print(f"  {command}", soft_wrap=True, markup=False)
 
@@ -159,8 +163,8 @@ def result_to_json(
         "kernel_spec": str(kernels) if kernels else None,
         "workloads": len(result.results),
         "wins": len(result.wins),
-        "speedup": result.speedup if result.judged else None,
-        "interval": list(result.interval) if result.comparison else None,
+        "speedup": result.speedup,
+        "interval": list(result.interval) if result.interval else None,
         "verdict": result.verdict,
         "flags": list(result.flags),
         "flags_speedup": result.flags_alone.speedup if result.flags_alone else None,
@@ -179,7 +183,7 @@ def result_to_json(
         "checked_s": result.time.checked_s,
         "interrupted": result.interrupted,
         "dropped": result.dropped,
-        "note": result.note,
+        "note": result.note if result.comparison else result.why_not_compared,
     }
     if result.whole is not None and result.comparison is not None:
         record |= _times(result.comparison) | {
@@ -211,10 +215,12 @@ def _workload_to_json(result: WorkloadResult) -> dict[str, object]:
         "count": result.space_count,
         "trials": len(result.trials),
         "outcomes": result.outcomes,
-        "verdict": result.verdict,
+        "verdict": result.verdict if result.comparison else None,
+        "speedup": None,
+        "interval": None,
         "seconds": result.seconds,
         "searched_s": result.searched_s,
-        "note": result.note,
+        "note": result.note or ("" if result.comparison else "nothing was compared"),
     }
     if result.comparison is not None:
         comparison = result.comparison

@@ -111,8 +111,11 @@ class CompilerSession:
     def to_vmfb(self, module: ir.Module, start: Phase | None = None) -> bytes:
         """Run the remaining phases and return the VM module's bytes. Raises CompileError."""
         _, start = self._skip_to_dispatches(module, start, None)
-        with self._running(module, start, None) as (invocation, _):
-            return _collect(invocation.output_vm_bytecode)
+        with self._running(module, start, None) as (invocation, diagnostics):
+            try:
+                return _collect(invocation.output_vm_bytecode)
+            except ValueError as error:  # as for a function that is declared and has no module's name
+                raise CompileError(diagnostics, str(error)) from None
 
     def _skip_to_dispatches(
         self, module: ir.Module, start: Phase | None, stop: Phase | None

@@ -110,6 +110,8 @@ def _companions(
     cycles, code = np.zeros((2, len(tiles.sizes)))
     for companion in workload.companions:
         count = len(companion.loops)
+        if not count:  # a single number
+            continue
         sizes, tile = np.ones((2, len(cycles), count))
         for loop, shared in enumerate(companion.shared):
             whole = float(max(1, companion.loops[loop]))

@@ -16,6 +16,9 @@ from iree_tuner.ops.indexing_map import IndexingMap
 
 Iterator = Literal["parallel", "reduction"]
 
+NO_LOOPS = "it has no loops: there is nothing to tile"
+"""Why an op on tensors without dimensions is not tuned."""
+
 
 @dataclass(frozen=True)
 class Companion:

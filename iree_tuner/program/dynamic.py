@@ -8,7 +8,7 @@ functions that run the dispatches and nowhere else: a dispatch stays dynamic, an
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from iree.compiler import ir
@@ -77,15 +77,19 @@ def size_for(sizes: Sequence[DimensionSize], dimension: tuple[int, int]) -> int 
     return next(iter((*own, *general)), None)
 
 
-def pin(module: ir.Module, sizes: Sequence[DimensionSize], session: CompilerSession, name: str) -> None:
+def pin(
+    module: ir.Module, sizes: Sequence[DimensionSize], session: CompilerSession, name: str,
+    declared: Collection[tuple[int, int]] = (),
+) -> None:  # fmt: skip
     """Make dimensions of inputs constants, in the functions of a module at `executable-sources`.
 
-    Raises TunerError for a size that is for no dynamic dimension.
+    Dimensions that are `declared` to be dynamic may have a size even if the program does not use it. Raises
+    TunerError for a size that is for no dynamic dimension.
     """
     if not sizes:
         return
     found = _open_dimensions(module)
-    _check(sizes, sorted({dimension for dimension, _ in found}), name)
+    _check(sizes, sorted({*declared, *(dimension for dimension, _ in found)}), name)
     with module.context, ir.Location.unknown():
         for dimension, op in found:
             size = size_for(sizes, dimension)

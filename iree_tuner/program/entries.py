@@ -77,6 +77,18 @@ def entries_of(program: Program) -> tuple[Entry, ...]:
     return tuple(found)
 
 
+def open_dimensions(module: ir.Module) -> set[tuple[int, int]]:
+    """Dynamic dimensions of inputs of a module's entry functions: numbers of inputs and dimensions."""
+    found = set[tuple[int, int]]()
+    for view in module.body.operations:
+        if is_entry(view.operation):
+            types = ir.FunctionType(ir.TypeAttr(view.operation.attributes["function_type"]).value).inputs
+            for number, taken in enumerate(map(_taken, types)):
+                shape = taken.shape if taken is not None and taken.shape is not None else ()
+                found |= {(number, place) for place, size in enumerate(shape) if size is None}
+    return found
+
+
 def taken_from(text: str) -> Taken | None:
     """Read `tensor<2x?xf32>` or a scalar's type, as IREE's ABI declarations have it; None for any other."""
     tensor = _TENSOR.fullmatch(text)

@@ -16,7 +16,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.ops.bounded import bounds_sums
 from iree_tuner.ops.dynamic import dynamic_parts, why_refused
 from iree_tuner.ops.family import describe, family
-from iree_tuner.ops.workload import Workload
+from iree_tuner.ops.workload import NO_LOOPS, Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.calls import count_calls, dispatched_exports
 from iree_tuner.program.carried import CONFIGURATIONS, NOTE, carried_in, take_off
@@ -32,14 +32,17 @@ from iree_tuner.program.dynamic import (
     why_wrong,
     with_sizes,
 )
+from iree_tuner.program.entries import open_dimensions
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops, default_choice
+from iree_tuner.program.runtime_values import pin_values, takes_open_sizes, with_values
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.targets.limits import limits_of
 
 _OWN = "the program has a configuration for it (compilation_info): remove it to tune the dispatch"
+_UNKNOWN = "it takes sizes or numbers that are known only at run time"
 _STAND_IN = DimensionSize(64)  # to find out what a dispatch is, where no size was given
 
 
@@ -82,13 +85,14 @@ def extract_here(
         if not list(module.body.operations):
             raise TunerError("the program has no functions", location=name)
         select_target(module, target)
-        dumped = dumped_for(module)
+        dumped, declared = dumped_for(module), open_dimensions(module)
         diagnostics = session.run(module, stop="executable-sources")
         diagnostics += _for_another_chip(module, dumped)
         if NOTE.encode() in data:
             take_off(module)
         calls = count_calls(module, entries)
-        return Extraction(_dispatches(module, calls, name, target, session, sizes), tuple(diagnostics))
+        dispatches = _dispatches(module, calls, name, target, session, sizes, declared)
+        return Extraction(dispatches, tuple(diagnostics))
 
 
 def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
@@ -101,26 +105,32 @@ def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
 
 def _dispatches(
     module: ir.Module, calls: dict[str, CallCount], name: str, target: Target, session: CompilerSession,
-    sizes: tuple[DimensionSize, ...],
+    sizes: tuple[DimensionSize, ...], declared: set[tuple[int, int]],
 ) -> tuple[Dispatch, ...]:  # fmt: skip
     exports = _exports(module)
     found: dict[str, Dispatch] = {}
     settle(module, session)
     pin_scalars(module, session)
-    pin(module, sizes, session, name)
+    pin(module, sizes, session, name, declared)
+
+    def describe_as(raw: RawHarness) -> Dispatch:
+        return _describe(raw, calls.get(raw.export, CallCount(0)), target, session)
+
     for raw in _harnesses(module, session):
-        found[raw.export] = _sized(_describe(raw, calls.get(raw.export, CallCount(0)), target, session))
-    if len(found) < len(exports) and is_open(module):
+        found[raw.export] = _sized(describe_as(raw))
+    dispatched = dispatched_exports(module)
+    for export, raws in with_values(module, dispatched - found.keys(), session).items():
+        found[export] = _sized(_with_value([describe_as(raw) for raw in raws]))
+    if dispatched - found.keys() and is_open(module):
+        pin_values(module, session)
         pin(module, (_STAND_IN,), session, name)
         for raw in _harnesses(module, session):
             if raw.export not in found:
-                dispatch = _describe(raw, calls.get(raw.export, CallCount(0)), target, session)
-                found[raw.export] = _without_size(dispatch)
-    dispatched = dispatched_exports(module)
+                takes_sizes = takes_open_sizes(raw)
+                found[raw.export] = _without_size(describe_as(raw), takes_sizes=takes_sizes)
     for export in exports:
         if export not in found:
-            reason = "it takes sizes, offsets or integers that are known only at run time"
-            reason = reason if export in dispatched else "the program never dispatches it"
+            reason = _UNKNOWN if export in dispatched else "the program never dispatches it"
             found[export] = Dispatch(export, calls.get(export, CallCount(0)), None, reason)
     return tuple(found[export] for export in exports)
 
@@ -136,12 +146,33 @@ def _sized(dispatch: Dispatch) -> Dispatch:
     return replace(dispatch, workload=None, reason=wrong) if wrong else dispatch
 
 
-def _without_size(dispatch: Dispatch) -> Dispatch:
-    """The facts about a dispatch whose size is known only by a stand-in."""
-    reason = dispatch.reason
-    if dispatch.workload is not None:
-        parts = dynamic_parts(dispatch.workload)
-        reason = f"its {parts} is known only at run time: set it with --dim 128"
+def _with_value(dispatches: Sequence[Dispatch]) -> Dispatch:
+    """Of a dispatch with different values for what is known only at run time, the first.
+
+    It has no workload if its sizes depend on these values, because no size that was chosen here stands for
+    those of the program.
+    """
+    first = dispatches[0]
+    if first.workload is None or not first.workload.dynamic:
+        return first
+    sizes = {each.workload.loops for each in dispatches if each.workload is not None}
+    if len(sizes) == 1 and len(dispatches) > 1:
+        return first
+    reason = f"its {dynamic_parts(first.workload)} is computed while the program runs"
+    return replace(first, workload=None, harness=None, reason=reason)
+
+
+def _without_size(dispatch: Dispatch, *, takes_sizes: bool) -> Dispatch:
+    """The facts about a dispatch of a program with an open size, for which a stand-in was used.
+
+    A dispatch without open sizes is as it would be in any such program: it can be tuned.
+    """
+    if dispatch.workload is None:
+        return replace(dispatch, harness=None)
+    if not takes_sizes and not dispatch.workload.dynamic:
+        return dispatch
+    what = dynamic_parts(dispatch.workload) or "input's size"
+    reason = f"its {what} is known only at run time: set it with --dim 128"
     return replace(dispatch, workload=None, harness=None, reason=reason)
 
 
@@ -186,6 +217,8 @@ def _tag_root(
         return None, _OWN if configured else "the compiler finds no root op in the dispatch"
     op = compute_ops(function)[root]
     workload = describe(op)
+    if workload is not None and not workload.loops:
+        return None, NO_LOOPS
     if workload is None:
         return None, why_refused(op) or f"no op family describes the root op {op.name}"
     workload = with_sizes(workload, op, constants)

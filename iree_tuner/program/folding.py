@@ -14,6 +14,11 @@ _SAME = (
 )  # fmt: skip
 _BINARY: dict[str, Callable[[int, int], int]] = {
     "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.minsi": min,
+    "arith.minui": min,
+    "arith.maxsi": max,
+    "arith.maxui": max,
     "arith.muli": lambda a, b: a * b,
     "arith.shli": lambda a, b: a << b,
     "arith.ori": lambda a, b: a | b,

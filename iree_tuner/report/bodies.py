@@ -31,7 +31,7 @@ def workload_body(result: WorkloadResult, floor_us: float | None = None) -> Work
         "share": result.share,
         "calls": result.task.calls,
         "space_count": result.space_count,
-        "verdict": result.verdict if result.judged else "",
+        "verdict": result.verdict if result.judged and comparison else "",
         "speedup": comparison.speedup if comparison else None,
         "interval": comparison.interval if comparison else None,
         "default_us": comparison.default_us if comparison else None,

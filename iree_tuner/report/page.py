@@ -90,7 +90,7 @@ def headline(report: RunReport) -> str:
         return f"The program is {compared.speedup:.2f}x as fast as with the compiler's defaults"
     if compared is not None and compared.verdict == "lose":
         return "The program would be slower: the compiler's defaults stay"
-    if compared is None and not any(each.compared.verdict for each in report.workloads):
+    if compared is None and not any(each.compared.verdict or each.tried for each in report.workloads):
         return "Nothing was compared"
     if not wins:
         return "No candidate beats the compiler's defaults"

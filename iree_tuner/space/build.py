@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.workload import Workload
+from iree_tuner.ops.workload import NO_LOOPS, Workload
 from iree_tuner.space.providers import SpaceRequest, provider
 from iree_tuner.space.space import Space
 from iree_tuner.targets import Limits
@@ -31,8 +31,11 @@ def build_spaces(
         supplements: whether the compiler's constraints are supplemented; without, they are used as they are.
 
     Raises:
-        TunerError: no space is known for the workload on this target, or none has a member.
+        TunerError: no space is known for the workload on this target, or none has a member, or the op has no
+            loops.
     """
+    if not workload.loops:
+        raise TunerError(NO_LOOPS)
     request = SpaceRequest(workload, limits, context, tuple(emitted), supplements)
     found_by = provider(workload.family)
     modules = found_by.constraints(request) if found_by is not None else ()

@@ -37,6 +37,10 @@ LARGE_SHARE = 0.03
 _LEAST_GAIN = 2e-6
 """Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
 
+_LARGEST, _ENOUGH = 4, 0.25
+"""Workloads that are searched at least, unless those with the share that the effort asks for take so much of
+the program's time together."""
+
 _WORTH_A_FINAL = 0.003
 """Of the program's time with the best of all workloads that are not replaced. By default, one may take nearly
 all of it."""
@@ -92,11 +96,14 @@ class WorkloadQueue:
         self._slice = plan.effort.batch if not lab.alternate else max(4, plan.effort.batch // 2)
         if not weights_us:
             self._waiting: list[Task] = []
-            self._enter(measure(tasks, lab, findings.stop))
+            baselines = measure(tasks, lab, findings.stop)
+            self._least_share = self._least([each.share for each in baselines if each.space is not None])
+            self._enter(baselines)
             self.total_us = sum(each.weight_us for each in self.workloads)
             self._enter_extra(extra_tasks)
             return
         self.total_us = sum(map(self._spent_us, tasks))
+        self._least_share = self._least(list(map(self._share, tasks)))
         self._enter_extra(extra_tasks)
         worth_it = [task for task in tasks if not self._is_small(task)]
         self._waiting = sorted(worth_it, key=self._spent_us, reverse=True)
@@ -252,7 +259,17 @@ class WorkloadQueue:
         """Whether it is left alone; with a budget, the time decides that."""
         if self._plan.options.budget_s is not None or self._plan.starters.get(task.workload.key):
             return False
-        return (self._share(task) if share is None else share) < self._plan.effort.least_share
+        return (self._share(task) if share is None else share) < self._least_share
+
+    def _least(self, shares: Sequence[float]) -> float:
+        """The share that a workload must have to be searched.
+
+        In a program of many small workloads, this is less than the effort's: the largest are searched, as
+        they may save something together.
+        """
+        wanted, largest = self._plan.effort.least_share, sorted(shares, reverse=True)[:_LARGEST]
+        enough = sum(share for share in shares if share >= wanted) >= _ENOUGH
+        return wanted if enough or not largest else min(wanted, largest[-1])
 
     def _spent_us(self, task: Task) -> float:
         return self._weights_us.get(task.workload.key, 0.0)

@@ -37,10 +37,17 @@ def read_dispatches(
     tasks = make_tasks(extraction.dispatches)
     watch.extracted(extraction, tasks)
     if not tasks:
-        reasons = "; ".join(dict.fromkeys(each.reason for each in extraction.dispatches if each.reason))
-        message = f"the program has no dispatches that can be tuned{': ' * bool(reasons)}{reasons}"
+        message = f"the program has no dispatches that can be tuned: {_why_none(extraction.dispatches)}"
         raise TunerError(message, location=program.name)
     return extraction.dispatches, tasks
+
+
+def _why_none(dispatches: Sequence[Dispatch]) -> str:
+    """Why none of a program's dispatches can be tuned."""
+    reasons = dict.fromkeys(each.reason for each in dispatches if each.reason)
+    if dispatches and not reasons:
+        return "they run only while the program is loaded, or in functions that are not called"
+    return "; ".join(reasons) or "the compiler makes no dispatches of it"
 
 
 def profile_of(

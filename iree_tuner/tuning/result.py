@@ -52,7 +52,8 @@ class WorkloadResult:
         searched_s: the duration of the search without the final comparison.
         began: the start of the search, in seconds since 1970. Older trials are from earlier runs.
         competitors: other candidates for the workload, such as kernels.
-        judged: whether anything was compared with the default. Otherwise there is no verdict.
+        judged: whether candidates were compared with the default, if only one by one in the search. A
+            verdict also needs `comparison`.
         corrects: whether the entry computes correct results where the compiler's default does not.
     """
 
@@ -86,13 +87,13 @@ class WorkloadResult:
 
     @property
     def verdict(self) -> Verdict | Literal["not judged", "mended"]:
-        """`win` or `tie`, because a losing candidate is not used. `not judged` if nothing was compared.
+        """`win` or `tie`, because a losing candidate is not used. `not judged` without a final comparison.
 
         `mended` if the entry is used because the compiler's default computes wrong results.
         """
-        if not self.judged:
+        if not self.judged or self.comparison is None:
             return NOT_JUDGED
-        if self.corrects and self.comparison is not None and self.comparison.verdict != "win":
+        if self.corrects and self.comparison.verdict != "win":
             return "mended"
         return "win" if self.entry is not None else "tie"
 

@@ -156,6 +156,21 @@ class ProgramVersions:
             raise found
         return found[0]
 
+    def check_compiles(self, default: ProgramVersion) -> None:
+        """Wait for the program as it is. Raises TunerError if it does not compile.
+
+        It may compile although its twins that fill memory do not: then it is only not compared.
+        """
+        try:
+            self.vmfb(default)
+        except TunerError:
+            try:
+                compile_program(self._program, default.target, self._lab.compilers)
+            except TunerError as error:
+                message = f"the program does not compile, with or without a spec: {error.message}"
+                where = error.location or self._program.name
+                raise TunerError(message, location=where, hint=error.hint) from None
+
     def time(self, version: ProgramVersion) -> None:
         """Note how long loading and an invocation take. Raises TunerError where it does not run."""
         vmfb, measurer, start = self.vmfb(version), self._lab.measurer, time.monotonic()

@@ -183,10 +183,9 @@ class WorkloadSearch:
         effort = self._plan.effort
         if self._plan.options.budget_s is not None:
             return effort.trials_for(1.0) * _BUDGETED
-        if self.share >= effort.least_share:
-            return effort.trials_for(self.share)
         # Workloads that are too small to be searched may still take results from elsewhere.
-        return suggested if has_starters else 0
+        small = has_starters and self.share < effort.least_share
+        return suggested if small else effort.trials_for(self.share)
 
 
 def is_judged(searches: Sequence[Search], finals: Mapping[Search, Final]) -> bool:

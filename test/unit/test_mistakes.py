@@ -215,7 +215,7 @@ def test_a_default_that_does_not_run_is_not_judged(folder, capfd):
         .splitlines()[-1]
         .startswith("error: not judged: the compiler's default fails (run_error): ")
     )
-    assert '"verdict": "not judged"' in told.out
+    assert '"verdict": null' in told.out
     assert '"speedup": null' in told.out
     assert '"verdict": "tie"' not in told.out
     assert (folder / "old.mlir").read_text() == "an earlier result"

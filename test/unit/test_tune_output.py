@@ -11,11 +11,12 @@ import pytest
 from rich.console import Console
 from store.samples import WORKLOAD, trial
 
-from iree_tuner.cli.report import report_result
+from iree_tuner.cli.report import report_result, result_to_json
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program_bench import ProgramComparison
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.program.source import Program
+from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import parse_target
 from iree_tuner.tuned import TuningResult
@@ -23,6 +24,7 @@ from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.timeline import SEARCH, Stage, TimeUse, WorkerTimeline
+from iree_tuner.tuning.versions import ComparisonStep
 
 GOLDENS = Path(__file__).parent / "tune_output"
 TARGET = parse_target("llvm-cpu:znver4")
@@ -49,7 +51,7 @@ def workload(op, loops, share, comparison=None, note="", *, tried=96, entry=Fals
     described = replace(WORKLOAD, op=op, loops=loops)
     return WorkloadResult(
         Task(described, ()), share, tuple(trial(value, at=5.0) for value in range(tried)), 5120, comparison,
-        SpecEntry(described, None) if entry else None, note, judged=comparison is not None,
+        SpecEntry(described, Configuration(())) if entry else None, note, judged=comparison is not None,
     )  # fmt: skip
 
 
@@ -64,6 +66,9 @@ def result(*results, speedup=None, verdict="tie", target=TARGET, provided=False,
 
 LARGE = workload("matmul", (384, 3072, 768), 0.613, compared(1.42, "win"), entry=True)
 SMALL = workload("batch_matmul", (12, 384, 384, 64), 0.082, compared(1.003, "tie", 84.7))
+SLOW = replace(
+    workload("reduction", (384, 768), 0.2, note="no candidate came close to the default's time"), judged=True
+)
 LEFT = workload("softmax", (12, 384, 384), 0.011, tried=0)
 TILED = parse_target("llvm-cpu:znver4+data-tiling")
 NO_DEFAULT = "the compiler's default fails (run_error): RESOURCE_EXHAUSTED; out of memory"
@@ -83,9 +88,24 @@ CASES = {
     ),
     "tie": (result(LARGE, SMALL, LEFT, speedup=1.01), Path("bert.spec.mlir")),
     "loss": (
-        result(LARGE, SMALL, LEFT, note="the spec is not used: the program is slower with it (0.934x)"),
+        result(
+            LARGE, SMALL, LEFT, note="the spec is not used: the program is slower with it (0.934x)",
+            steps=(ComparisonStep("default flags with the spec", "default flags", compared(0.934, "lose")),),
+        ),
         Path("bert.spec.mlir"),
     ),
+    "wrong": (
+        result(LARGE, note="left out, because main_dispatch_0 computes wrong results with it"),
+        Path("bert.spec.mlir"),
+    ),
+    "not_compared": (
+        replace(
+            result(LARGE, SLOW, note="the whole program was not compared: input 0 has no size"),
+            entries=(LARGE.entry,),
+        ),
+        Path("bert.spec.mlir"),
+    ),
+    "no_candidate": (result(SLOW), Path("bert.spec.mlir")),
     "failure": (result(workload("matmul", (384, 3072, 768), 1.0, note=NO_DEFAULT, tried=0)), None),
 }  # fmt: skip
 
@@ -97,6 +117,16 @@ def printed(name):
     if path is None:
         out.write(f"error: not judged: {found.why_not_judged}; no file was written\n")
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_verdict_comes_with_its_comparison(name):
+    """In JSON verdict, speedup and interval are all there, or all null with a reason."""
+    found, path = CASES[name]
+    for record in result_to_json(found, path):
+        values = [record[key] for key in ("verdict", "speedup", "interval")]
+        assert values.count(None) in (0, 3)
+        assert None not in values or record["note"]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -149,13 +149,13 @@ class Interpreter:
 
     def _load(self, op: ir.Operation) -> None:
         kind = op.results[0].type
-        part = self._values[op.operands[0]][shapes.slices(op, self._get)]
+        part = self._values[op.operands[0]][(*shapes.slices(op, self._get), ...)]
         found = from_memory(part, ElementType.of(kind))
         self._set(op, found.reshape([-1 if size < 0 else size for size in ir.ShapedType(kind).shape]))
 
     def _store(self, op: ir.Operation) -> None:
         source, target = op.operands[0], op.operands[1]
-        place = self._values[target][shapes.slices(op, self._get)]
+        place = self._values[target][(*shapes.slices(op, self._get), ...)]
         value = to_memory(self._get(source), ElementType.of(source.type))
         place[...] = value.reshape(place.shape)
 
@@ -167,7 +167,7 @@ class Interpreter:
         self._values[target][...] = to_memory(self._get(source), ElementType.of(source.type))
 
     def _subview(self, op: ir.Operation) -> None:
-        part = self._values[op.operands[0]][shapes.slices(op, self._get)]
+        part = self._values[op.operands[0]][(*shapes.slices(op, self._get), ...)]
         shape = list(ir.MemRefType(op.results[0].type).shape)
         self._set(op, part if list(part.shape) == shape else _without_ones(part, shape))
 

@@ -117,6 +117,12 @@ def test_companions_that_do_not_fit_in_registers_go_through_memory():
     assert few < many
 
 
+def test_a_companion_without_loops_costs_nothing_of_note():
+    number = Companion("companion_0", "elementwise", (), (), ())
+    workload = rows_reduced(64, 1024, companions=(number,))
+    assert found(workload, member(32, 2, 64)).features["companion_cycles"].tolist() == [0.0]
+
+
 def test_what_is_unrolled_too_far_is_expected_to_be_given_up():
     short, long = found(matvec(2048, 1024), member(512, 16, 16), member(512, 512, 64)).features["long_x"]
     assert (short, long > 2) == (1, True)

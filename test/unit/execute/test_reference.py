@@ -165,6 +165,22 @@ def test_the_default_computes_what_the_program_says(cpu, compilers, name):
     each_dispatch_agrees(load_program(PROGRAMS[name]), cpu, compilers)
 
 
+SUM = """
+func.func @main(%x: tensor<4x48xKIND>) -> tensor<KIND> {
+  %zero = stablehlo.constant dense<0> : tensor<KIND>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across dimensions = [0, 1]
+    : (tensor<4x48xKIND>, tensor<KIND>) -> tensor<KIND>
+  return %r : tensor<KIND>
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["f32", "bf16", "f64", "i32"])
+def test_a_result_without_dimensions(cpu, compilers, kind):
+    zero = "0" if kind == "i32" else "0.0"
+    each_dispatch_agrees(load_program(SUM.replace("<0>", f"<{zero}>").replace("KIND", kind)), cpu, compilers)
+
+
 @pytest.mark.parametrize("path", some(FILES, 4), ids=lambda path: path.stem)
 def test_the_default_of_whole_programs_does(cpu, compilers, path):
     each_dispatch_agrees(load_program(str(path)), cpu, compilers)

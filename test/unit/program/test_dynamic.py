@@ -104,6 +104,15 @@ def test_the_dispatch_runs_as_it_is_at_the_size_given(only, cpu, compilers):
         measurer.close()
 
 
+def test_a_size_of_an_input_that_the_program_does_not_use(only):
+    unused = matmul("4").replace("(%a:", "(%n: tensor<2x?xi32>, %a:")
+    for size in ("12", "0.1=12"):
+        assert only(unused, size).workload.loops == (4, 32, 48)
+    assert only(unused).tunable
+    with pytest.raises(TunerError, match=r"dimension 0 of input 1 is not dynamic \(dynamic .*: 0.1\)"):
+        only(unused, "1.0=12")
+
+
 def test_sizes_that_stand_for_one_dimension_are_one_workload(only):
     first, second = only(matmul("?"), "20").workload, only(matmul("?"), "0.0=40").workload
     assert first == second

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import hand_made
 import pytest
 from by_hand import emitted_space, space_of, unknown
@@ -33,6 +35,12 @@ def test_samples_are_distinct_legal_and_repeatable(space: Space) -> None:
 def test_a_sample_is_never_larger_than_the_space(context: ir.Context) -> None:
     small = build_space(matmul(1, 2, 2), CpuLimits(), context)
     assert set(small.sample(1000, seed=0)) == set(small.enumerate())
+
+
+def test_an_op_without_loops_has_no_space(context: ir.Context) -> None:
+    scalar = replace(matmul(64, 48, 128), family="generic", loops=(), iterators=(), roles=())
+    with pytest.raises(TunerError, match="it has no loops"):
+        build_space(scalar, CpuLimits(), context)
 
 
 def one_move_away(members: list[Assignment], here: Assignment, follow: set[str]) -> set[Assignment]:

@@ -50,10 +50,10 @@ TEXTS = [f"code:{place + 1} time:{100 + place}" for place in range(40)]
 class World:
     """Twenty tasks, whose defaults are measured in groups, and searches over a fake compiler and device."""
 
-    def __init__(self, monkeypatch, *, alternate=True, texts=lambda key: TEXTS):
+    def __init__(self, monkeypatch, *, alternate=True, texts=lambda key: TEXTS, count=20):
         self.lab = fake_lab(alternate=alternate)
         self.stop = StopRequest()
-        self.tasks = [Task(Workload(str(number))) for number in range(20)]
+        self.tasks = [Task(Workload(str(number))) for number in range(count)]
         self.groups, self.asked = [], []
         self.cap = 40
         world = self
@@ -142,6 +142,20 @@ def test_without_a_budget_small_ones_are_left_alone(world):
     assert world.groups == [["0"]]
     assert len(queue.results) == 19
     assert all("of the program's time" in result.note for result in queue.results)
+
+
+@pytest.mark.parametrize("step", [0.001, 0.02, 0.04])
+def test_where_all_are_small_the_four_largest_are_searched(monkeypatch, step):
+    """At most one of thirty has the twentieth part of the time that the effort asks for."""
+    world = World(monkeypatch, count=30)
+    try:
+        queue = world.queue(*[1.5 - step * number for number in range(30)], budget_s=None)
+        world.run(queue)
+        assert [each.task.workload.key for each in queue.workloads] == ["0", "1", "2", "3"]
+        assert len(queue.results) == 26
+        assert all("of the program's time" in result.note for result in queue.results)
+    finally:
+        close(world.lab)
 
 
 def test_without_a_profile_all_are_measured_at_once(world):

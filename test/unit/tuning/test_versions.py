@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from execute.whole_programs import ADDING
 
+from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import Filled
@@ -102,6 +103,28 @@ def test_the_default_is_timed_as_it_is(lab, varying) -> None:
     versions.time(untuned(lab.target))
     assert 0.0 < measured.invocation_s < measured.loading_s
     assert not measured.check_s
+
+
+DECLARED = """
+func.func private @elsewhere(%x: tensor<4xf32>) -> tensor<4xf32>
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = call @elsewhere(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+"""
+
+
+def test_only_a_program_that_does_not_compile_as_it_is_is_refused(lab, monkeypatch) -> None:
+    """Its twins, which fill what they allocate, may fail alone."""
+
+    def failing(*_) -> bytes:
+        raise TunerError("the module does not verify")
+
+    monkeypatch.setattr(ProgramVersions, "vmfb", failing)
+    right, wrong = (load_program(text) for text in (TWO, DECLARED))
+    ProgramVersions(right, request(right), lab, Watch(), Depth()).check_compiles(untuned(lab.target))
+    with pytest.raises(TunerError, match="the program does not compile, with or without a spec: failed to"):
+        ProgramVersions(wrong, request(wrong), lab, Watch(), Depth()).check_compiles(untuned(lab.target))
 
 
 def test_where_allocations_take_equal_time_programs_stay_as_they_are(lab) -> None:

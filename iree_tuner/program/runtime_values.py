@@ -1,0 +1,219 @@
+"""Numbers that dispatches take and that a program finds out as it runs: constants stand for them in tuning.
+
+A dispatch takes the position of a row, a factor, or the step of a loop as an argument. The compiler writes
+benchmarks only of dispatches whose arguments are constants. So the values that such arguments are computed
+from become constants in the functions that run the dispatches, as sizes do (`program.dynamic`). The
+arithmetic between them and the dispatch stays: a position that the program limits to the rows of its table
+remains within them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith
+
+from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.compiler.unbound import held_by, parameters_of
+from iree_tuner.ops.structure import shape_of
+from iree_tuner.program.calls import DISPATCH
+from iree_tuner.program.folding import fold
+from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
+
+STAND_INS = (7, 1, 0)
+"""Values to try in turn. 7 is not aligned, as most positions are not: code that reads at position 0 may be
+faster than at any other. A table with few rows has a row 1, and 0 is valid for every position."""
+
+_SIZE, _ASSUME = "hal.buffer_view.dim", "util.assume.int"
+_LOAD, _STORE = "iree_tensor_ext.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.store"
+_EXTRACT, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
+_ELEMENT = ("tensor.extract", "tensor.insert", "memref.load", "memref.store")
+_FUNCTIONS = ("util.func", "util.initializer")
+_ARITHMETIC, _ARITHMETIC_OPS = ("arith.", "affine.", "math.", "index."), (_ASSUME, "util.align")
+_OPEN = ir.ShapedType.get_dynamic_size()
+
+
+def with_values(
+    module: ir.Module, exports: Collection[str], session: CompilerSession
+) -> dict[str, tuple[RawHarness, ...]]:
+    """Harnesses of dispatches that take values which are known only at run time.
+
+    Args:
+        module: at `executable-sources`; it is not changed.
+        exports: the dispatches.
+        session: whose context the module is of.
+
+    Returns:
+        by export, a harness for each value that may stand for those of the program, the best first. Sizes of
+        inputs are left as they are: a dispatch that takes one is not among them.
+    """
+    found: dict[str, list[RawHarness]] = {}
+    for value in STAND_INS if exports else ():
+        copy = _calling(module, exports)
+        if not _pin(copy, value, session):
+            return {}
+        for benchmark in dump_benchmarks(copy, session):
+            for raw in take_buffer(benchmark):
+                if _stays_within(raw, proven=value != STAND_INS[-1]):
+                    found.setdefault(raw.export, []).append(raw)
+    return {export: tuple(raws) for export, raws in found.items()}
+
+
+def pin_values(module: ir.Module, session: CompilerSession) -> None:
+    """Make the values of dispatches constants that are valid for every position, in place."""
+    _pin(module, STAND_INS[-1], session)
+
+
+def takes_open_sizes(raw: RawHarness) -> bool:
+    """Whether a dispatch has a tensor with a size that is known only at run time."""
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        if op.name == "hal.interface.binding.subspan":
+            found |= None in shape_of(held_by(op.result.type)[1])
+        return ir.WalkResult.ADVANCE
+
+    find_function(raw.module, raw.export).walk(visit)
+    return found
+
+
+def _calling(module: ir.Module, exports: Collection[str]) -> ir.Module:
+    """A copy of a program that dispatches only these."""
+    with module.context, ir.Location.unknown():
+        copy = ir.Module.create()
+        attributes = module.operation.attributes
+        for name in attributes:
+            copy.operation.attributes[name] = attributes[name]
+        for view in module.body.operations:
+            copy.body.append(view.operation.clone())
+    for op in list(_dispatches(copy)):
+        entries = [ir.SymbolRefAttr(entry).value for entry in ir.ArrayAttr(op.attributes["entry_points"])]
+        if all(entry[-1] not in exports for entry in entries):
+            op.erase()
+    return copy
+
+
+def _dispatches(module: ir.Module) -> Iterator[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == DISPATCH:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    for view in module.body.operations:
+        if view.operation.name in _FUNCTIONS:
+            view.operation.walk(visit)
+    return iter(found)
+
+
+def _pin(module: ir.Module, value: int, session: CompilerSession) -> bool:
+    """Make what the numbers of dispatches are computed from constants; whether there was anything to do.
+
+    Floats become 1. Other uses of such a number, as a condition or the end of a loop, keep the number.
+    """
+    sources: list[tuple[ir.Operation, int, ir.Value]] = []
+    todo, seen = list(_dispatches(module)), set[ir.Operation]()
+    while todo:
+        op = todo.pop()
+        if op in seen:
+            continue
+        seen.add(op)
+        for number, operand in enumerate(op.operands):
+            if not isinstance(operand.type, ir.IntegerType | ir.IndexType | ir.FloatType):
+                continue
+            inner = None if isinstance(operand.owner, ir.Block) else operand.owner.operation
+            if inner is not None and (inner.name.startswith(_ARITHMETIC) or inner.name in _ARITHMETIC_OPS):
+                todo.append(inner)
+            elif inner is None or inner.name != _SIZE:
+                sources.append((op, number, operand))
+    with ir.Location.unknown(module.context):
+        for op, number, operand in sources:
+            with ir.InsertionPoint.at_block_begin(_function(op).regions[0].blocks[0]):
+                op.operands[number] = arith.ConstantOp(operand.type, _fitting(operand.type, value)).result
+    if sources:
+        run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
+    return bool(sources)
+
+
+def _function(op: ir.Operation) -> ir.Operation:
+    while op.name not in _FUNCTIONS:
+        above = op.parent
+        assert above is not None, "dispatches are in functions"
+        op = above.operation
+    return op
+
+
+def _fitting(kind: ir.Type, value: int) -> int | float:
+    """The value in a type: as much of it as an integer has bits for."""
+    if isinstance(kind, ir.FloatType):
+        return 1.0
+    return value if isinstance(kind, ir.IndexType) else value & ((1 << ir.IntegerType(kind).width) - 1)
+
+
+def _stays_within(raw: RawHarness, *, proven: bool) -> bool:
+    """Whether a dispatch with its constants stays within its tensors, and its assumptions hold.
+
+    If `proven`, what is not seen here counts as wrong.
+    """
+    answers: list[bool | None] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in (_LOAD, _STORE, _EXTRACT, _INSERT):
+            answers.append(_is_part(op, raw.constants))
+        elif op.name == _ASSUME:
+            answers.extend(_hold(op, raw.constants))
+        elif op.name in _ELEMENT:
+            answers.append(None)
+        return ir.WalkResult.ADVANCE
+
+    find_function(raw.module, raw.export).walk(visit)
+    return not any(answer is False or (proven and answer is None) for answer in answers)
+
+
+def _is_part(op: ir.Operation, constants: Sequence[int]) -> bool | None:
+    """Whether what an op loads or stores is in its tensor; None if that is not seen."""
+    groups: list[list[ir.Value]] = []
+    operands = list(op.operands)
+    for length in ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]):
+        groups.append(operands[:length])
+        operands = operands[length:]
+    (whole,) = groups[1 if op.name in (_STORE, _INSERT) else 0]
+    shape = [_OPEN if size is None else size for size in shape_of(held_by(whole.type)[1])]
+    dims = groups[-4] if op.name in (_LOAD, _STORE) else []
+    static = [
+        list(ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"]))
+        for name in ("offsets", "sizes", "strides")
+    ]
+    parts = [
+        _filled(sizes, values, constants)
+        for sizes, values in zip((shape, *static), (dims, *groups[-3:]), strict=True)
+    ]
+    answers = [_is_within(*each) for each in zip(*parts, strict=True)]
+    return None if None in answers and False not in answers else False not in answers
+
+
+def _is_within(whole: int | None, offset: int | None, size: int | None, stride: int | None) -> bool | None:
+    if whole is None or offset is None or size is None or stride is None:
+        return None
+    return offset >= 0 and offset + (size - 1) * stride < whole
+
+
+def _filled(sizes: Sequence[int], values: Sequence[ir.Value], constants: Sequence[int]) -> list[int | None]:
+    """Sizes as numbers, and None for a value that is not known."""
+    folded = iter([fold(value, constants) for value in values])
+    return [next(folded, None) if size == _OPEN else size for size in sizes]
+
+
+def _hold(op: ir.Operation, constants: Sequence[int]) -> Iterator[bool | None]:
+    """Whether the assumptions about each integer hold; None for an integer that is not known."""
+    for operand, each in zip(op.operands, ir.ArrayAttr(op.attributes["assumptions"]), strict=True):
+        value = fold(operand, constants)
+        yield None if value is None else any(_allows(case, value) for case in ir.ArrayAttr(each))
+
+
+def _allows(case: ir.Attribute, value: int) -> bool:
+    said = {name: ir.IntegerAttr(bound).value for name, bound in parameters_of(case).items()}
+    return said.get("umin", 0) <= value <= said.get("umax", value) and value % said.get("udiv", 1) == 0

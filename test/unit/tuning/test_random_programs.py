@@ -1,0 +1,197 @@
+"""Random small programs through `tune`: a result or one clear line, whatever a program consists of."""
+
+import contextlib
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from amounts import ALL, amount
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from tuning.random_programs import DYNAMIC_SIZE, random_program
+
+from iree_tuner.cli.main import run
+from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.effort import EFFORTS
+from iree_tuner.tuning.finals import FinalPlan
+from iree_tuner.tuning.lab import Lab
+
+OPTIONS = (
+    "--effort", "smoke", "--no-db", "--keep-flags", "--no-profile", "--no-kernels", "--candidates", "2",
+    "--jobs", "1", "--json",
+)  # fmt: skip
+BLAMED = re.compile(r"the default itself is wrong|by default, \S+ (reads uninitialized memory|computes)")
+"""What is said of the compiler's own code."""
+
+
+QUICK = replace(EFFORTS["smoke"], rounds=3, program_rounds=3)
+"""The verdicts do not matter."""
+
+
+@pytest.fixture(scope="module")
+def lab():
+    """The workers of all runs: they start once."""
+    with Lab(target_for_device("local-task"), 1) as found:
+        yield found
+
+
+def tuned(text, lab, folder, *options, wins=True):
+    """The status of `tune`, its objects, and the lines on standard error."""
+    program, spec = Path(folder) / "p.mlir", Path(folder) / "p.spec.mlir"
+    program.write_text(text)
+    out, err = io.StringIO(), io.StringIO()
+
+    @contextlib.contextmanager
+    def kept(*_, **__):
+        yield lab
+
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patch.setattr("iree_tuner.tune.lab_for", kept)
+        patch.setitem(EFFORTS, "smoke", QUICK)
+        # If it is to win, whatever was tried is checked in the program, and the program is compared.
+        patch.setattr(FinalPlan, "takes", lambda *_: wins)
+        patch.setattr(FinalPlan, "most_score", 1e3)
+        status = run(["tune", str(program), *OPTIONS, *options, "-o", str(spec)])
+    return status, [json.loads(line) for line in out.getvalue().splitlines()], err.getvalue().splitlines()
+
+
+def check(text, dynamic, lab, folder):
+    """What holds for every program."""
+    status, records, told = tuned(text, lab, folder, *(("--dim", str(DYNAMIC_SIZE)) if dynamic else ()))
+    errors = [line for line in told if line.startswith("error: ")]
+    assert status in (0, 1), "\n".join([*told, text])
+    assert len(errors) == status, "\n".join([*told, text])
+    assert not any("Traceback" in line for line in told)
+    assert not BLAMED.search("\n".join(told)), "\n".join([*told, text])
+    for record in records:
+        values = [record[key] for key in ("verdict", "speedup", "interval")]
+        assert values.count(None) in (0, 3)
+        assert None not in values or record["note"]
+
+
+DOT = """
+func.func @main(ARGUMENTS%x: tensor<4x64xKIND>, %w: tensor<64x32xKIND>) -> tensor<4x32xKIND> {
+  %y = stablehlo.dot %x, %w : (tensor<4x64xKIND>, tensor<64x32xKIND>) -> tensor<4x32xKIND>
+  return %y : tensor<4x32xKIND>
+}
+"""
+UNUSED = DOT.replace("KIND", "f32").replace("ARGUMENTS", "%n: tensor<?x2xi32>, ")
+PACKED = """
+func.func @main(%a: tensor<ROWSxCOLUMNSxKIND>) -> tensor<COLUMNSxROWSxKIND> {
+  %0 = stablehlo.convert %a : (tensor<ROWSxCOLUMNSxKIND>) -> tensor<ROWSxCOLUMNSxi4>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<ROWSxCOLUMNSxi4>) -> tensor<COLUMNSxROWSxi4>
+  %2 = stablehlo.convert %1 : (tensor<COLUMNSxROWSxi4>) -> tensor<COLUMNSxROWSxKIND>
+  return %2 : tensor<COLUMNSxROWSxKIND>
+}
+"""
+TRUNCATED = """
+func.func @main(%a: tensor<30x14xi32>) -> tensor<14x30xi32> {
+  %0 = arith.trunci %a : tensor<30x14xi32> to tensor<30x14xi4>
+  %e = tensor.empty() : tensor<14x30xi4>
+  %1 = linalg.transpose ins(%0 : tensor<30x14xi4>) outs(%e : tensor<14x30xi4>) permutation = [1, 0]
+  %2 = arith.extsi %1 : tensor<14x30xi4> to tensor<14x30xi32>
+  return %2 : tensor<14x30xi32>
+}
+"""
+DECLARED = """
+func.func private @elsewhere(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = arith.addf %x, %x : tensor<4x8xf32>
+  %z = call @elsewhere(%y) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %z : tensor<4x8xf32>
+}
+"""
+UNTIL = """
+func.func @main(%a: tensor<f32>) -> tensor<f32> {
+  %r = scf.while (%x = %a) : (tensor<f32>) -> tensor<f32> {
+    %v = tensor.extract %x[] : tensor<f32>
+    %one = arith.constant 0.01 : f32
+    %c = arith.cmpf ogt, %v, %one : f32
+    scf.condition(%c) %x : tensor<f32>
+  } do {
+  ^bb0(%x: tensor<f32>):
+    %h = arith.constant dense<0.5> : tensor<f32>
+    %y = arith.mulf %x, %h : tensor<f32>
+    scf.yield %y : tensor<f32>
+  }
+  return %r : tensor<f32>
+}
+"""
+SCALAR = """
+func.func @main(%a: tensor<KIND>, %b: tensor<KIND>) -> tensor<KIND> {
+  %r = stablehlo.multiply %a, %b : tensor<KIND>
+  return %r : tensor<KIND>
+}
+"""
+SUM = """
+func.func @main(%x: tensor<16x48xKIND>) -> tensor<KIND> {
+  %zero = stablehlo.constant dense<ZERO> : tensor<KIND>
+  %r = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across dimensions = [0, 1]
+    : (tensor<16x48xKIND>, tensor<KIND>) -> tensor<KIND>
+  return %r : tensor<KIND>
+}
+"""
+FAILS = "the program does not compile, with or without a spec: "
+NOTHING = "the program has no dispatches that can be tuned: "
+NO_LOOPS = f"{NOTHING}it has no loops: there is nothing to tile"
+
+
+def packed(rows: int, columns: int, kind: str) -> str:
+    """A transposition of four-bit integers, whose code generation fails for sizes that are no whole bytes."""
+    return PACKED.replace("ROWS", str(rows)).replace("COLUMNS", str(columns)).replace("KIND", kind)
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (packed(42, 13, "i8"), FAILS),
+        (packed(21, 10, "i8"), FAILS),
+        (TRUNCATED, FAILS),
+        (DECLARED, "must reference a function in a module"),
+        (UNTIL, NO_LOOPS),
+        (SCALAR.replace("KIND", "f32"), NO_LOOPS),
+        (SCALAR.replace("KIND", "i64"), NO_LOOPS),
+        (SCALAR.replace("KIND", "complex<f32>"), NO_LOOPS),
+        ("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }", NOTHING),
+    ],
+)
+def test_a_program_is_refused_in_one_line(program, says, lab, tmp_path):
+    status, records, told = tuned(program, lab, tmp_path)
+    assert (status, records) == (1, [])
+    assert says in told[-1]
+    assert told[-1].startswith("error: ")
+    assert not (tmp_path / "p.spec.mlir").exists()
+
+
+@pytest.mark.parametrize(
+    ("program", "options"),
+    [
+        (DOT.replace("KIND", "f16").replace("ARGUMENTS", ""), ()),
+        (UNUSED, ()),
+        (UNUSED, ("--dim", "4")),
+        (SUM.replace("KIND", "f32").replace("ZERO", "0.0"), ()),
+        (SUM.replace("KIND", "i32").replace("ZERO", "0"), ()),
+    ],
+)
+def test_a_program_is_tuned(program, options, lab, tmp_path):
+    status, records, told = tuned(program, lab, tmp_path, *options, wins=False)
+    assert status == 0, told
+    assert records[-1]["workloads"] == 1
+    assert (tmp_path / "p.spec.mlir").exists()
+
+
+@settings(
+    max_examples=amount(10, 500), deadline=None, derandomize=not ALL, suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+)  # fmt: skip
+@given(seed=st.integers(0, 2**32 - 1))
+def test_any_program_is_tuned_or_refused(seed, lab, tmp_path_factory):
+    program = random_program(seed)
+    check(program.text, program.dynamic, lab, tmp_path_factory.getbasetemp())
