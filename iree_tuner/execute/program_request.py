@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from iree_tuner.compiler.calls import SentPath
+from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_functions import unknown_function
 from iree_tuner.execute.program_inputs import check_input
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
 from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
 from iree_tuner.files import note_input
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import sizes_of
 from iree_tuner.program.entries import Entry, entries_of
 from iree_tuner.program.parameters import Parameter, parameters_of
 from iree_tuner.program.source import Program
+from iree_tuner.program.valid.program import ValidInputs, valid_inputs
 
 
 def request(
@@ -38,14 +42,42 @@ def request(
             than the program takes; there is no such function or scope.
         CompileError: the program does not parse.
     """
-    wanted, entries = parameters_of(program), entries_of(program)
+    valid, wanted, entries = _valid(program, parameters_of(program), entries_of(program))
     _check_entries(entries, functions, inputs)
     archives = [(_scope(scope, path, wanted), _existing(path)) for scope, path in parameters]
     for scope in dict.fromkeys(scope for scope, _ in archives):
         own = [path for other, path in archives if other == scope]
         _check_archives(own, [each for each in wanted if each.scope == scope])
     given = tuple(_existing(value) if isinstance(value, str) else value for value in inputs)
-    return ProgramRun(tuple(functions), given, tuple(archives), sizes_of(program), wanted, entries)
+    return ProgramRun(
+        tuple(functions), given, tuple(archives), sizes_of(program), wanted, entries, valid.unclear
+    )
+
+
+def _valid(
+    program: Program, wanted: tuple[Parameter, ...], entries: tuple[Entry, ...]
+) -> tuple[ValidInputs, tuple[Parameter, ...], tuple[Entry, ...]]:
+    """Parameters and entries with what the program's uses of their integers allow."""
+    types = [each.element_type for each in wanted]
+    types += [each.element_type for entry in entries for each in entry.inputs if each is not None]
+    if not any(ElementType.named(each).is_integer and each != "i1" for each in types):
+        return ValidInputs(), wanted, entries
+    with Workers(1) as workers:
+        try:
+            found = workers.call(valid_inputs, program.data, program.name, sizes_of(program))
+        except WorkerError:  # whatever compiles it next says why
+            return ValidInputs(), wanted, entries
+    parameters = dict(found.parameters)
+    return (
+        found,
+        tuple(replace(each, values=parameters.get((each.scope, each.key))) for each in wanted),
+        tuple(_with_values(entry, found) for entry in entries),
+    )
+
+
+def _with_values(entry: Entry, found: ValidInputs) -> Entry:
+    feeds = (replace(feed, values=found.of(entry.name, number)) for number, feed in enumerate(entry.feeds))
+    return replace(entry, feeds=tuple(feeds))
 
 
 def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: Sequence[InputValue]) -> None:
