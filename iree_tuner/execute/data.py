@@ -95,6 +95,7 @@ def integers(
     else:
         low = min(0, allowed.high or 0) if allowed.low is None else allowed.low
         high = max(low, 0) + _SMALL if allowed.high is None else allowed.high
+        low = max(0, low) if high >= 0 else low  # negative ones may stand for places counted from the end
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         low, high = (int(min(max(each, limits.min), limits.max)) for each in (low, high))

@@ -113,10 +113,11 @@ def followed(value: ir.Value) -> tuple[ir.Value, int]:
     for _ in range(64):
         op, number = defining(value), number_of(value)
         if op is None:
+            handed = handed_on(value)
             parent = parent_of(value)
-            if not is_structured(parent) or number >= _inputs(parent):
+            if handed is None and (not is_structured(parent) or number >= _inputs(parent)):
                 break
-            value = parent.operands[number]
+            value = parent.operands[number] if handed is None else handed
         elif op.name in MOVES:
             value = op.operands[0]
         elif op.name in NUMBERED:
@@ -130,6 +131,15 @@ def followed(value: ir.Value) -> tuple[ir.Value, int]:
         else:
             break
     return value, offset
+
+
+def handed_on(argument: ir.Value) -> ir.Value | None:
+    """What the condition of a `scf.while` hands on to its body; None for any other argument."""
+    parent, block = parent_of(argument), argument.owner
+    if parent.name != "scf.while" or not isinstance(block, ir.Block):
+        return None
+    region, _ = block_number(block, parent)
+    return terminator(parent.regions[0]).operands[1 + number_of(argument)] if region else None
 
 
 def _inputs(op: ir.Operation) -> int:
@@ -183,11 +193,15 @@ def depends(value: ir.Value, on: ir.Value, within: ir.Operation) -> bool:
         if op is None:
             block = each.owner
             assert isinstance(block, ir.Block)
-            parent = parent_of(each)
-            if parent == within and (operands := predecessors(block, number_of(each))):
-                todo += operands
+            parent, handed = parent_of(each), handed_on(each)
+            if handed is not None:
+                todo.append(handed)
+            elif parent == within:
+                todo += predecessors(block, number_of(each))
             elif is_structured(parent):
                 todo.append(parent.operands[number_of(each)])
+            elif parent.name.startswith("scf."):
+                todo += [*parent.operands, *yielded(parent)]
             continue
         todo += list(op.operands)
         todo += yielded(op)

@@ -20,6 +20,7 @@ from iree_tuner.program.valid.bodies import (
     defining,
     depends,
     followed,
+    handed_on,
     is_structured,
     number_of,
     parent_of,
@@ -50,7 +51,7 @@ class Demands:
 
     def __init__(self, top: ir.Operation, known: Known, sinks: Sinks) -> None:
         self.unclear: dict[str, None] = {}
-        """Names of ops behind which the values of indices could not be followed."""
+        """Ops behind which the values of indices could not be followed, and uses that cannot all be valid."""
         self.globals: dict[str, Interval] = {}
         self._known = known
         self._values: dict[ir.Value, Interval] = {}
@@ -92,7 +93,11 @@ class Demands:
             return
         old = self._values.get(value)
         new = wanted if old is None else old.meet(wanted)
-        if new == old or new.is_empty or self._changes.get(value, 0) > _MOST_CHANGES:
+        if new.is_empty:
+            op = defining(value)
+            self.unclear.setdefault("uses that contradict each other" if op is None else op.name)
+            return
+        if new == old or self._changes.get(value, 0) > _MOST_CHANGES:
             return
         self._values[value] = new
         self._changes[value] = self._changes.get(value, 0) + 1
@@ -136,7 +141,7 @@ class Demands:
     def _to_argument(self, value: ir.Value, number: int, wanted: Interval) -> None:
         block, parent = value.owner, parent_of(value)
         assert isinstance(block, ir.Block)
-        region, place = block_number(block, parent)
+        _, place = block_number(block, parent)
         if is_structured(parent) and number < len(parent.operands):
             self._require(parent.operands[number], wanted)
         elif parent.name in FUNCTIONS and place == 0:
@@ -146,8 +151,8 @@ class Demands:
             self._counted(parent, wanted)
         elif parent.name == "scf.for":
             self._carried(value, parent, parent.operands[2 + number], wanted)
-        elif parent.name == "scf.while" and region == 1:
-            self._require(terminator(parent.regions[0]).operands[1 + number], wanted)
+        elif (handed := handed_on(value)) is not None:
+            self._require(handed, wanted)
         elif parent.name == "scf.while":
             given = terminator(parent.regions[1]).operands[number]
             self._entered(value, [parent.operands[number], given], parent, wanted)
@@ -213,29 +218,13 @@ class Demands:
                 predicate = ir.IntegerAttr(op.attributes["predicate"]).value
                 left, right = (followed(each) for each in op.operands)
                 behind = _COMPARES_UP.get(predicate)
-                if (
-                    behind is not None
-                    and self._is_counter(left[0], counter, parent)
-                    and wanted.high is not None
-                ):
-                    self._require(op.operands[1], Interval(wanted.low, wanted.high + behind).shifted(left[1]))
-                if right[0] == counter and predicate in (4, 5, 8, 9) and wanted.high is not None:
-                    self._require(op.operands[0], Interval(wanted.low, wanted.high + (predicate in (4, 8))))
+                if left[0] == counter and behind is not None:
+                    self._require(op.operands[1], wanted.shifted(behind + left[1]))
+                if right[0] == counter and predicate in (4, 5, 8, 9):
+                    self._require(op.operands[0], wanted.shifted((predicate in (4, 8)) + right[1]))
             return ir.WalkResult.ADVANCE
 
         parent.walk(visit)
-
-    def _is_counter(self, value: ir.Value, counter: ir.Value, parent: ir.Operation) -> bool:
-        """Whether a value is a counter, or what the loop's condition hands on of it."""
-        if value == counter or parent.name != "scf.while" or defining(value) is not None:
-            return value == counter
-        if parent_of(value) != parent:
-            return False
-        block = value.owner
-        assert isinstance(block, ir.Block)
-        region, _ = block_number(block, parent)
-        handed = terminator(parent.regions[0]).operands
-        return region == 1 and followed(handed[1 + number_of(value)])[0] == counter
 
 
 def _named(op: ir.Operation, attribute: str) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 from iree.compiler import ir
 
 from iree_tuner.compiler.unbound import held_by
-from iree_tuner.ops.extents import bounds
 from iree_tuner.ops.structure import accesses, iterators, loop_sizes
 from iree_tuner.program.valid.bodies import (
     FUNCTIONS,
@@ -138,8 +137,6 @@ class Known:
             return self._dimension(op)
         if name == "linalg.index":
             return self._position(op)
-        if name == "util.assume.int":
-            return self.range(op.operands[number]) or _assumed(op.results[number])
         if name == "iree_linalg_ext.topk" and number == 1:
             size = self.size(op.operands[0], ir.IntegerAttr(op.attributes["dimension"]).value)
             return None if size is None else Interval(0, size - 1)
@@ -162,12 +159,13 @@ class Known:
     def _computed(self, op: ir.Operation) -> Interval | None:
         name = op.name.removeprefix("arith.")
         left, right = (self.range(each) for each in op.operands)
-        if name in ("remsi", "remui", "andi") and right is not None and right.high is not None:
+        if left is None or right is None:
+            return None
+        if name in ("remsi", "remui", "andi") and right.high is not None:
             limit = right.high if name == "andi" else right.high - 1
-            positive = name != "remsi" or (left is not None and left.low is not None and left.low >= 0)
+            positive = name != "remsi" or (left.low is not None and left.low >= 0)
             if right.low is not None and right.low >= 0:
                 return Interval(0 if positive else -limit, limit)
-        if left is None or right is None:
             return None
         if name == "addi" and right.low is not None and right.high is not None:
             return left.shifted(right.low, right.high)
@@ -232,9 +230,3 @@ def _read(attribute: ir.Attribute) -> Interval | None:
         return None
     values = np.array(attribute)
     return Interval(int(values.min()), int(values.max()))
-
-
-def _assumed(value: ir.Value) -> Interval | None:
-    """What the compiler assumes of a value."""
-    found = bounds(value)
-    return None if found.upper is None else Interval(found.lower, found.upper)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from iree.compiler import ir
 
@@ -131,12 +132,26 @@ def _range(value: int | ir.Value, known: Known) -> Interval | None:
 
 
 def _table(op: ir.Operation, known: Known) -> Wanted:
-    """The rows that a gather reads, or that a scatter writes: those of the smallest dimension for all."""
+    """The rows that a gather reads, or that a scatter writes: for each column of indices, if known."""
     scatters = op.name.endswith("scatter")
     table = op.operands[2] if scatters else op.operands[0]
-    sizes = [known.size(table, each) or 1 for each in ir.DenseI64ArrayAttr(op.attributes["dimension_map"])]
     distinct = scatters and ir.BoolAttr(op.attributes["unique_indices"]).value
-    yield op.operands[1], Interval(0, min(sizes) - 1, distinct)
+    for column, dimension in enumerate(ir.DenseI64ArrayAttr(op.attributes["dimension_map"])):
+        rows = _rows(known.size(table, dimension))
+        yield _column(op.operands[1], column), replace(rows, distinct=distinct)
+
+
+def _column(indices: ir.Value, column: int) -> ir.Value:
+    """The tensor that was inserted as a column of indices; the whole where it was not."""
+    while (op := defining(indices)) is not None and op.name == "tensor.insert_slice":
+        offset, size = (
+            list(ir.DenseI64ArrayAttr(op.attributes[name]))[-1] for name in ("static_offsets", "static_sizes")
+        )
+        if offset < 0 or size < 0 or len(list(op.operands)) > 2:
+            break
+        inside = offset <= column < offset + size
+        indices, column = (op.operands[0], column - offset) if inside else (op.operands[1], column)
+    return indices
 
 
 def _asserted(condition: ir.Value, known: Known) -> Wanted:

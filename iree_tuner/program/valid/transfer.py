@@ -46,7 +46,10 @@ _LESS = {
     8: ("y", 0),
     9: ("y", -1),
 }
-"""By predicate of `arith.cmpi`: the branch of smaller values, and the largest of these beyond the constant."""
+"""By predicate of `arith.cmpi`: the branch of smaller values, and the largest one beyond the constant."""
+
+
+_POSITIVE = Interval(0)
 
 
 def demands_on_operands(op: ir.Operation, number: int, wanted: Interval, known: Known) -> Demands | None:
@@ -169,9 +172,14 @@ def _divided(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     divisor = known.exact(op.operands[1])
     if divisor is None or divisor <= 0:
         return [(op.operands[0], wanted)]
-    low = None if wanted.low is None else wanted.low * divisor
-    high = None if wanted.high is None else wanted.high * divisor + divisor - 1
-    return [(op.operands[0], Interval(low, high, wanted.distinct))]
+    low, high = wanted.low, wanted.high
+    towards_zero = op.name == "arith.divsi"
+    if low is not None:
+        low = low * divisor - (divisor - 1 if towards_zero and low <= 0 else 0)
+    if high is not None:
+        high = high * divisor + (0 if towards_zero and high < 0 else divisor - 1)
+    found = Interval(low, high, wanted.distinct)
+    return [(op.operands[0], found.meet(_POSITIVE) if op.name == "arith.divui" else found)]
 
 
 def _remainder(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
@@ -180,7 +188,11 @@ def _remainder(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     if divisor is None or divisor.high is None or divisor.high <= 0:
         return [(op.operands[0], wanted)]
     every = Interval(0, divisor.high - 1)
-    return [(op.operands[0], every if every.is_within(wanted) else wanted.meet(every))]
+    if every.is_within(wanted):
+        return [(op.operands[0], every)]
+    found = wanted.meet(every)
+    negative = found.is_empty and op.name == "arith.remsi"
+    return [(op.operands[0], wanted.meet(Interval(-divisor.high + 1)) if negative else found)]
 
 
 def _masked(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
@@ -198,7 +210,8 @@ def _shifted_right(op: ir.Operation, wanted: Interval, known: Known) -> Demands 
         return None
     low = None if wanted.low is None else wanted.low << by
     high = None if wanted.high is None else ((wanted.high + 1) << by) - 1
-    return [(op.operands[0], Interval(low, high, wanted.distinct))]
+    found = Interval(low, high, wanted.distinct)
+    return [(op.operands[0], found.meet(_POSITIVE) if op.name == "arith.shrui" else found)]
 
 
 def _shifted_left(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
@@ -217,7 +230,7 @@ def _clamped(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
         kept = wanted
         if limit is not None:
             kept = wanted.meet(Interval(limit.low) if lower else Interval(None, limit.high))
-        found.append((value, wanted if kept.is_empty else kept))
+        found.append((value, kept))
     return found
 
 
