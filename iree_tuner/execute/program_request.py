@@ -58,9 +58,9 @@ def _valid(
     program: Program, wanted: tuple[Parameter, ...], entries: tuple[Entry, ...]
 ) -> tuple[ValidInputs, tuple[Parameter, ...], tuple[Entry, ...]]:
     """Parameters and entries with what the program's uses of their integers allow."""
-    types = [each.element_type for each in wanted]
-    types += [each.element_type for entry in entries for each in entry.inputs if each is not None]
-    if not any(ElementType.named(each).is_integer and each != "i1" for each in types):
+    inputs = [each for entry in entries for each in entry.inputs]
+    types = [each.element_type for each in (*wanted, *inputs) if each is not None]
+    if None not in inputs and not any(map(_may_be_index, types)):
         return ValidInputs(), wanted, entries
     with Workers(1) as workers:
         try:
@@ -73,6 +73,11 @@ def _valid(
         tuple(replace(each, values=parameters.get((each.scope, each.key))) for each in wanted),
         tuple(_with_values(entry, found) for entry in entries),
     )
+
+
+def _may_be_index(element_type: str) -> bool:
+    kind = ElementType.named(element_type)
+    return (kind.is_integer and kind.bits > 1) or kind.kind == "index"
 
 
 def _with_values(entry: Entry, found: ValidInputs) -> Entry:

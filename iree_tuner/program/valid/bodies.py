@@ -24,6 +24,8 @@ MOVES = (
 )  # fmt: skip
 """Ops whose results have values of their first operand, and no others."""
 
+_CONSTANT_PLACE = 2  # operands of an op on a slice with constant offsets and sizes
+
 NUMBERED = ("util.assume.int", "util.optimization_barrier", "hal.tensor.barrier")
 """Ops whose results are their operands, one for one."""
 
@@ -216,3 +218,35 @@ def yielded(op: ir.Operation) -> Sequence[ir.Value]:
         if list(region.blocks)
         for operand in terminator(region, len(list(region.blocks)) - 1).operands
     ]
+
+
+def column_of(indices: ir.Value, column: int) -> ir.Value:
+    """The tensor that was inserted or concatenated as a column of indices; the whole where it was not."""
+    while (op := defining(indices)) is not None:
+        if op.name == "tensor.insert_slice" and len(op.operands) == _CONSTANT_PLACE:
+            offset, size = (
+                list(ir.DenseI64ArrayAttr(op.attributes[name]))[-1]
+                for name in ("static_offsets", "static_sizes")
+            )
+            inside = offset <= column < offset + size
+            indices, column = (op.operands[0], column - offset) if inside else (op.operands[1], column)
+        elif op.name == "tensor.concat" and (part := _concatenated(op, column)) is not None:
+            indices, column = part
+        else:
+            break
+    return indices
+
+
+def _concatenated(op: ir.Operation, column: int) -> tuple[ir.Value, int] | None:
+    kind = op.results[0].type
+    assert isinstance(kind, ir.ShapedType)
+    if ir.IntegerAttr(op.attributes["dim"]).value != kind.rank - 1:
+        return None
+    for operand in op.operands:
+        own = operand.type
+        if not isinstance(own, ir.ShapedType) or own.is_dynamic_dim(own.rank - 1):
+            return None
+        if column < own.get_dim_size(own.rank - 1):
+            return operand, column
+        column -= own.get_dim_size(own.rank - 1)
+    return None

@@ -34,7 +34,17 @@ from iree_tuner.program.valid.sinks import Sinks
 from iree_tuner.program.valid.transfer import demands_on_operands
 
 _MOST_CHANGES = 24  # of one value: bounds only come closer, and in a circle they would for long
-_STOPS = ("tensor.dim", "hal.buffer_view.dim", "arith.constant", "tensor.empty", "linalg.index", "util.null")
+_STOPS = (
+    "tensor.dim",
+    "hal.buffer_view.dim",
+    "arith.constant",
+    "tensor.empty",
+    "flow.tensor.empty",
+    "linalg.index",
+    "util.null",
+)
+_DISPATCH = "flow.dispatch"
+_STORE = "iree_tensor_ext.dispatch.tensor.store"
 _LOADS = ("util.global.load",)
 _COMPARES_UP = {2: 1, 3: 0, 6: 1, 7: 0, 1: 1, 0: 1}
 """Predicates under which a counter goes on to a limit, and how far behind its last value that is."""
@@ -60,6 +70,7 @@ class Demands:
         self._functions: dict[str, ir.Operation] = {}
         self._calls: dict[str, list[ir.Operation]] = {}
         self._stores: dict[str, list[ir.Value]] = {}
+        self._written: dict[ir.Value, list[ir.Value]] = {}
         ops = list[ir.Operation]()
 
         def visit(op: ir.Operation) -> ir.WalkResult:
@@ -84,6 +95,11 @@ class Demands:
             self._functions[symbol_of(op)] = op
         elif op.name in CALLS:
             self._calls.setdefault(_named(op, "callee"), []).append(op)
+        elif op.name == _DISPATCH:
+            for name in _dispatched(op):
+                self._calls.setdefault(name, []).append(op)
+        elif op.name == _STORE and isinstance(op.operands[1].owner, ir.Block):
+            self._written.setdefault(op.operands[1], []).append(op.operands[0])
         elif op.name == "util.global.store":
             self._stores.setdefault(_named(op, "global"), []).append(op.operands[0])
 
@@ -115,6 +131,8 @@ class Demands:
             called = self._functions.get(_named(op, "callee"))
             for returned in _returned(called):
                 self._require(returned.operands[number], wanted)
+        elif op.name == _DISPATCH:
+            self._to_stored(op, number, wanted)
         elif op.name in _LOADS:
             self._to_global(_named(op, "global"), wanted)
         elif op.name in ("scf.if", "scf.index_switch", "scf.execute_region"):
@@ -132,6 +150,20 @@ class Demands:
                 self.unclear.setdefault(op.name)
             self._require_all(found or [])
 
+    def _to_stored(self, dispatch: ir.Operation, number: int, wanted: Interval) -> None:
+        """What the functions of a dispatch write to the argument of a result: a given or a further one."""
+        given = _given(dispatch)
+        place = _tied(dispatch, number)
+        if place is None:
+            place = len(given) + sum(_tied(dispatch, each) is None for each in range(number))
+        else:
+            self._require(given[place], wanted)
+        for name in _dispatched(dispatch):
+            function = self._functions.get(name)
+            arguments = function.regions[0].blocks[0].arguments if function is not None else ()
+            for stored in self._written.get(arguments[place], []) if place < len(arguments) else ():
+                self._require(stored, wanted)
+
     def _to_global(self, name: str, wanted: Interval) -> None:
         old = self.globals.get(name)
         self.globals[name] = wanted if old is None else old.meet(wanted)
@@ -146,7 +178,9 @@ class Demands:
             self._require(parent.operands[number], wanted)
         elif parent.name in FUNCTIONS and place == 0:
             for call in self._calls.get(symbol_of(parent), []):
-                self._require(call.operands[number], wanted)
+                given = _given(call)
+                if number < len(given):
+                    self._require(given[number], wanted)
         elif parent.name == "scf.for" and number == 0:
             self._counted(parent, wanted)
         elif parent.name == "scf.for":
@@ -229,6 +263,28 @@ class Demands:
 
 def _named(op: ir.Operation, attribute: str) -> str:
     return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+
+
+def _dispatched(op: ir.Operation) -> list[str]:
+    """The functions that a dispatch may call."""
+    return [ir.SymbolRefAttr(each).value[-1] for each in ir.ArrayAttr(op.attributes["entry_points"])]
+
+
+def _given(call: ir.Operation) -> list[ir.Value]:
+    """What a call or a dispatch gives to the function."""
+    operands = list(call.operands)
+    if call.name != _DISPATCH:
+        return operands
+    first, count = list(ir.DenseI32ArrayAttr(call.attributes["operandSegmentSizes"]))[:2]
+    return operands[first : first + count]
+
+
+def _tied(dispatch: ir.Operation, number: int) -> int | None:
+    """Which of its arguments a dispatch has a result in; None for memory of its own."""
+    if "tied_operands" not in dispatch.attributes:
+        return None
+    place = ir.IntegerAttr(ir.ArrayAttr(dispatch.attributes["tied_operands"])[number]).value
+    return place if place >= 0 else None
 
 
 def _returned(function: ir.Operation | None) -> list[ir.Operation]:

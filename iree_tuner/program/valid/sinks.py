@@ -8,7 +8,7 @@ from dataclasses import replace
 from iree.compiler import ir
 
 from iree_tuner.ops.extents import bounds
-from iree_tuner.program.valid.bodies import compared, constant, defining, followed
+from iree_tuner.program.valid.bodies import column_of, compared, constant, defining, followed
 from iree_tuner.program.valid.interval import Interval
 from iree_tuner.program.valid.known import Known
 
@@ -138,20 +138,7 @@ def _table(op: ir.Operation, known: Known) -> Wanted:
     distinct = scatters and ir.BoolAttr(op.attributes["unique_indices"]).value
     for column, dimension in enumerate(ir.DenseI64ArrayAttr(op.attributes["dimension_map"])):
         rows = _rows(known.size(table, dimension))
-        yield _column(op.operands[1], column), replace(rows, distinct=distinct)
-
-
-def _column(indices: ir.Value, column: int) -> ir.Value:
-    """The tensor that was inserted as a column of indices; the whole where it was not."""
-    while (op := defining(indices)) is not None and op.name == "tensor.insert_slice":
-        offset, size = (
-            list(ir.DenseI64ArrayAttr(op.attributes[name]))[-1] for name in ("static_offsets", "static_sizes")
-        )
-        if offset < 0 or size < 0 or len(list(op.operands)) > 2:
-            break
-        inside = offset <= column < offset + size
-        indices, column = (op.operands[0], column - offset) if inside else (op.operands[1], column)
-    return indices
+        yield column_of(op.operands[1], column), replace(rows, distinct=distinct)
 
 
 def _asserted(condition: ir.Value, known: Known) -> Wanted:

@@ -11,6 +11,7 @@ from iree_tuner.ops.structure import iterators, loop_sizes
 from iree_tuner.program.valid.bodies import (
     MOVES,
     NUMBERED,
+    column_of,
     compared,
     defining,
     followed,
@@ -19,6 +20,7 @@ from iree_tuner.program.valid.bodies import (
 )
 from iree_tuner.program.valid.interval import EVERYTHING, Interval, corners
 from iree_tuner.program.valid.known import Known
+from iree_tuner.program.valid.truth import truth
 
 Demands = list[tuple[ir.Value, Interval]]
 _Rule = Callable[[ir.Operation, Interval, Known], Demands | None]
@@ -55,6 +57,9 @@ _POSITIVE = Interval(0)
 def demands_on_operands(op: ir.Operation, number: int, wanted: Interval, known: Known) -> Demands | None:
     """What an op's operands may be if a result may be `wanted`; None for an op that is not understood."""
     name = op.name
+    if name == "tensor.extract" and len(op.operands) > 1:
+        place = known.exact(op.operands[len(op.operands) - 1])
+        return [(op.operands[0] if place is None else column_of(op.operands[0], place), wanted)]
     if name in (*MOVES, *_ROUNDS, *_CONVERTS):
         return [(op.operands[0], wanted)]
     if name in NUMBERED:
@@ -236,7 +241,7 @@ def _clamped(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
 
 def _selected(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     """What is selected. `select(i < 0, i + n, i)` wraps negative indices: those that are none are chosen."""
-    wrapped = _wrapped(op, wanted, known)
+    wrapped = _wrapped(op, wanted, known) or _decided(op, wanted, known)
     if wrapped is not None:
         return [wrapped]
     return [(each, wanted) for each in list(op.operands)[1:]]
@@ -262,6 +267,20 @@ def _wrapped(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value
     above = wanted.shifted(-branches[1][1]).meet(Interval(limit + 1))
     chosen = below if above.is_empty or (above.low or 0) < 0 <= (below.low or -1) else above
     return None if chosen.is_empty else (root, chosen)
+
+
+def _decided(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value, Interval] | None:
+    """The value that both branches are with something added, where one of them is certain to be selected."""
+    branches = [followed(each) for each in list(op.operands)[1:]]
+    root = branches[1][0]
+    if branches[0][0] != root:
+        return None
+    for least in (Interval(0), EVERYTHING):
+        for branch, (_, offset) in ((False, branches[1]), (True, branches[0])):
+            chosen = wanted.shifted(-offset).meet(least)
+            if not chosen.is_empty and truth(op.operands[0], root, chosen, known) == branch:
+                return root, chosen
+    return None
 
 
 def _apply(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:

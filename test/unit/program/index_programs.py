@@ -33,7 +33,8 @@ def rows_of(table: str, indices: str, result: str, slice_sizes: str, offsets: st
     return f"""
   %r = "stablehlo.gather"(%t, %s) {{dimension_numbers = #stablehlo.gather<offset_dims = [{offsets}],
     collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = {rank}>,
-    slice_sizes = array<i64: {slice_sizes}>, indices_are_sorted = false}} : ({table}, {indices}) -> {result}"""
+    slice_sizes = array<i64: {slice_sizes}>, indices_are_sorted = false}}
+    : ({table}, {indices}) -> {result}"""
 
 
 TABLE = "tensor<16x4xf32>"
@@ -46,7 +47,8 @@ def onnx(name: str, table: str, types: str, result: str, attributes: str = "") -
     uses = ", ".join(f"%{number}" for number in range(1, 1 + len(types.split("; "))))
     return f"""
 func.func @main(%t: {table}, {names}) -> {result} {ONNX} {{
-  %r = torch.operator "onnx.{name}"(%t, {uses}) {{{attributes}}} : ({table}, {types.replace("; ", ", ")}) -> {result}
+  %r = torch.operator "onnx.{name}"(%t, {uses}) {{{attributes}}}
+    : ({table}, {types.replace("; ", ", ")}) -> {result}
   return %r : {result}
 }}
 """
@@ -78,6 +80,12 @@ CLAMPS = """
     %n = arith.constant 5 : i32
     %less = arith.maxsi %a, %zero : i32
     %w = arith.minsi %less, %n : i32"""
+
+
+TOKENS = """
+    %z = arith.constant 0 : i64
+    %m = arith.cmpi ne, %a, %z : i64
+    %k = arith.uitofp %m : i1 to f32"""
 
 
 def computed(op: str, constant: int) -> str:
@@ -269,9 +277,8 @@ PROGRAMS: dict[str, tuple[str, dict[int, tuple[int | None, int | None]]]] = {
   %r = stablehlo.add %x, %p : tensor<4xf32>""", "tensor<4xf32>"), {1: (0, 1)},
     ),
     "tokens that are masked, too": (
-        lookup("i64", body="%z = arith.constant 0 : i64\n    %m = arith.cmpi ne, %a, %z : i64\n"
-               "    %mf = arith.uitofp %m : i1 to f32").replace("linalg.yield %y", "%q = arith.mulf %y, %mf : f32\n"
-               "    linalg.yield %q"), {1: (0, 5)},
+        lookup("i64", body=TOKENS).replace("linalg.yield %y", "%q = arith.mulf %y, %k : f32\n    linalg.yield %q"),
+        {1: (0, 5)},
     ),
     "quantised": (
         jax("%a: tensor<4x8xi8>, %b: tensor<8x4xi8>", """

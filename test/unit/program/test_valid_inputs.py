@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from index_programs import PROGRAMS, case, lookup
+from iree.compiler import ir
 
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.worker import session_for
 from iree_tuner.execute.data import fill, integers, random_values
 from iree_tuner.execute.program_inputs import arguments
 from iree_tuner.execute.program_parameters import generate
@@ -34,6 +37,24 @@ def found_in(program: str, sizes=(), function="main"):
 def test_arguments_are_what_their_uses_allow(name):
     program, expected = PROGRAMS[name]
     assert found_in(program) == expected
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_at_phase_flow_say_it_too(name):
+    program, expected = PROGRAMS[name]
+    session = session_for(
+        ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
+    )
+    with session.context, ir.Location.unknown():
+        module = session.parse(program.encode(), name)
+        session.run(module, stop="flow")
+        program = to_bytecode(module)
+    valid = valid_inputs(program, "test.mlir")
+    assert valid.unclear == ()
+    found = dict(dict(valid.arguments)["main"])
+    assert found.keys() == expected.keys()
+    for number, bounds in expected.items():  # columns of indices are one tensor there: the smaller table's
+        assert found[number].is_within(Interval(*bounds))
 
 
 CONTROL_FLOW = {
@@ -213,7 +234,8 @@ MOVES = {
     "transpose": "%{n} = stablehlo.transpose %{v}, dims = [1, 0] : (tensor<4x4xi32>) -> tensor<4x4xi32>",
     "reverse": "%{n} = stablehlo.reverse %{v}, dims = [0] : tensor<4x4xi32>",
     "slice": "%s{n} = stablehlo.slice %{v} [0:2, 0:4] : (tensor<4x4xi32>) -> tensor<2x4xi32>\n"
-    "  %{n} = stablehlo.concatenate %s{n}, %s{n}, dim = 0 : (tensor<2x4xi32>, tensor<2x4xi32>) -> tensor<4x4xi32>",
+    "  %{n} = stablehlo.concatenate %s{n}, %s{n}, dim = 0\n"
+    "    : (tensor<2x4xi32>, tensor<2x4xi32>) -> tensor<4x4xi32>",
     "reshape": "%s{n} = stablehlo.reshape %{v} : (tensor<4x4xi32>) -> tensor<2x8xi32>\n"
     "  %{n} = stablehlo.reshape %s{n} : (tensor<2x8xi32>) -> tensor<4x4xi32>",
     "narrow": "%s{n} = stablehlo.convert %{v} : (tensor<4x4xi32>) -> tensor<4x4xi16>\n"
