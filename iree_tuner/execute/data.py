@@ -97,7 +97,7 @@ def integers(
         high = max(low, 0) + _SMALL if allowed.high is None else allowed.high
         low = max(0, low) if high >= 0 else low  # negative ones may stand for places counted from the end
     if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
+        limits = np.iinfo(dtype.name)
         low, high = (int(min(max(each, limits.min), limits.max)) for each in (low, high))
     if allowed is not None and allowed.distinct:
         order = rng.permutation(min(high - low + 1, _MOST_ORDERED))

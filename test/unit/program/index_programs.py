@@ -87,6 +87,8 @@ TOKENS = """
     %m = arith.cmpi ne, %a, %z : i64
     %k = arith.uitofp %m : i1 to f32"""
 
+MASKED = "%q = arith.mulf %y, %k : f32\n    linalg.yield %q"
+
 
 def computed(op: str, constant: int) -> str:
     """A body of one op with a constant."""
@@ -277,7 +279,7 @@ PROGRAMS: dict[str, tuple[str, dict[int, tuple[int | None, int | None]]]] = {
   %r = stablehlo.add %x, %p : tensor<4xf32>""", "tensor<4xf32>"), {1: (0, 1)},
     ),
     "tokens that are masked, too": (
-        lookup("i64", body=TOKENS).replace("linalg.yield %y", "%q = arith.mulf %y, %k : f32\n    linalg.yield %q"),
+        lookup("i64", body=TOKENS).replace("linalg.yield %y", MASKED),
         {1: (0, 5)},
     ),
     "quantised": (
