@@ -87,7 +87,7 @@ def random_values(
 def integers(
     shape: Sequence[int], dtype: np.dtype[np.generic], allowed: Interval | None, rng: np.random.Generator
 ) -> npt.NDArray[np.generic]:
-    """Integers of an interval, as far as the type has them; few small ones where it has no end."""
+    """Random integers of an interval that the type can hold; small ones where it has no upper bound."""
     if allowed is None or (allowed.low is None and allowed.high is None):
         low, high = (-128, 127) if dtype.itemsize == 1 else (0, _SMALL)
         if dtype == np.uint8:

@@ -65,7 +65,7 @@ def _valid(
     with Workers(1) as workers:
         try:
             found = workers.call(valid_inputs, program.data, program.name, sizes_of(program))
-        except WorkerError:  # whatever compiles it next says why
+        except WorkerError:  # the next compilation reports it
             return ValidInputs(), wanted, entries
     parameters = dict(found.parameters)
     return (

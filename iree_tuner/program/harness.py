@@ -227,7 +227,7 @@ def find_function(module: ir.Module, export: str) -> ir.Operation:
 
 
 def _uses(function: ir.Operation, constants: list[int]) -> Uses | None:
-    """What a dispatch's uses of its integers say of them; None for a dispatch that has none."""
+    """The uses of a dispatch's integers; None for a dispatch that has none."""
 
     def takes_integers(op: ir.OpView) -> bool:
         return op.operation.name == _SUBSPAN and ElementType.of(held_by(op.result.type)[1]).is_integer

@@ -90,7 +90,7 @@ def constant(value: ir.Value) -> int | None:
 
 
 def predecessors(block: ir.Block, argument: int) -> list[ir.Value]:
-    """What the branches to a block give for one of its arguments."""
+    """The values that branches to a block pass for one of its arguments."""
     found: list[ir.Value] = []
     region = block.region
     for number in range(len(list(region.blocks))):
@@ -136,7 +136,7 @@ def followed(value: ir.Value) -> tuple[ir.Value, int]:
 
 
 def handed_on(argument: ir.Value) -> ir.Value | None:
-    """What the condition of a `scf.while` hands on to its body; None for any other argument."""
+    """The value that the condition of a `scf.while` passes to its body; None for any other argument."""
     parent, block = parent_of(argument), argument.owner
     if parent.name != "scf.while" or not isinstance(block, ir.Block):
         return None
@@ -211,7 +211,7 @@ def depends(value: ir.Value, on: ir.Value, within: ir.Operation) -> bool:
 
 
 def yielded(op: ir.Operation) -> Sequence[ir.Value]:
-    """What the regions of an op give back."""
+    """The values that the regions of an op yield."""
     return [
         operand
         for region in op.regions

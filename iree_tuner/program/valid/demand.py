@@ -1,4 +1,4 @@
-"""From the uses of integers back to the inputs that they are computed from.
+"""Follow integers from their uses back to the inputs that they are computed from.
 
 A use says which integers a value may be (`sinks`). From results to operands (`transfer`), through calls,
 globals, loops and branches (here), each value gets the integers that all of its uses allow. An op that is not
@@ -151,7 +151,7 @@ class Demands:
             self._require_all(found or [])
 
     def _to_stored(self, dispatch: ir.Operation, number: int, wanted: Interval) -> None:
-        """What the functions of a dispatch write to the argument of a result: a given or a further one."""
+        """Require it of the values that a dispatch stores in a result: an argument, or memory of its own."""
         given = _given(dispatch)
         place = _tied(dispatch, number)
         if place is None:
@@ -245,7 +245,7 @@ class Demands:
             self._limits(value, parent, wanted)
 
     def _limits(self, counter: ir.Value, parent: ir.Operation, wanted: Interval) -> None:
-        """What a counter is compared with, which is where it ends."""
+        """Require it of the limits that a counter is compared with."""
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             if op.name == "arith.cmpi":
@@ -271,7 +271,7 @@ def _dispatched(op: ir.Operation) -> list[str]:
 
 
 def _given(call: ir.Operation) -> list[ir.Value]:
-    """What a call or a dispatch gives to the function."""
+    """The arguments that a call or a dispatch passes to the function."""
     operands = list(call.operands)
     if call.name != _DISPATCH:
         return operands

@@ -31,11 +31,11 @@ _IMPORT = "hal.tensor.import"
 
 
 class Known:
-    """What is known of values before any input is.
+    """Ranges of values that do not depend on inputs.
 
     Args:
         sizes: of dynamic dimensions of inputs.
-        constants: what a dispatch is given besides its buffers.
+        constants: the push constants of a dispatch.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a program's inputs and parameters may be. Runs in a worker."""
+"""The integers that a program's inputs and parameters may be. Runs in a worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from iree_tuner.program.valid.uses import Uses
 
 @dataclass(frozen=True)
 class ValidInputs:
-    """What a program's uses of its inputs say.
+    """The integers that a program allows.
 
     Attributes:
         arguments: for each function, by the number of the argument.
@@ -31,18 +31,18 @@ class ValidInputs:
     unclear: tuple[str, ...] = ()
 
     def of(self, function: str, number: int) -> Interval | None:
-        """What an argument of a function may be."""
+        """The integers that an argument of a function may be; None where no use restricts it."""
         return dict(dict(self.arguments).get(function, ())).get(number)
 
 
 def valid_inputs(data: bytes, name: str, sizes: tuple[DimensionSize, ...] = ()) -> ValidInputs:
-    """What a program's inputs may be; nothing for one that does not compile to the phase `input`."""
+    """Find them; nothing for a program that does not compile to the phase `input`."""
     session = session_for(())
     with session.context, ir.Location.unknown():
         try:
             module = session.parse(data, name)
             session.run(module, stop="input")
-        except CompileError:  # whoever compiles it next says so
+        except CompileError:  # the next compilation reports it
             return ValidInputs()
         return _of_module(module, sizes)
 

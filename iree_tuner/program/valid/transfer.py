@@ -1,4 +1,4 @@
-"""From what a result may be to what the operands of its op may be."""
+"""Rules of ops: the integers that operands may be so that a result is a wanted one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _POSITIVE = Interval(0)
 
 
 def demands_on_operands(op: ir.Operation, number: int, wanted: Interval, known: Known) -> Demands | None:
-    """What an op's operands may be if a result may be `wanted`; None for an op that is not understood."""
+    """The integers that operands may be so that a result is `wanted`; None for an op without a rule."""
     name = op.name
     if name == "tensor.extract" and len(op.operands) > 1:
         place = known.exact(op.operands[len(op.operands) - 1])
@@ -93,7 +93,7 @@ def _element(kind: ir.Type) -> ir.Type:
 
 
 def _structured(op: ir.Operation, number: int, wanted: Interval) -> Demands:
-    """Through the body of a structured op. What is summed has its part of the sum."""
+    """Through the body of a structured op. Each addend has its part of a sum."""
     given = terminator(op.regions[0]).operands[number]
     by = defining(given)
     if "reduction" not in iterators(op) or by is None or by.name != "arith.addi":
@@ -225,7 +225,7 @@ def _shifted_left(op: ir.Operation, wanted: Interval, known: Known) -> Demands |
 
 
 def _clamped(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
-    """A clamp makes any number legal, but those that it leaves alone are meant."""
+    """A clamp makes any number legal. Numbers that it does not change are wanted."""
     lower = op.name in ("arith.maxsi", "arith.maxui")
     found: Demands = []
     for value, other in ((op.operands[0], op.operands[1]), (op.operands[1], op.operands[0])):
@@ -240,7 +240,7 @@ def _clamped(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
 
 
 def _selected(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
-    """What is selected. `select(i < 0, i + n, i)` wraps negative indices: those that are none are chosen."""
+    """Both values may be selected. `select(i < 0, i + n, i)` wraps negative indices: others are wanted."""
     wrapped = _wrapped(op, wanted, known) or _decided(op, wanted, known)
     if wrapped is not None:
         return [wrapped]

@@ -1,4 +1,4 @@
-"""What all uses say of the values of a module, or of a dispatch's function."""
+"""The integers that all uses of a value allow, in a module or a dispatch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from iree_tuner.program.valid.sinks import masks, preferred, required
 
 
 class Uses:
-    """What all uses say of the values of a module, or of a function."""
+    """The uses of all values of a module or a function."""
 
     def __init__(self, top: ir.Operation, known: Known) -> None:
         self._required = Demands(top, known, required)
@@ -20,17 +20,17 @@ class Uses:
         self.unclear = tuple(self._required.unclear)
 
     def of(self, value: ir.Value) -> Interval | None:
-        """What a value may be."""
+        """The integers that a value may be; None where no use restricts it."""
         return _both(self._required.of(value), self._preferred.of(value), self._masks.of(value))
 
     def of_global(self, name: str) -> Interval | None:
-        """What a global may be."""
+        """The same of a global."""
         every = (self._required, self._preferred, self._masks)
         return _both(*(each.globals.get(name) for each in every))
 
 
 def _both(required: Interval | None, preferred: Interval | None, mask: Interval | None) -> Interval | None:
-    """What is required, and preferred where it is possible; a mask only where nothing else is said."""
+    """Required values, of these the preferred ones if there are any; a mask's if nothing else is known."""
     if required is None:
         return preferred or mask
     met = required if preferred is None else required.meet(preferred)
