@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from iree.compiler import ir
+
 from iree_tuner.compiler.calls import SentPath
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_functions import unknown_function
@@ -17,10 +21,14 @@ from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
 from iree_tuner.files import note_input
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import sizes_of
-from iree_tuner.program.entries import Entry, entries_of
-from iree_tuner.program.parameters import Parameter, parameters_of
+from iree_tuner.program.entries import Entry, entries_in
+from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.program import ValidInputs, valid_inputs
+
+_LONG = 1 << 20  # bytes; long programs hold weights
+_MOST_ELEMENTS = 4096  # of a constant that is sent: tables of positions are shorter
+_MOST_RESOURCE = 4096  # characters of a resource that is sent
 
 
 def request(
@@ -42,7 +50,9 @@ def request(
             than the program takes; there is no such function or scope.
         CompileError: the program does not parse.
     """
-    valid, wanted, entries = _valid(program, parameters_of(program), entries_of(program))
+    module = parse_module(program.data, new_context(), program.name)
+    wanted = parameters_in(module) if names_parameters(program) else ()
+    valid, wanted, entries = _valid(program, module, wanted, entries_in(module))
     _check_entries(entries, functions, inputs)
     archives = [(_scope(scope, path, wanted), _existing(path)) for scope, path in parameters]
     for scope in dict.fromkeys(scope for scope, _ in archives):
@@ -55,7 +65,7 @@ def request(
 
 
 def _valid(
-    program: Program, wanted: tuple[Parameter, ...], entries: tuple[Entry, ...]
+    program: Program, module: ir.Module, wanted: tuple[Parameter, ...], entries: tuple[Entry, ...]
 ) -> tuple[ValidInputs, tuple[Parameter, ...], tuple[Entry, ...]]:
     """Parameters and entries with what the program's uses of their integers allow."""
     inputs = [each for entry in entries for each in entry.inputs]
@@ -64,7 +74,7 @@ def _valid(
         return ValidInputs(), wanted, entries
     with Workers(1) as workers:
         try:
-            found = workers.call(valid_inputs, program.data, program.name, sizes_of(program))
+            found = workers.call(valid_inputs, _sent(program, module), program.name, sizes_of(program))
         except WorkerError:  # the next compilation reports it
             return ValidInputs(), wanted, entries
     parameters = dict(found.parameters)
@@ -73,6 +83,15 @@ def _valid(
         tuple(replace(each, values=parameters.get((each.scope, each.key))) for each in wanted),
         tuple(_with_values(entry, found) for entry in entries),
     )
+
+
+def _sent(program: Program, module: ir.Module) -> bytes:
+    """The program, without its weights if it is long: no use of an integer depends on them."""
+    if len(program.data) <= _LONG:
+        return program.data
+    return module.operation.get_asm(
+        large_elements_limit=_MOST_ELEMENTS, large_resource_limit=_MOST_RESOURCE
+    ).encode()
 
 
 def _may_be_index(element_type: str) -> bool:

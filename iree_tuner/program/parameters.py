@@ -46,9 +46,14 @@ def parameters_of(program: Program) -> tuple[Parameter, ...]:
     Raises:
         CompileError: the program does not parse.
     """
-    if _MARK not in program.data:  # parsing takes long for a program that holds its weights
+    if not names_parameters(program):  # parsing takes long for a program that holds its weights
         return ()
     return parameters_in(parse_module(program.data, new_context(), program.name))
+
+
+def names_parameters(program: Program) -> bool:
+    """Whether a program may have parameters, without parsing it."""
+    return _MARK in program.data
 
 
 def parameters_in(module: ir.Module) -> tuple[Parameter, ...]:

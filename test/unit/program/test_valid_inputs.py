@@ -21,7 +21,7 @@ from iree_tuner.program.dynamic import DimensionSize, sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.program.valid.interval import Interval
-from iree_tuner.program.valid.program import valid_inputs
+from iree_tuner.program.valid.program import ValidInputs, valid_inputs
 
 SEEDS = (0, 1, 2)
 
@@ -120,6 +120,35 @@ def test_a_program_without_integers_starts_no_worker(monkeypatch):
     monkeypatch.setattr("iree_tuner.execute.program_request.Workers", None)
     request(load_program(lookup("i1").replace("%i: tensor<8xi1>", "%i: tensor<8xf32>").split("%r =")[0] +
                          "return %e : tensor<8xf32> }"))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", ["two tables", "jax positions from a start", "torch embedding", "onnx Gather"]
+)
+def test_long_programs_are_sent_without_weights(name, monkeypatch):
+    program, expected = PROGRAMS[name]
+    monkeypatch.setattr("iree_tuner.execute.program_request._LONG", 0)
+    (entry,) = request(load_program(program)).entries
+    found = {number: feed.values for number, feed in enumerate(entry.feeds) if feed.values}
+    assert found == {number: Interval(*bounds) for number, bounds in expected.items()}
+
+
+def test_weights_are_not_sent(monkeypatch):
+    sent = []
+    monkeypatch.setattr(
+        "iree_tuner.execute.program_request.valid_inputs", lambda *_: pytest.fail("it runs in a worker")
+    )
+    monkeypatch.setattr(
+        "iree_tuner.compiler.worker.Workers.call", lambda _, *each: sent.append(each) or ValidInputs()
+    )
+    values = np.arange(1 << 20, dtype=np.float32)
+    weights = f'dense<"0x{values.tobytes().hex()}">'
+    text = lookup("i64").replace(
+        "%e = t", f"%w = arith.constant {weights} : tensor<{values.size}xf32>\n  %e = t"
+    )
+    request(load_program(text))
+    ((_, data, *_),) = sent
+    assert len(data) < 4096 < len(text)
 
 
 def test_values_of_a_run_are_within_the_tables():
@@ -281,6 +310,48 @@ func.func @main(%t: tensor<{rows}xf32>, %0: tensor<4x4xi32>, %q: tensor<4x4xi32>
         values = COMPUTED[move](values, q)
     assert values.min() >= 0
     assert values.max() < rows
+
+
+@given(
+    rows=st.integers(4, 40), first=st.integers(0, 3), step=st.integers(1, 3), factor=st.integers(1, 2),
+    offset=st.integers(0, 3), carried=st.sampled_from([-2, -1, 1, 2]), kind=st.sampled_from(["i32", "index"]),
+)  # fmt: skip
+def test_loops_read_rows_of_the_table(rows, first, step, factor, offset, carried, kind):
+    """A loop with a bound and a counter that are inputs: all indices of all its steps."""
+    text = f"""
+util.func public @main(%t: tensor<{rows}xf32>, %n: {kind}, %s: i32) -> f32 {{
+  %lb = arith.constant {first} : {kind}
+  %st = arith.constant {step} : {kind}
+  %f = arith.constant {factor} : {kind}
+  %o = arith.constant {offset} : {kind}
+  %c = arith.constant {carried} : i32
+  %z = arith.constant 0.0 : f32
+  %r:2 = scf.for %i = %lb to %n step %st iter_args(%j = %s, %a = %z) -> (i32, f32)
+      {"" if kind == "index" else ": i32"} {{
+    %m = arith.muli %i, %f : {kind}
+    %p = arith.addi %m, %o : {kind}
+    %x = {"arith.addi %p, %zero : index" if kind == "index" else "arith.index_cast %p : i32 to index"}
+    %y = arith.index_cast %j : i32 to index
+    %u = tensor.extract %t[%x] : tensor<{rows}xf32>
+    %v = tensor.extract %t[%y] : tensor<{rows}xf32>
+    %w = arith.addf %u, %v : f32
+    %b = arith.addf %a, %w : f32
+    %k = arith.addi %j, %c : i32
+    scf.yield %k, %b : i32, f32
+  }}
+  util.return %r#1 : f32
+}}""".replace("%z = ar", "%zero = arith.constant 0 : index\n  %z = ar", 1)
+    valid = valid_inputs(text.encode(), "test.mlir")
+    each, rng = dict(dict(valid.arguments)["main"]), np.random.default_rng(0)
+    for _ in range(32):
+        end, start = (
+            int(integers((), np.dtype("int64"), each[number], rng)) if number in each else 1
+            for number in (1, 2)
+        )
+        steps = range(first, end, step)
+        reached = [place * factor + offset for place in steps]
+        reached += [start + carried * number for number in range(len(steps))]
+        assert valid.unclear or {*reached} <= {*range(rows)}
 
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.mlir"))
