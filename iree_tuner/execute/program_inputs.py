@@ -95,7 +95,7 @@ def _scalar(dtype: np.dtype[np.generic], feed: Feed, rng: np.random.Generator) -
 
 def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
     """Values as what they feed needs them: weights by how many are summed, so that sizes stay as they are."""
-    if values.dtype.kind in "iubc":
+    if values.dtype.kind in "iubc" or feed.values is not None:
         return values
     if feed.positive and kind != "positive":
         return (np.abs(values.astype(np.float32)) + _LEAST).astype(values.dtype)

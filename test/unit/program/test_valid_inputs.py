@@ -12,13 +12,15 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.execute.data import fill, integers, random_values
-from iree_tuner.execute.program_inputs import arguments
+from iree_tuner.execute.program_inputs import argument, arguments
 from iree_tuner.execute.program_parameters import generate
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.reference.outputs import reference_outputs
 from iree_tuner.execute.reference.values import Unsupported
 from iree_tuner.program.dynamic import DimensionSize, sized
+from iree_tuner.program.entries import Taken
 from iree_tuner.program.extract import extract
+from iree_tuner.program.feeds import Feed
 from iree_tuner.program.source import load_program
 from iree_tuner.program.valid.interval import Interval
 from iree_tuner.program.valid.program import ValidInputs, valid_inputs
@@ -158,6 +160,20 @@ def test_values_of_a_run_are_within_the_tables():
         words, kinds = arguments(entry.inputs, (), (), (seed, 0), entry.feeds)[2:]
         assert (words.min() >= 0, words.max() < 512, kinds.min() >= 0, kinds.max() < 2) == (True,) * 4
     assert words.max() > 3
+
+
+def test_floats_that_become_indices_are_within_the_table():
+    body = "%w = arith.fptosi %a : f32 to i32\n    %d = arith.index_cast %w : i32 to index"
+    text = lookup("f32", body=body, index="%w").replace("%x = arith.index_cast %w : f32 to index", "")
+    program = text.replace("%t[%x", "%t[%d")
+    allowed = dict(dict(valid_inputs(program.encode(), "test.mlir").arguments)["main"])[1]
+    assert allowed == Interval(0, 5)
+    for seed in SEEDS:
+        values = argument(
+            0, Taken("f32", (64,)), None, (), seed, np.random.default_rng(seed), Feed(9, values=allowed)
+        )
+        assert values.min() >= 0
+        assert values.max() <= 5
 
 
 TAKES_POSITIONS = [name for name, (_, expected) in PROGRAMS.items() if expected]
