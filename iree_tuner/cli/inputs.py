@@ -11,6 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.groups import PROGRAM
+from iree_tuner.cli.output import people
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.program_run import Filled, InputValue, ProgramRun
 from iree_tuner.program.dynamic import sized
@@ -55,12 +56,15 @@ class InputFlags:
             request,
         )  # it loads NumPy, which not every command needs
 
-        return request(
+        found = request(
             program,
             tuple(name.removeprefix("@") for name in self.function),
             tuple(map(parse_input, self.input)),
             tuple(map(parse_parameters, self.parameters)),
         )
+        if found.doubt:
+            people.print(f"note: {found.doubt}")
+        return found
 
 
 def opened(name: str | Path) -> Program:

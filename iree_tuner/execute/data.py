@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Binding, TensorSlice
+from iree_tuner.program.valid.interval import Interval
 
 PACKED = {"i4": 2}
 """Element types that share a byte, and how many do; they are made and compared as bytes."""
@@ -28,6 +29,9 @@ It is a prime, so that what is read from the wrong row or tile is something else
 STEP = 2.0**-6
 """Of each value: more than a unit in the last place of bf16, and so little that functions are straight."""
 
+_SMALL = 3
+_BITS = Interval(0, 1)
+_MOST_ORDERED = 1 << 24
 _OUTLIERS = 1 / 256
 _OUTLIER_FACTOR = (30.0, 60.0)
 
@@ -59,30 +63,57 @@ def dtype_of(element_type: str) -> np.dtype[np.generic] | None:
 
 
 def random_values(
-    shape: Sequence[int], element_type: str, seed: int, rng: np.random.Generator
+    shape: Sequence[int],
+    element_type: str,
+    seed: int,
+    rng: np.random.Generator,
+    allowed: Interval | None = None,
 ) -> npt.NDArray[np.generic]:
     """Values of the size that networks have; negative seeds are for `magnitudes_of`.
 
     Floats: positive ones are in [0.1, 1), so that roots and logarithms stay numbers; signed ones are normal
     with deviation 0.5, so that sums cancel; outliers are signed with one in 256 made 30 to 60 times larger,
-    as activations of transformers have them. Integers of 8 bits take their whole range, negative too;
-    wider ones may be indices and are in [0, 4). Long tensors repeat their first 262,147 values.
+    as activations of transformers have them. Integers are as the program's uses `allowed` them. Where these
+    say nothing, 8 bits take their whole range, negative too; wider ones may be indices and are in [0, 4).
+    Long tensors repeat their first 262,147 values.
     """
     dtype = dtype_of(element_type)
     if dtype is None:
         raise ValueError(f"no values for element type {element_type}")
     if math.prod(shape) > PERIOD:
-        return np.resize(random_values((PERIOD,), element_type, seed, rng), tuple(shape))
+        return np.resize(random_values((PERIOD,), element_type, seed, rng, allowed), tuple(shape))
     if element_type == "i1":
-        return rng.integers(0, 2, shape).astype(dtype)
-    if dtype.kind == "i":
-        low, high = (-128, 128) if dtype.itemsize == 1 else (0, 4)
-        return rng.integers(low, high, shape).astype(dtype)
+        return integers(shape, dtype, (allowed or _BITS).meet(_BITS), rng)
+    if dtype.kind in "iu":
+        return integers(shape, dtype, allowed, rng)
+    if allowed is not None and allowed.low is not None and allowed.high is not None:
+        return rng.uniform(allowed.low, allowed.high, shape).astype(dtype)
     kind = kind_of(seed if seed >= 0 else magnitudes_of(seed))
     values: npt.NDArray[Any] = _floats(shape, kind, rng)
     if dtype.kind == "c":
         values = values + 1j * _floats(shape, kind, rng)
     return (values if seed >= 0 else np.abs(values)).astype(dtype)
+
+
+def integers(
+    shape: Sequence[int], dtype: np.dtype[np.generic], allowed: Interval | None, rng: np.random.Generator
+) -> npt.NDArray[np.generic]:
+    """Random integers of an interval that the type can hold; small ones where it has no upper bound."""
+    if allowed is None or (allowed.low is None and allowed.high is None):
+        low, high = (-128, 127) if dtype.itemsize == 1 else (0, _SMALL)
+        if dtype == np.uint8:
+            low, high = 0, 255
+    else:
+        low = min(0, allowed.high or 0) if allowed.low is None else allowed.low
+        high = max(low, 0) + _SMALL if allowed.high is None else allowed.high
+        low = max(0, low) if high >= 0 else low  # negative ones may stand for places counted from the end
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype.name)
+        low, high = (int(min(max(each, limits.min), limits.max)) for each in (low, high))
+    if allowed is not None and allowed.distinct:
+        order = rng.permutation(min(high - low + 1, _MOST_ORDERED))
+        return (low + np.resize(order, tuple(shape))).astype(dtype)
+    return rng.integers(low, high, shape, endpoint=True).astype(dtype)
 
 
 def _floats(shape: Sequence[int], kind: Kind, rng: np.random.Generator) -> npt.NDArray[np.float64]:
@@ -148,7 +179,8 @@ def parts(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> list[Par
         if is_opaque(each)
     ]
     inputs = [(binding, each) for binding in bindings for each in binding.tensors if _is_given(each)]
-    drawn = _drawn(tuple((_count(tensor), tensor.element_type) for _, tensor in inputs), seed)
+    kinds = tuple((_count(tensor), tensor.element_type, tensor.values) for _, tensor in inputs)
+    drawn = _drawn(kinds, seed)
     for (binding, tensor), values in zip(inputs, drawn, strict=True):
         start, size = span(binding, tensor)
         found.append(Part(start, start + size, values))
@@ -172,12 +204,17 @@ def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.ND
 
 
 @functools.lru_cache(maxsize=16)
-def _drawn(inputs: tuple[tuple[int, str], ...], seed: int) -> tuple[npt.NDArray[np.uint8], ...]:
+def _drawn(
+    inputs: tuple[tuple[int, str, Interval | None], ...], seed: int
+) -> tuple[npt.NDArray[np.uint8], ...]:
     """Values of inputs of so many and such elements, as bytes; dispatches of large tensors share them."""
     steps = seed >= _STEPPED
     seed -= _STEPPED if steps else 0
     rng = np.random.default_rng(seed if seed >= 0 else magnitudes_of(seed))
-    found = [random_values((count,), kind, seed, rng) for count, kind in inputs]
+    found = [
+        random_values((count,), kind, seed, rng, None if kind in PACKED else allowed)
+        for count, kind, allowed in inputs
+    ]
     if steps:
         noise = np.random.default_rng(_STEPPED + seed)
         found = [stepped(each, noise) for each in found]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.data import PERIOD, Kind, dtype_of, kind_of, random_values
+from iree_tuner.execute.data import PERIOD, Kind, dtype_of, integers, kind_of, random_values
 from iree_tuner.execute.program_run import Filled, InputValue
 from iree_tuner.program.dynamic import DimensionSize, size_for
 from iree_tuner.program.entries import Taken
@@ -77,17 +77,25 @@ def argument(
     if isinstance(value, Filled):
         value = value.value
     if shape is None:
-        return 1 if value is None else value
+        return _scalar(dtype, feed, rng) if value is None else value
     known = tuple(size for size in shape if size is not None)
     if value is None:
-        drawn = random_values((min(PERIOD, math.prod(known)),), taken.element_type, seed, rng)
+        count = min(PERIOD, math.prod(known))
+        drawn = random_values((count,), taken.element_type, seed, rng, feed.values)
         return np.resize(_in_range(drawn, feed, kind_of(seed)), known)
     return np.full(known, value, dtype)
 
 
+def _scalar(dtype: np.dtype[np.generic], feed: Feed, rng: np.random.Generator) -> int | float:
+    """One, or an integer that the program's uses of it allow."""
+    if feed.values is None or dtype.kind not in "iu":
+        return 1
+    return int(integers((1,), dtype, feed.values, rng)[0])
+
+
 def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
     """Values as what they feed needs them: weights by how many are summed, so that sizes stay as they are."""
-    if values.dtype.kind in "iubc":
+    if values.dtype.kind in "iubc" or feed.values is not None:
         return values
     if feed.positive and kind != "positive":
         return (np.abs(values.astype(np.float32)) + _LEAST).astype(values.dtype)

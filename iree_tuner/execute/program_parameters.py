@@ -74,7 +74,8 @@ def generate(parameter: Parameter) -> npt.NDArray[np.generic]:
     if parameter.element_type in PACKED:
         return random_values((stored_bytes(parameter),), "i8", 0, rng)
     if len(shape) < 2 or dtype.kind in "ibc" or not math.prod(shape):
-        return np.ascontiguousarray(random_values(shape, parameter.element_type, 0, rng))
+        found = random_values(shape, parameter.element_type, 0, rng, parameter.values)
+        return np.ascontiguousarray(found)
     # A matrix may be either way round, a filter has its outputs first or last.
     summed = max(1, math.prod(shape) // max(shape[0], shape[-1]))
     values = rng.standard_normal(shape, np.float32)

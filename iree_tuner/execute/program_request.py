@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from iree.compiler import ir
+
 from iree_tuner.compiler.calls import SentPath
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.session import parse_module
+from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_functions import unknown_function
 from iree_tuner.execute.program_inputs import check_input
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
 from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
 from iree_tuner.files import note_input
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import sizes_of
-from iree_tuner.program.entries import Entry, entries_of
-from iree_tuner.program.parameters import Parameter, parameters_of
+from iree_tuner.program.entries import Entry, entries_in
+from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
 from iree_tuner.program.source import Program
+from iree_tuner.program.valid.program import ValidInputs, valid_inputs
+
+_LONG = 1 << 20  # bytes; long programs hold weights
+_MOST_ELEMENTS = 4096  # of a constant that is sent: tables of positions are shorter
+_MOST_RESOURCE = 4096  # characters of a resource that is sent
 
 
 def request(
@@ -38,14 +50,58 @@ def request(
             than the program takes; there is no such function or scope.
         CompileError: the program does not parse.
     """
-    wanted, entries = parameters_of(program), entries_of(program)
+    module = parse_module(program.data, new_context(), program.name)
+    wanted = parameters_in(module) if names_parameters(program) else ()
+    valid, wanted, entries = _valid(program, module, wanted, entries_in(module))
     _check_entries(entries, functions, inputs)
     archives = [(_scope(scope, path, wanted), _existing(path)) for scope, path in parameters]
     for scope in dict.fromkeys(scope for scope, _ in archives):
         own = [path for other, path in archives if other == scope]
         _check_archives(own, [each for each in wanted if each.scope == scope])
     given = tuple(_existing(value) if isinstance(value, str) else value for value in inputs)
-    return ProgramRun(tuple(functions), given, tuple(archives), sizes_of(program), wanted, entries)
+    return ProgramRun(
+        tuple(functions), given, tuple(archives), sizes_of(program), wanted, entries, valid.unclear
+    )
+
+
+def _valid(
+    program: Program, module: ir.Module, wanted: tuple[Parameter, ...], entries: tuple[Entry, ...]
+) -> tuple[ValidInputs, tuple[Parameter, ...], tuple[Entry, ...]]:
+    """Parameters and entries with what the program's uses of their integers allow."""
+    inputs = [each for entry in entries for each in entry.inputs]
+    types = [each.element_type for each in (*wanted, *inputs) if each is not None]
+    if None not in inputs and not any(map(_may_be_index, types)):
+        return ValidInputs(), wanted, entries
+    with Workers(1) as workers:
+        try:
+            found = workers.call(valid_inputs, _sent(program, module), program.name, sizes_of(program))
+        except WorkerError:  # the next compilation reports it
+            return ValidInputs(), wanted, entries
+    parameters = dict(found.parameters)
+    return (
+        found,
+        tuple(replace(each, values=parameters.get((each.scope, each.key))) for each in wanted),
+        tuple(_with_values(entry, found) for entry in entries),
+    )
+
+
+def _sent(program: Program, module: ir.Module) -> bytes:
+    """The program, without its weights if it is long: no use of an integer depends on them."""
+    if len(program.data) <= _LONG:
+        return program.data
+    return module.operation.get_asm(
+        large_elements_limit=_MOST_ELEMENTS, large_resource_limit=_MOST_RESOURCE
+    ).encode()
+
+
+def _may_be_index(element_type: str) -> bool:
+    kind = ElementType.named(element_type)
+    return (kind.is_integer and kind.bits > 1) or kind.kind == "index"
+
+
+def _with_values(entry: Entry, found: ValidInputs) -> Entry:
+    feeds = (replace(feed, values=found.of(entry.name, number)) for number, feed in enumerate(entry.feeds))
+    return replace(entry, feeds=tuple(feeds))
 
 
 def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: Sequence[InputValue]) -> None:

@@ -37,6 +37,8 @@ class ProgramRun:
         wanted: the parameters that the program names; parameters that are in no archive are generated.
         entries: the program's entry functions, where the compiled program does not tell what they take: what
             comes from torch or ONNX does not.
+        unclear: ops through which indices could not be followed to inputs, so that generated ones may be
+            invalid.
     """
 
     functions: tuple[str, ...] = ()
@@ -45,6 +47,17 @@ class ProgramRun:
     sizes: tuple[DimensionSize, ...] = ()
     wanted: tuple[Parameter, ...] = ()
     entries: tuple[Entry, ...] = ()
+    unclear: tuple[str, ...] = ()
+
+    @property
+    def doubt(self) -> str:
+        """Why generated inputs may be invalid; empty where nothing says so."""
+        if not self.unclear:
+            return ""
+        return (
+            f"generated inputs may be invalid: indices depend on {', '.join(self.unclear)}; "
+            "pass inputs with --input"
+        )
 
     def feed(self, function: str, number: int) -> Feed:
         """The role of a function's input."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from iree_tuner.program.valid.interval import Interval
+
 OP_TAG = "iree_tuner_op"
 """Attribute that carries an op's label (`root`, `companion_0`) in a harness."""
 
@@ -13,12 +15,16 @@ Access = Literal["read", "write", "read_write"]
 
 @dataclass(frozen=True)
 class TensorSlice:
-    """A tensor in a binding: `offset` in bytes from the binding's start."""
+    """A tensor in a binding: `offset` in bytes from the binding's start.
+
+    Its `values` are what the dispatch's uses of it allow; None where they say nothing.
+    """
 
     offset: int
     shape: tuple[int, ...]
     element_type: str
     access: Access
+    values: Interval | None = None
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,11 @@ def entries_of(program: Program) -> tuple[Entry, ...]:
     Raises:
         CompileError: the program does not parse.
     """
-    module = parse_module(program.data, new_context(), program.name)
+    return entries_in(parse_module(program.data, new_context(), program.name))
+
+
+def entries_in(module: ir.Module) -> tuple[Entry, ...]:
+    """The same of a parsed program."""
     found: list[Entry] = []
     for view in module.body.operations:
         op = view.operation

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 
 from iree_tuner.ops.structure import iterators
+from iree_tuner.program.valid.interval import Interval
 
 _SAME = (
     "transpose", "reshape", "broadcast", "convert", "cast", "expand_shape", "collapse_shape", "permute",
@@ -32,10 +33,12 @@ class Feed:
     Attributes:
         summed: how many of its values go into one result of the products that it is a weight of; 0 for none.
         positive: whether a root, a logarithm or a normalisation needs it to be.
+        values: what the program's uses of its integers allow (`program.valid`); None where they say nothing.
     """
 
     summed: int = 0
     positive: bool = False
+    values: Interval | None = None
 
 
 PLAIN = Feed()

@@ -16,7 +16,7 @@ import math
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree.compiler import ir
@@ -29,12 +29,15 @@ from iree_tuner.compiler.unbound import hal_type, held_by
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
 from iree_tuner.program.folding import fold
+from iree_tuner.program.valid.known import Known
+from iree_tuner.program.valid.uses import Uses
 
 STRIDE = "iree_tuner.stride"
 """The attribute that marks, in a harness, the constant by which copies of the bindings lie apart."""
 
 _FILE_NAME = re.compile(r"[\w.$-]{1,128}")
 
+_SUBSPAN = "hal.interface.binding.subspan"
 _PAGE = 4096
 _WORTH_PACKING = 0.9  # of its size: what has no gaps stays as the compiler lays it out
 
@@ -116,7 +119,7 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
     ranges = zip(dispatch.binding_offsets, dispatch.binding_lengths, strict=True)
     constants = [_constant(value) for value in dispatch.constants]
     body = find_function(module, export[-1])
-    tensors = _tensors(body, constants)
+    tensors = _tensors(body, constants, _uses(body, constants))
     bindings = tuple(
         Binding(_constant(offset), _constant(length), tensors.get(index, ()))
         for index, (offset, length) in enumerate(ranges)
@@ -223,15 +226,29 @@ def find_function(module: ir.Module, export: str) -> ir.Operation:
     return found[0]
 
 
-def _tensors(function: ir.Operation, constants: list[int]) -> dict[int, tuple[TensorSlice, ...]]:
+def _uses(function: ir.Operation, constants: list[int]) -> Uses | None:
+    """The uses of a dispatch's integers; None for a dispatch that has none."""
+
+    def takes_integers(op: ir.OpView) -> bool:
+        return op.operation.name == _SUBSPAN and ElementType.of(held_by(op.result.type)[1]).is_integer
+
+    if not any(map(takes_integers, function.regions[0].blocks[0].operations)):
+        return None
+    return Uses(function, Known(constants=constants))
+
+
+def _tensors(
+    function: ir.Operation, constants: list[int], uses: Uses | None
+) -> dict[int, tuple[TensorSlice, ...]]:
     """The tensors in each binding, from the dispatch function's subspans."""
     tensors: dict[int, list[TensorSlice]] = {}
     for op in function.regions[0].blocks[0].operations:
-        if op.operation.name == "hal.interface.binding.subspan":
+        if op.operation.name == _SUBSPAN:
             binding = ir.IntegerAttr(op.operation.attributes["binding"]).value
             found = _tensor(op.operation, constants)
+            values = None if uses is None else uses.of(op.result)
             if found is not None:
-                tensors.setdefault(binding, []).append(found)
+                tensors.setdefault(binding, []).append(replace(found, values=values))
     return {binding: tuple(found) for binding, found in tensors.items()}
 
 

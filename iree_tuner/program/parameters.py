@@ -11,6 +11,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.program.source import Program
+from iree_tuner.program.valid.interval import Interval
 
 _MARK = b"parameter.named"  # in text and in bytecode, where the attribute is stored as text
 _NAMED = re.compile(r'#\w+\.parameter\.named<("(?:[^"\\]|\\.)*")(?:::("(?:[^"\\]|\\.)*"))?')
@@ -26,12 +27,14 @@ class Parameter:
         key: its name there.
         shape: of the tensor.
         element_type: MLIR's name of the type.
+        values: what the program's uses of it allow, if it is generated; None where they say nothing.
     """
 
     scope: str
     key: str
     shape: tuple[int, ...]
     element_type: str
+    values: Interval | None = None
 
     def __str__(self) -> str:
         return f"{self.scope}::{self.key}" if self.scope else self.key
@@ -43,25 +46,38 @@ def parameters_of(program: Program) -> tuple[Parameter, ...]:
     Raises:
         CompileError: the program does not parse.
     """
-    if _MARK not in program.data:  # parsing takes long for a program that holds its weights
+    if not names_parameters(program):  # parsing takes long for a program that holds its weights
         return ()
     return parameters_in(parse_module(program.data, new_context(), program.name))
+
+
+def names_parameters(program: Program) -> bool:
+    """Whether a program may have parameters, without parsing it."""
+    return _MARK in program.data
 
 
 def parameters_in(module: ir.Module) -> tuple[Parameter, ...]:
     """The parameters that a module names, each once, in its order."""
     found: dict[tuple[str, str], Parameter] = {}
+    for _, parameter in parameters_held(module):
+        found.setdefault((parameter.scope, parameter.key), parameter)
+    return tuple(found.values())
+
+
+def parameters_held(module: ir.Module) -> list[tuple[ir.Operation, Parameter]]:
+    """The ops that hold a parameter, globals and constants, each with it."""
+    found: list[tuple[ir.Operation, Parameter]] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         for place in _PLACES:
             if place in op.attributes:
                 parameter = _parameter(op.attributes[place])
                 if parameter is not None:
-                    found.setdefault((parameter.scope, parameter.key), parameter)
+                    found.append((op, parameter))
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    return tuple(found.values())
+    return found
 
 
 def _parameter(attribute: ir.Attribute) -> Parameter | None:

@@ -155,7 +155,7 @@ class Interpreter:
 
     def _store(self, op: ir.Operation) -> None:
         source, target = op.operands[0], op.operands[1]
-        place = self._values[target][(*shapes.slices(op, self._get), ...)]
+        place = self._values[target][(*shapes.slices(op, self._get), ...)]  # a view, of one element too
         value = to_memory(self._get(source), ElementType.of(source.type))
         place[...] = value.reshape(place.shape)
 
@@ -195,6 +195,9 @@ class Interpreter:
 
     def _extract(self, op: ir.Operation) -> None:
         source, *place = (self._get(operand) for operand in op.operands)
+        for indices, size in zip(place, source.shape, strict=True):
+            if np.any((indices < 0) | (indices >= size)):  # undefined: no processor's result is right
+                raise UnsupportedError("an index is out of its table: generated inputs may be invalid")
         self._set(op, source[tuple(place)])
 
     def _splat(self, op: ir.Operation) -> None:

@@ -1,0 +1,252 @@
+"""The ways of values through regions, blocks and names of a module: which value is which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from iree.compiler import ir
+
+from iree_tuner.ops.structure import iterators
+
+FUNCTIONS = ("func.func", "util.func")
+CALLS = ("func.call", "util.call")
+RETURNS = ("func.return", "util.return")
+CASTS = (
+    "arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci",
+    "iree_tensor_ext.dispatch.workload.ordinal",
+)  # fmt: skip
+MOVES = (
+    *CASTS, "tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape", "tensor.bitcast",
+    "tensor.extract_slice", "tensor.extract", "tensor.splat", "tensor.pack", "tensor.unpack", "linalg.pack",
+    "linalg.unpack", "memref.load", "hal.tensor.import", "iree_tensor_ext.dispatch.tensor.load",
+    "iree_tensor_ext.bitcast", "iree_linalg_ext.gather", "flow.tensor.reshape", "flow.tensor.clone",
+    "flow.tensor.transfer", "flow.tensor.slice", "flow.tensor.load", "flow.tensor.splat",
+)  # fmt: skip
+"""Ops whose results have values of their first operand, and no others."""
+
+_CONSTANT_PLACE = 2  # operands of an op on a slice with constant offsets and sizes
+
+NUMBERED = ("util.assume.int", "util.optimization_barrier", "hal.tensor.barrier")
+"""Ops whose results are their operands, one for one."""
+
+
+def is_structured(op: ir.Operation) -> bool:
+    """Whether an op has a body that computes one element, whose arguments are elements of its operands."""
+    if not op.name.startswith("linalg.") or len(op.regions) != 1:
+        return False
+    blocks = list(op.regions[0].blocks)
+    return len(blocks) == 1 and len(blocks[0].arguments) in (len(op.operands), len(op.operands) - 1)
+
+
+def terminator(region: ir.Region, block: int = 0) -> ir.Operation:
+    """The last op of a region's block."""
+    operations = region.blocks[block].operations
+    return operations[len(operations) - 1].operation
+
+
+def defining(value: ir.Value) -> ir.Operation | None:
+    """The op that a value is a result of; None for an argument."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
+
+
+def number_of(value: ir.Value) -> int:
+    """Which of its op's results, or of its block's arguments, a value is."""
+    if isinstance(value.owner, ir.Block):
+        return ir.BlockArgument(value).arg_number
+    return ir.OpResult(value).result_number
+
+
+def parent_of(argument: ir.Value) -> ir.Operation:
+    """The op whose region has a block with that argument."""
+    assert isinstance(argument.owner, ir.Block)
+    return argument.owner.owner.operation
+
+
+def block_number(block: ir.Block, op: ir.Operation) -> tuple[int, int]:
+    """The numbers of a region of an op, and of a block in it."""
+    for number, region in enumerate(op.regions):
+        for place, each in enumerate(region.blocks):
+            if each == block:
+                return number, place
+    raise AssertionError("the op has the block")
+
+
+def symbol_of(op: ir.Operation) -> str:
+    """The name of a function or a global."""
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def constant(value: ir.Value) -> int | None:
+    """The value of an integer constant."""
+    op = defining(value)
+    if op is None or op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    if isinstance(attribute, ir.IntegerAttr):
+        return attribute.value
+    if isinstance(attribute, ir.DenseIntElementsAttr) and attribute.is_splat:
+        return int(ir.IntegerAttr(attribute.get_splat_value()).value)
+    return None
+
+
+def predecessors(block: ir.Block, argument: int) -> list[ir.Value]:
+    """The values that branches to a block pass for one of its arguments."""
+    found: list[ir.Value] = []
+    region = block.region
+    for number in range(len(list(region.blocks))):
+        last = terminator(region, number)
+        targets = list(last.successors)
+        if last.name == "cf.br" and targets[0] == block:
+            found.append(last.operands[argument])
+        if last.name == "cf.cond_br":
+            first, second = list(ir.DenseI32ArrayAttr(last.attributes["operandSegmentSizes"]))[1:]
+            starts = (1, 1 + first)
+            found += [
+                last.operands[start + argument]
+                for start, size, target in zip(starts, (first, second), targets, strict=True)
+                if target == block and argument < size
+            ]
+    return found
+
+
+def followed(value: ir.Value) -> tuple[ir.Value, int]:
+    """The value that another one is, and what is added to it: through casts, moves and bodies of ops."""
+    offset = 0
+    for _ in range(64):
+        op, number = defining(value), number_of(value)
+        if op is None:
+            handed = handed_on(value)
+            parent = parent_of(value)
+            if handed is None and (not is_structured(parent) or number >= _inputs(parent)):
+                break
+            value = parent.operands[number] if handed is None else handed
+        elif op.name in MOVES:
+            value = op.operands[0]
+        elif op.name in NUMBERED:
+            value = op.operands[number]
+        elif op.name == "tensor.from_elements" and len(op.operands) == 1:
+            value = op.operands[0]
+        elif is_structured(op) and "reduction" not in iterators(op):
+            value = terminator(op.regions[0]).operands[number]
+        elif op.name in ("arith.addi", "arith.subi") and (step := _step(op)) is not None:
+            value, offset = step[0], offset + step[1]
+        else:
+            break
+    return value, offset
+
+
+def handed_on(argument: ir.Value) -> ir.Value | None:
+    """The value that the condition of a `scf.while` passes to its body; None for any other argument."""
+    parent, block = parent_of(argument), argument.owner
+    if parent.name != "scf.while" or not isinstance(block, ir.Block):
+        return None
+    region, _ = block_number(block, parent)
+    return terminator(parent.regions[0]).operands[1 + number_of(argument)] if region else None
+
+
+def _inputs(op: ir.Operation) -> int:
+    return len(op.operands) - max(1, len(op.results))
+
+
+def _step(op: ir.Operation) -> tuple[ir.Value, int] | None:
+    """The operand to which an op adds a constant, and the constant."""
+    left, right = op.operands[0], op.operands[1]
+    added = _held_constant(right)
+    if added is not None:
+        return left, added if op.name == "arith.addi" else -added
+    added = _held_constant(left)
+    return (right, added) if added is not None and op.name == "arith.addi" else None
+
+
+def _held_constant(value: ir.Value) -> int | None:
+    """A constant that a body uses as one, or has as its argument."""
+    for _ in range(8):
+        found = constant(value)
+        op = defining(value)
+        if found is not None:
+            return found
+        if op is None and is_structured(parent_of(value)):
+            value = parent_of(value).operands[number_of(value)]
+        elif op is not None and op.name in (*CASTS, "linalg.fill"):
+            value = op.operands[0]
+        else:
+            return None
+    return None
+
+
+def compared(value: ir.Value) -> ir.Operation | None:
+    """The comparison of integers that a truth value is, through moves and bodies."""
+    found, offset = followed(value)
+    op = defining(found)
+    return op if op is not None and op.name == "arith.cmpi" and not offset else None
+
+
+def depends(value: ir.Value, on: ir.Value, within: ir.Operation) -> bool:
+    """Whether a value is computed from another one, in the regions of an op."""
+    todo, seen = [value], set[ir.Value]()
+    while todo:
+        each = todo.pop()
+        if each == on:
+            return True
+        if each in seen:
+            continue
+        seen.add(each)
+        op = defining(each)
+        if op is None:
+            block = each.owner
+            assert isinstance(block, ir.Block)
+            parent, handed = parent_of(each), handed_on(each)
+            if handed is not None:
+                todo.append(handed)
+            elif parent == within:
+                todo += predecessors(block, number_of(each))
+            elif is_structured(parent):
+                todo.append(parent.operands[number_of(each)])
+            elif parent.name.startswith("scf."):
+                todo += [*parent.operands, *yielded(parent)]
+            continue
+        todo += list(op.operands)
+        todo += yielded(op)
+    return False
+
+
+def yielded(op: ir.Operation) -> Sequence[ir.Value]:
+    """The values that the regions of an op yield."""
+    return [
+        operand
+        for region in op.regions
+        if list(region.blocks)
+        for operand in terminator(region, len(list(region.blocks)) - 1).operands
+    ]
+
+
+def column_of(indices: ir.Value, column: int) -> ir.Value:
+    """The tensor that was inserted or concatenated as a column of indices; the whole where it was not."""
+    while (op := defining(indices)) is not None:
+        if op.name == "tensor.insert_slice" and len(op.operands) == _CONSTANT_PLACE:
+            offset, size = (
+                list(ir.DenseI64ArrayAttr(op.attributes[name]))[-1]
+                for name in ("static_offsets", "static_sizes")
+            )
+            inside = offset <= column < offset + size
+            indices, column = (op.operands[0], column - offset) if inside else (op.operands[1], column)
+        elif op.name == "tensor.concat" and (part := _concatenated(op, column)) is not None:
+            indices, column = part
+        else:
+            break
+    return indices
+
+
+def _concatenated(op: ir.Operation, column: int) -> tuple[ir.Value, int] | None:
+    kind = op.results[0].type
+    assert isinstance(kind, ir.ShapedType)
+    if ir.IntegerAttr(op.attributes["dim"]).value != kind.rank - 1:
+        return None
+    for operand in op.operands:
+        own = operand.type
+        if not isinstance(own, ir.ShapedType) or own.is_dynamic_dim(own.rank - 1):
+            return None
+        if column < own.get_dim_size(own.rank - 1):
+            return operand, column
+        column -= own.get_dim_size(own.rank - 1)
+    return None

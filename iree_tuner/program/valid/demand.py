@@ -1,0 +1,296 @@
+"""Follow integers from their uses back to the inputs that they are computed from.
+
+A use says which integers a value may be (`sinks`). From results to operands (`transfer`), through calls,
+globals, loops and branches (here), each value gets the integers that all of its uses allow. An op that is not
+understood ends the way; the result says so, since the values behind it may be wrong.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from iree.compiler import ir
+
+from iree_tuner.program.valid.bodies import (
+    CALLS,
+    FUNCTIONS,
+    RETURNS,
+    block_number,
+    defining,
+    depends,
+    followed,
+    handed_on,
+    is_structured,
+    number_of,
+    parent_of,
+    predecessors,
+    symbol_of,
+    terminator,
+)
+from iree_tuner.program.valid.interval import Interval
+from iree_tuner.program.valid.known import Known
+from iree_tuner.program.valid.sinks import Sinks
+from iree_tuner.program.valid.transfer import demands_on_operands
+
+_MOST_CHANGES = 24  # of one value: bounds only come closer, and in a circle they would for long
+_STOPS = (
+    "tensor.dim",
+    "hal.buffer_view.dim",
+    "arith.constant",
+    "tensor.empty",
+    "flow.tensor.empty",
+    "linalg.index",
+    "util.null",
+)
+_DISPATCH = "flow.dispatch"
+_STORE = "iree_tensor_ext.dispatch.tensor.store"
+_LOADS = ("util.global.load",)
+_COMPARES_UP = {2: 1, 3: 0, 6: 1, 7: 0, 1: 1, 0: 1}
+"""Predicates under which a counter goes on to a limit, and how far behind its last value that is."""
+
+
+class Demands:
+    """The integers that the values of a module or a function may be.
+
+    Args:
+        top: the module, or a function.
+        known: the values that do not depend on inputs.
+        sinks: uses that say what a value may be.
+    """
+
+    def __init__(self, top: ir.Operation, known: Known, sinks: Sinks) -> None:
+        self.unclear: dict[str, None] = {}
+        """Ops behind which the values of indices could not be followed, and uses that cannot all be valid."""
+        self.globals: dict[str, Interval] = {}
+        self._known = known
+        self._values: dict[ir.Value, Interval] = {}
+        self._changes: dict[ir.Value, int] = {}
+        self._todo = deque[ir.Value]()
+        self._functions: dict[str, ir.Operation] = {}
+        self._calls: dict[str, list[ir.Operation]] = {}
+        self._stores: dict[str, list[ir.Value]] = {}
+        self._written: dict[ir.Value, list[ir.Value]] = {}
+        ops = list[ir.Operation]()
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            ops.append(op)
+            return ir.WalkResult.ADVANCE
+
+        top.walk(visit, ir.WalkOrder.PRE_ORDER)
+        for op in ops:
+            self._note(op)
+        for op in ops:
+            for value, wanted in sinks(op, known):
+                self._require(value, wanted)
+        while self._todo:
+            self._pass_on(self._todo.popleft())
+
+    def of(self, value: ir.Value) -> Interval | None:
+        """The integers that a value may be; None where no use says anything."""
+        return self._values.get(value)
+
+    def _note(self, op: ir.Operation) -> None:
+        if op.name in FUNCTIONS:
+            self._functions[symbol_of(op)] = op
+        elif op.name in CALLS:
+            self._calls.setdefault(_named(op, "callee"), []).append(op)
+        elif op.name == _DISPATCH:
+            for name in _dispatched(op):
+                self._calls.setdefault(name, []).append(op)
+        elif op.name == _STORE and isinstance(op.operands[1].owner, ir.Block):
+            self._written.setdefault(op.operands[1], []).append(op.operands[0])
+        elif op.name == "util.global.store":
+            self._stores.setdefault(_named(op, "global"), []).append(op.operands[0])
+
+    def _require(self, value: ir.Value, wanted: Interval) -> None:
+        fixed = self._known.range(value)
+        if wanted.says_nothing or fixed is not None:
+            return
+        old = self._values.get(value)
+        new = wanted if old is None else old.meet(wanted)
+        if new.is_empty:
+            op = defining(value)
+            self.unclear.setdefault("uses that contradict each other" if op is None else op.name)
+            return
+        if new == old or self._changes.get(value, 0) > _MOST_CHANGES:
+            return
+        self._values[value] = new
+        self._changes[value] = self._changes.get(value, 0) + 1
+        self._todo.append(value)
+
+    def _require_all(self, found: Iterable[tuple[ir.Value, Interval]]) -> None:
+        for value, wanted in found:
+            self._require(value, wanted)
+
+    def _pass_on(self, value: ir.Value) -> None:
+        wanted, op, number = self._values[value], defining(value), number_of(value)
+        if op is None:
+            self._to_argument(value, number, wanted)
+        elif op.name in CALLS:
+            called = self._functions.get(_named(op, "callee"))
+            for returned in _returned(called):
+                self._require(returned.operands[number], wanted)
+        elif op.name == _DISPATCH:
+            self._to_stored(op, number, wanted)
+        elif op.name in _LOADS:
+            self._to_global(_named(op, "global"), wanted)
+        elif op.name in ("scf.if", "scf.index_switch", "scf.execute_region"):
+            for region in op.regions:
+                if list(region.blocks):
+                    self._require(terminator(region).operands[number], wanted)
+        elif op.name == "scf.for":
+            self._require(op.operands[3 + number], wanted)
+            self._require(terminator(op.regions[0]).operands[number], wanted)
+        elif op.name == "scf.while":
+            self._require(terminator(op.regions[0]).operands[1 + number], wanted)
+        elif op.name not in _STOPS and not op.name.endswith("binding.subspan"):
+            found = demands_on_operands(op, number, wanted, self._known)
+            if found is None:
+                self.unclear.setdefault(op.name)
+            self._require_all(found or [])
+
+    def _to_stored(self, dispatch: ir.Operation, number: int, wanted: Interval) -> None:
+        """Require it of the values that a dispatch stores in a result: an argument, or memory of its own."""
+        given = _given(dispatch)
+        place = _tied(dispatch, number)
+        if place is None:
+            place = len(given) + sum(_tied(dispatch, each) is None for each in range(number))
+        else:
+            self._require(given[place], wanted)
+        for name in _dispatched(dispatch):
+            function = self._functions.get(name)
+            arguments = function.regions[0].blocks[0].arguments if function is not None else ()
+            for stored in self._written.get(arguments[place], []) if place < len(arguments) else ():
+                self._require(stored, wanted)
+
+    def _to_global(self, name: str, wanted: Interval) -> None:
+        old = self.globals.get(name)
+        self.globals[name] = wanted if old is None else old.meet(wanted)
+        for stored in self._stores.get(name, []):
+            self._require(stored, wanted)
+
+    def _to_argument(self, value: ir.Value, number: int, wanted: Interval) -> None:
+        block, parent = value.owner, parent_of(value)
+        assert isinstance(block, ir.Block)
+        _, place = block_number(block, parent)
+        if is_structured(parent) and number < len(parent.operands):
+            self._require(parent.operands[number], wanted)
+        elif parent.name in FUNCTIONS and place == 0:
+            for call in self._calls.get(symbol_of(parent), []):
+                given = _given(call)
+                if number < len(given):
+                    self._require(given[number], wanted)
+        elif parent.name == "scf.for" and number == 0:
+            self._counted(parent, wanted)
+        elif parent.name == "scf.for":
+            self._carried(value, parent, parent.operands[2 + number], wanted)
+        elif (handed := handed_on(value)) is not None:
+            self._require(handed, wanted)
+        elif parent.name == "scf.while":
+            given = terminator(parent.regions[1]).operands[number]
+            self._entered(value, [parent.operands[number], given], parent, wanted)
+        elif place > 0:
+            self._entered(value, predecessors(block, number), parent, wanted)
+        elif parent.name == "flow.dispatch.workgroups":
+            self._require(parent.operands[number], wanted)
+
+    def _counted(self, loop: ir.Operation, wanted: Interval) -> None:
+        """The bounds of a loop over places: it has one step at least, and none behind the last place."""
+        low, high = loop.operands[0], loop.operands[1]
+        self._require(low, wanted)
+        start = self._known.range(low)
+        first = start.high if start is not None and start.high is not None else wanted.high
+        if wanted.high is not None:
+            least = None if first is None else min(first + 1, wanted.high + 1)
+            self._require(high, Interval(least, wanted.high + 1))
+
+    def _carried(self, value: ir.Value, loop: ir.Operation, initial: ir.Value, wanted: Interval) -> None:
+        """A value of one step of a loop that has a counter, and is the next one's."""
+        given = terminator(loop.regions[0]).operands[number_of(value) - 1]
+        root, step = followed(given)
+        if not depends(given, value, loop):
+            self._require(given, wanted)
+            self._require(initial, wanted)
+            return
+        if root != value or not step:
+            self._require(initial, wanted)
+            return
+        steps = self._steps(loop, wanted, abs(step))
+        moved = step * max(0, steps - 1)
+        self._require(initial, wanted.shifted(-min(0, moved), -max(0, moved)))
+
+    def _steps(self, loop: ir.Operation, wanted: Interval, step: int) -> int:
+        """How many there are at most. Where an input says it, half of the places are for them."""
+        low, high, by = (self._known.range(each) for each in list(loop.operands)[:3])
+        if low is not None and high is not None and high.high is not None and low.low is not None:
+            return -(-(high.high - low.low) // max(1, (by.low if by is not None else None) or 1))
+        if wanted.low is None or wanted.high is None:
+            return 1
+        steps = max(1, (wanted.high - wanted.low) // 2 // step)
+        start = low.low if low is not None and low.low is not None else 0
+        self._require(loop.operands[1], Interval(start + 1, start + steps))
+        return steps
+
+    def _entered(
+        self, value: ir.Value, given: Sequence[ir.Value], parent: ir.Operation, wanted: Interval
+    ) -> None:
+        """A value that a block is entered with: from outside, and from itself if it is a counter."""
+        circular = [each for each in given if depends(each, value, parent)]
+        for each in given:
+            if each not in circular:
+                self._require(each, wanted)
+        steps = {step for root, step in map(followed, circular) if root == value}
+        if circular and max(steps, default=0) > 0:
+            self._limits(value, parent, wanted)
+
+    def _limits(self, counter: ir.Value, parent: ir.Operation, wanted: Interval) -> None:
+        """Require it of the limits that a counter is compared with."""
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "arith.cmpi":
+                predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+                left, right = (followed(each) for each in op.operands)
+                behind = _COMPARES_UP.get(predicate)
+                if left[0] == counter and behind is not None:
+                    self._require(op.operands[1], wanted.shifted(behind + left[1]))
+                if right[0] == counter and predicate in (4, 5, 8, 9):
+                    self._require(op.operands[0], wanted.shifted((predicate in (4, 8)) + right[1]))
+            return ir.WalkResult.ADVANCE
+
+        parent.walk(visit)
+
+
+def _named(op: ir.Operation, attribute: str) -> str:
+    return ir.FlatSymbolRefAttr(op.attributes[attribute]).value
+
+
+def _dispatched(op: ir.Operation) -> list[str]:
+    """The functions that a dispatch may call."""
+    return [ir.SymbolRefAttr(each).value[-1] for each in ir.ArrayAttr(op.attributes["entry_points"])]
+
+
+def _given(call: ir.Operation) -> list[ir.Value]:
+    """The arguments that a call or a dispatch passes to the function."""
+    operands = list(call.operands)
+    if call.name != _DISPATCH:
+        return operands
+    first, count = list(ir.DenseI32ArrayAttr(call.attributes["operandSegmentSizes"]))[:2]
+    return operands[first : first + count]
+
+
+def _tied(dispatch: ir.Operation, number: int) -> int | None:
+    """Which of its arguments a dispatch has a result in; None for memory of its own."""
+    if "tied_operands" not in dispatch.attributes:
+        return None
+    place = ir.IntegerAttr(ir.ArrayAttr(dispatch.attributes["tied_operands"])[number]).value
+    return place if place >= 0 else None
+
+
+def _returned(function: ir.Operation | None) -> list[ir.Operation]:
+    """The ops by which a function returns."""
+    if function is None:
+        return []
+    region = function.regions[0]
+    last = [terminator(region, number) for number in range(len(list(region.blocks)))]
+    return [op for op in last if op.name in RETURNS]
