@@ -19,8 +19,8 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.apart import DispatchFault, sums_in
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.held import FILLINGS, Held, difference, equal, is_float, left_alone
-from iree_tuner.execute.numerics import Agreement, compare
-from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads
+from iree_tuner.execute.numerics import Agreement, compare, real_parts
+from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads, runs
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
@@ -100,9 +100,8 @@ class _Follower:
         inputs = [Held(each) for each in base.inputs(seed)]
         self._values = dict(enumerate(inputs))
         for part in base.parts.parts:
-            if all(number in self._values for number in part.reads):
-                made = self._call(base, part, self._values)
-                self._values |= dict(zip(part.writes, map(Held, made), strict=True))
+            if runs(part, self._values):
+                self._values |= self._passed_on(base, part, self._values)
         taken = dict(zip(base.parts.takes, range(len(inputs)), strict=False))
         self._same = {
             number: taken[place] for number, place in enumerate(other.parts.takes) if place in taken
@@ -119,12 +118,23 @@ class _Follower:
         except RUNTIME_ERRORS as error:
             raise TunerError(f"{part.dispatch} does not run: {first_line(error)}") from None
 
+    @staticmethod
+    def _passed_on(loaded: LoadedParts, part: ProgramPart, values: Mapping[int, Held]) -> Mapping[int, Held]:
+        try:
+            made = loaded.values(part, [values[number] for number in part.reads], FILLINGS[1])
+        except RUNTIME_ERRORS as error:
+            raise TunerError(f"{part.dispatch or part.function} does not run: {first_line(error)}") from None
+        return dict(zip(part.writes, map(Held, made), strict=True))
+
     def go(self) -> list[DispatchFault]:
         """Dispatches to blame."""
         findings: list[DispatchFault] = []
         made: dict[int, _Made] = {}
         for place, part in enumerate(self._other.parts.parts):
-            if any(number not in self._theirs for number in part.reads):
+            if not runs(part, self._theirs):
+                continue
+            if not part.dispatch:
+                self._theirs |= self._passed_on(self._other, part, self._theirs)
                 continue
             try:
                 got = self._call(self._other, part, self._theirs)
@@ -187,7 +197,9 @@ class _Follower:
         found: int | None = None
         for number, (place, written) in self._makers.items():
             own = self._values.get(number)
-            if own is None or own.array.dtype != value.dtype or own.array.size != value.size:
+            if own is None or not isinstance(own.value, np.ndarray):
+                continue
+            if own.array.dtype != value.dtype or own.array.size != value.size:
                 continue
             maker = self._base.parts.parts[place]
             of_same = list(maker.reads) == reads
@@ -221,6 +233,7 @@ def _alike(value: Array, own: Array) -> bool:
     a, b = value.reshape(-1)[::step], own.reshape(-1)[::step]
     if not is_float(own):
         return bool(np.mean(a == b) > 1.0 - _ROUGH)
+    a, b = real_parts(a).reshape(-1), real_parts(b).reshape(-1)
     a, b = a.astype(np.float64), b.astype(np.float64)
     known = np.isfinite(a) & np.isfinite(b)
     if not known.any():

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.execute.numerics import in_blocks, same_bytes
+from iree_tuner.execute.numerics import in_blocks, real_parts, same_bytes
 
 Array = npt.NDArray[np.generic]
 
@@ -44,8 +44,13 @@ class Held:
 
     @property
     def magnitudes(self) -> Held:
-        """Absolute values."""
-        return Held(np.abs(self.array), self.holes) if is_float(self.value) else self
+        """Absolute values; of complex numbers in both parts, so that neither part of a product cancels."""
+        if not is_float(self.value):
+            return self
+        own = np.asarray(np.abs(self.array))  # of an array without dimensions NumPy makes a number
+        if self.array.dtype.kind == "c":
+            own = own * self.array.dtype.type(1 + 1j)
+        return Held(np.asarray(own, self.array.dtype), self.holes)
 
     def within(self, byte: int) -> Array | float | int:
         """The value in memory that was filled with a byte."""
@@ -72,7 +77,8 @@ def finite(values: Sequence[Held]) -> bool:
 
 
 def _numbers(values: Array, holes: npt.NDArray[np.bool_] | None, block: slice) -> bool:
-    found = np.isfinite(values[block].astype(np.float32, copy=False))
+    own = values[block]
+    found = np.isfinite(own if own.dtype.kind == "c" else own.astype(np.float32, copy=False))
     return bool((found if holes is None else found | holes[block]).all())
 
 
@@ -131,9 +137,13 @@ def disturbed(values: Array, allowed: npt.NDArray[np.float64] | None, noise: np.
     """Values as if they had been rounded differently."""
     if allowed is None:
         return values
+    if values.dtype.kind == "c":
+        moved = disturbed(real_parts(values), allowed, noise)
+        return moved.reshape(-1).view(values.dtype).reshape(values.shape)
     spread = np.where(np.isfinite(allowed), allowed, 0.0) / _DEVIATIONS
     drawn = np.resize(noise.standard_normal(min(values.size, _DRAWN)), values.shape)
-    return (values.astype(np.float64) + drawn * spread).astype(values.dtype)
+    # NumPy makes numbers of arrays without dimensions.
+    return np.asarray(values.astype(np.float64) + drawn * spread, values.dtype)
 
 
 def distance(a: Array, b: Array) -> float:

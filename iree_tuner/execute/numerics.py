@@ -148,7 +148,7 @@ def compare(
     dtype = dtype_of(element_type)
     if dtype is not None and dtype.kind == "i":
         return _integers(got, expected)
-    ours, theirs = _parts(got), _parts(expected)
+    ours, theirs = real_parts(got), real_parts(expected)
     allowed = tolerances(expected, element_type, accumulator_type, reduction_length, magnitudes, factors)
     allowed += slack
     a, b, most = ours.reshape(-1), theirs.reshape(-1), allowed.reshape(-1)
@@ -229,8 +229,8 @@ def tolerances(
     factors: Factors = NO_FACTORS,
 ) -> Floats:
     """How much each float may differ; see the module's text. The arguments are those of `compare`."""
-    values = _parts(expected)
-    scales = None if magnitudes is None else _parts(magnitudes).reshape(-1)
+    values = real_parts(expected)
+    scales = None if magnitudes is None else _scales_of(magnitudes)
     terms = Terms.of(element_type, accumulator_type, reduction_length, factors)
     flat, allowed = values.reshape(-1), np.empty(values.size)
     largest = _largest(flat)
@@ -301,12 +301,19 @@ def _integers(got: Array, expected: Array) -> Agreement:
     return Agreement(False, math.inf, f"{text}; {len(wrong)} of {got.size} differ")
 
 
-def _parts(values: Array) -> Array:
+def real_parts(values: Array) -> Array:
     """Of complex numbers, both parts along one more axis."""
     if values.dtype.kind != "c":
         return values
     own = np.ascontiguousarray(values)
     return own.view(own.real.dtype).reshape(*values.shape, 2)
+
+
+def _scales_of(magnitudes: Array) -> Array:
+    """Of complex numbers, the absolute value for both parts: one of them may cancel in a product."""
+    if magnitudes.dtype.kind != "c":
+        return magnitudes.reshape(-1)
+    return np.repeat(np.abs(magnitudes.reshape(-1)), 2)
 
 
 def same_bytes(a: Array, b: Array) -> bool:

@@ -16,6 +16,7 @@ from iree_tuner.execute.apart import DispatchFault, JudgedDispatches, judge_here
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.loader import Loader
 from iree_tuner.execute.parts_loaded import Pieces
+from iree_tuner.execute.program_inputs import why_no_values
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.parts import Parts, take_apart
@@ -75,7 +76,7 @@ class EntryCheck:
     Args:
         entries: of a spec.
         program: it.
-        run: how it is run; the first of its functions is taken apart.
+        run: how it is run; its functions are taken apart.
         dispatches: of the program.
         lab: where it is compiled and run.
     """
@@ -147,12 +148,24 @@ def sums_of(dispatches: Sequence[Dispatch]) -> Mapping[str, Tolerance]:
 
 
 def begin_parts(asked: Sequence[Asked], run: ProgramRun, lab: Lab) -> list[Future[Parts]]:
-    """Have programs taken apart, all at once; the first of the functions that are run."""
-    function = run.functions[0] if run.functions else ""
+    """Have programs taken apart, all at once: the functions that are run."""
+    functions = functions_run(run)
     return [
-        lab.compilers.submit(take_apart, program.data, program.name, target, function, only)
+        lab.compilers.submit(take_apart, program.data, program.name, target, functions, only)
         for program, target, only in asked
     ]
+
+
+def functions_run(run: ProgramRun) -> tuple[str, ...]:
+    """The functions whose inputs can be made, in their order; none where the program does not tell."""
+    if run.functions:
+        return run.functions
+    found: list[str] = []
+    for entry in run.entries:
+        given = () if found else run.inputs
+        if not why_no_values(entry.inputs, given, run.sizes):
+            found.append(entry.name)
+    return tuple(found)
 
 
 @contextmanager

@@ -1,0 +1,83 @@
+"""Copies of ops of a program at phase `flow`, in a function that computes a part of it (`program.parts`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, hal, util
+
+from iree_tuner.compiler.unbound import hal_type
+from iree_tuner.program.flow_ops import global_of, is_scalar, nested
+from iree_tuner.program.steps import Steps
+
+_NARROWEST = 32  # bits of an integer that a function gives
+
+
+class CopiedOps:
+    """Copies of ops in a part, at the current insertion point.
+
+    Args:
+        steps: of the program.
+        arguments: of the part, for the values that it takes.
+        views: tensors that functions import, by their arguments.
+    """
+
+    def __init__(
+        self, steps: Steps, arguments: Mapping[ir.Value, ir.Value], views: Mapping[ir.Value, ir.Value]
+    ) -> None:
+        self._steps = steps
+        self._made = dict(arguments)
+        for leaf, argument in arguments.items():
+            if not is_scalar(leaf.type):
+                self._made[leaf] = _imported(leaf.type, argument)
+        self._made |= {view: arguments[leaf] for view, leaf in views.items() if leaf in arguments}
+
+    def add(self, op: ir.Operation) -> None:
+        """Copy an op. One around others finds globals as they are before it, and leaves them alone."""
+        before = self._steps.before.get(op, {})
+        kept = {name: self._load(name) for name in before}
+        for name, value in before.items():
+            if value is not None:
+                util.GlobalStoreOp(self._of(value), name)
+        clone = op.clone()
+        for each in (clone.operation, *nested(clone.operation)):
+            for place, operand in enumerate(each.operands):
+                found = self._steps.same(operand)
+                if found in self._made:
+                    each.operands[place] = self._made[found]
+        self._made |= dict(zip(op.results, clone.results, strict=True))
+        for load, around in self._steps.after.items():
+            if around == op:
+                self._made[load.results[0]] = self._load(global_of(load))
+        for name, value in kept.items():
+            util.GlobalStoreOp(value, name)
+
+    def _load(self, name: str) -> ir.Value:
+        return util.GlobalLoadOp(self._steps.globals[name], name).result
+
+    def _of(self, value: ir.Value) -> ir.Value:
+        return self._made[self._steps.same(value)]
+
+    def given(self, value: ir.Value, sizes: Sequence[ir.Value]) -> ir.Value:
+        """A value as the part's result."""
+        own = self._of(value)
+        if not is_scalar(value.type):
+            dims = [self._of(each) for each in sizes]
+            return hal.TensorExportOp(hal_type("buffer_view"), own, value.type, dims).result
+        wider = given_as(value.type)
+        return own if wider == value.type else arith.ExtUIOp(wider, own).result
+
+
+def _imported(kind: ir.Type, view: ir.Value) -> ir.Value:
+    """A tensor of a view, with the view's sizes."""
+    tensor = ir.RankedTensorType(kind)
+    open_ = [place for place in range(tensor.rank) if tensor.is_dynamic_dim(place)]
+    dims = [hal.BufferViewDimOp(view, place).result for place in open_]
+    return hal.TensorImportOp(kind, view, kind, dims).result
+
+
+def given_as(kind: ir.Type) -> ir.Type:
+    """The type of a scalar as a function's result."""
+    narrow_ = isinstance(kind, ir.IntegerType) and kind.width < _NARROWEST
+    return ir.IntegerType.get_signless(_NARROWEST) if narrow_ else kind

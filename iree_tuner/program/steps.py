@@ -1,0 +1,249 @@
+"""The dispatches of a program at phase `flow` in the order in which a run meets them first.
+
+Functions follow one another. A loop's body is met in its first pass, so that the values that it begins with
+stand for its arguments; a branch is met where its condition holds. What a global holds is the value that was
+stored last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, cf, util
+
+from iree_tuner.program.fillings import symbol_of
+from iree_tuner.program.flow_ops import (
+    CALL,
+    DISPATCH,
+    LOAD,
+    STORE,
+    callee_of,
+    can_be_handed_over,
+    dispatches,
+    global_of,
+    mutable_globals,
+    nested,
+)
+
+Guard = tuple[tuple[ir.Value, bool], ...]
+"""Conditions, and what each must be."""
+
+State = dict[str, ir.Value]
+"""The values of globals; those that are missing have the value that they have after loading."""
+
+_FOR, _WHILE, _IF = "scf.for", "scf.while", "scf.if"
+_BRANCH, _BRANCH_IF = "cf.br", "cf.cond_br"
+_FIRST_STATE = 2  # of the operands of a `scf.for`: bounds and step come before
+
+
+@dataclass(frozen=True)
+class Step:
+    """A dispatch; or an op around others, such as a loop, whose results others read.
+
+    Attributes:
+        op: the op; None for conditions that `guard`s ask for.
+        makes: its results that can be handed over, and globals that it stores to, as they are after it.
+        guard: it runs where these hold.
+    """
+
+    op: ir.Operation | None
+    makes: tuple[ir.Value, ...]
+    guard: Guard = ()
+
+    @property
+    def is_dispatch(self) -> bool:
+        """Whether it is a dispatch, and not around some."""
+        return self.op is not None and self.op.name == DISPATCH
+
+
+class Steps:
+    """The steps of functions of a module, one function after another.
+
+    Attributes:
+        found: the steps.
+        before: for an op around others, the globals that it uses, and the values that they have before it;
+            None for the one after loading.
+        after: loads that were added behind such ops, and these ops.
+        left_out: why some dispatches are not met, each once.
+    """
+
+    def __init__(self, module: ir.Module, functions: Sequence[ir.Operation]) -> None:
+        self.found: list[Step] = []
+        self.before: dict[ir.Operation, dict[str, ir.Value | None]] = {}
+        self.after: dict[ir.Operation, ir.Operation] = {}
+        self.left_out: dict[str, None] = {}
+        self.globals = mutable_globals(module)
+        self._same: dict[ir.Value, ir.Value] = {}
+        top = [view.operation for view in module.body.operations]
+        self._functions = {symbol_of(op): op for op in top if op.name == "util.func"}
+        state: State = {}
+        for function in functions:
+            self._go_through(function.regions[0], (), state)
+
+    def same(self, value: ir.Value) -> ir.Value:
+        """A value in the pass that is met: what a loop begins with is its argument there."""
+        while value in self._same:
+            value = self._same[value]
+        return value
+
+    def touched(self, op: ir.Operation) -> tuple[set[str], set[str]]:
+        """The mutable globals that are loaded or stored inside an op, and those that are stored."""
+        used, stored, seen = set[str](), set[str](), set[str]()
+        todo = [op]
+        while todo:
+            for each in (own := todo.pop(), *nested(own)):
+                if each.name in (LOAD, STORE) and global_of(each) in self.globals:
+                    used.add(global_of(each))
+                    if each.name == STORE:
+                        stored.add(global_of(each))
+                elif each.name == CALL and (callee := self._callee(each)) is not None:
+                    todo += [callee] if symbol_of(callee) not in seen else []
+                    seen.add(symbol_of(callee))
+        return used, stored
+
+    def is_known_call(self, op: ir.Operation) -> bool:
+        """Whether an op calls a function of the module."""
+        return op.name == CALL and self._callee(op) is not None
+
+    def _callee(self, op: ir.Operation) -> ir.Operation | None:
+        function = self._functions.get(callee_of(op))
+        return function if function is not None and list(function.regions[0].blocks) else None
+
+    def _go_through(self, region: ir.Region, guard: Guard, state: State) -> None:
+        """A region's blocks; a block is met from the first one that leads to it."""
+        blocks = list(region.blocks)
+        reached: dict[ir.Block, tuple[Guard, State]] = {blocks[0]: (guard, state)} if blocks else {}
+        for block in blocks:
+            if block not in reached:  # unreachable, or reached from behind only
+                self._leave_out(block)
+                continue
+            own, values = reached[block]
+            for view in list(block.operations):
+                self._visit(view.operation, own, values)
+            last = list(block.operations)[-1].operation if len(block.operations) else None
+            for successor, operands, more in _leads_to(last):
+                if successor in reached:
+                    continue
+                self._same |= dict(zip(successor.arguments, operands, strict=True))
+                reached[successor] = ((*own, *more), dict(values))
+                self._ask(more, own)
+
+    def _visit(self, op: ir.Operation, guard: Guard, state: State) -> None:
+        if op.name == DISPATCH:
+            self.found.append(Step(op, _handed_over(op), guard))
+        elif op.name == LOAD and global_of(op) in state:
+            self._same[op.results[0]] = state[global_of(op)]
+        elif op.name == STORE and global_of(op) in self.globals:
+            state[global_of(op)] = op.operands[0]
+        elif op.name == CALL or (op.name.startswith("scf.") and list(op.regions)):
+            self._around(op, guard, state)
+
+    def _around(self, op: ir.Operation, guard: Guard, state: State) -> None:
+        """An op with others inside: these first, in the first pass, and then all of it."""
+        used, stored = self.touched(op)
+        self.before[op] = {name: state.get(name) for name in sorted(used)}
+        self._inside(op, guard, dict(state))
+        makes = list(_handed_over(op))
+        next_op = _next(op)
+        for name in sorted(stored):
+            with ir.InsertionPoint(next_op):
+                load = util.GlobalLoadOp(self.globals[name], name).operation
+            self.after[load] = op
+            state[name] = load.results[0]
+            if can_be_handed_over(self.globals[name]):
+                makes.append(load.results[0])
+        if makes:
+            self.found.append(Step(op, tuple(makes), guard))
+
+    def _inside(self, op: ir.Operation, guard: Guard, state: State) -> None:
+        if op.name == _FOR:
+            (body,) = op.regions
+            arguments = body.blocks[0].arguments
+            first = [op.operands[0], *list(op.operands)[_FIRST_STATE + 1 :]]
+            self._same |= dict(zip(arguments, first, strict=True))
+            runs = self._has_passes(op)
+            self._ask(runs, guard)
+            self._go_through(body, (*guard, *runs), state)
+        elif op.name == _WHILE:
+            before, after = op.regions
+            self._same |= dict(zip(before.blocks[0].arguments, op.operands, strict=True))
+            self._go_through(before, guard, state)
+            condition, *passed = list(before.blocks[0].operations)[-1].operation.operands
+            self._same |= dict(zip(after.blocks[0].arguments, passed, strict=True))
+            if any(True for _ in _in_region(after)):
+                self._ask(((condition, True),), guard)
+            self._go_through(after, (*guard, (condition, True)), state)
+        elif op.name == _IF:
+            if any(True for _ in dispatches(op)):
+                self._ask(((op.operands[0], True),), guard)
+            for region, holds in zip(op.regions, (True, False), strict=True):
+                self._go_through(region, (*guard, (op.operands[0], holds)), dict(state))
+        elif any(True for _ in dispatches(op)) or (op.name == CALL and self._calls_dispatches(op)):
+            self.left_out[f"dispatches in {op.name}"] = None
+
+    def _has_passes(self, op: ir.Operation) -> Guard:
+        """The condition on which a `scf.for` has a pass, unless it always has one."""
+        lower, upper = list(op.operands)[:2]
+        if not any(True for _ in dispatches(op)):
+            return ()
+        low, high = _constant(lower), _constant(upper)
+        if low is not None and high is not None and low < high:
+            return ()
+        with ir.InsertionPoint(op):
+            found = arith.CmpIOp(arith.CmpIPredicate.slt, lower, upper).result
+        return ((found, True),)
+
+    def _ask(self, conditions: Guard, guard: Guard) -> None:
+        """Have conditions computed: dispatches behind them run if they hold."""
+        for condition, _ in conditions:
+            self.found.append(Step(None, (condition,), guard))
+
+    def _leave_out(self, block: ir.Block) -> None:
+        if any(view.operation.name == DISPATCH for view in block.operations):
+            self.left_out["dispatches in blocks that nothing before them leads to"] = None
+
+    def _calls_dispatches(self, op: ir.Operation) -> bool:
+        callee = self._callee(op)
+        return callee is not None and any(True for _ in dispatches(callee))
+
+
+def _handed_over(op: ir.Operation) -> tuple[ir.Value, ...]:
+    return tuple(result for result in op.results if can_be_handed_over(result.type))
+
+
+def _in_region(region: ir.Region) -> list[ir.Operation]:
+    every = [view.operation for block in region.blocks for view in block.operations]
+    return [each for op in every for each in (op, *nested(op)) if each.name == DISPATCH]
+
+
+def _next(op: ir.Operation) -> ir.Operation:
+    """The op behind one; there is one, as blocks end with another."""
+    block = op.block
+    assert block is not None
+    every = [view.operation for view in block.operations]
+    return every[every.index(op) + 1]
+
+
+def _leads_to(
+    last: ir.Operation | None,
+) -> list[tuple[ir.Block, Sequence[ir.Value], Guard]]:
+    """The blocks that a block's last op leads to, what it passes them, and on which condition."""
+    view = None if last is None else last.opview
+    if isinstance(view, cf.BranchOp):
+        return [(view.successors[0], list(view.operands), ())]
+    if isinstance(view, cf.CondBranchOp):
+        (yes, no), condition = list(view.successors), view.condition
+        return [
+            (yes, list(view.trueDestOperands), ((condition, True),)),
+            (no, list(view.falseDestOperands), ((condition, False),)),
+        ]
+    return []
+
+
+def _constant(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(owner.attributes["value"]).value
