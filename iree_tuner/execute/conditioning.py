@@ -29,7 +29,10 @@ _DRAWN = 1_000_003  # numbers; larger inputs repeat them
 _LOOSE = 0.1  # of how much results vary: with more, their comparison says little
 
 _MLIR_NAMES = {
-    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "complex64": "complex<f32>",
+    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16",
+    "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2",
+    "float8_e4m3fnuz": "f8E4M3FNUZ", "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "complex64": "complex<f32>", "complex128": "complex<f64>",
 }  # fmt: skip
 
 
@@ -111,7 +114,7 @@ def agreement_of(
                 return replace(found, message=f"seed {seed}, result {number}: {found.message}")
             worst = max(worst, found.worst)
             numbers = numbers or not is_float(wanted) or not wanted.size or not np.isnan(wanted).all()
-            if moves > _LOOSE * (spread := _spread(wanted)):
+            if is_float(wanted) and moves > _LOOSE * (spread := _spread(wanted)):
                 notes[number] = (
                     f"comparing result {number} is unreliable: rounding moves it by {moves:.2g}, and its "
                     f"values vary by {spread:.2g}"

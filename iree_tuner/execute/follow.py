@@ -92,7 +92,7 @@ class _Follower:
         self._base = base
         self._other = other
         self._sums = sums
-        self._makers = {n: (place, index) for place, part in enumerate(base.parts.parts)
+        self._makers = {n: (place, index) for place, part in enumerate(base.parts.parts) if part.dispatch
                         for index, n in enumerate(part.writes)}  # fmt: skip
         # Of other dispatches, equal names say nothing.
         self._alike_in_form = base.parts.values == other.parts.values
@@ -120,11 +120,26 @@ class _Follower:
 
     @staticmethod
     def _passed_on(loaded: LoadedParts, part: ProgramPart, values: Mapping[int, Held]) -> Mapping[int, Held]:
+        """The results of a part. Of code around dispatches that does not run there are none."""
         try:
             made = loaded.values(part, [values[number] for number in part.reads], FILLINGS[1])
         except RUNTIME_ERRORS as error:
-            raise TunerError(f"{part.dispatch or part.function} does not run: {first_line(error)}") from None
+            if not part.dispatch:
+                return {}
+            raise TunerError(f"{part.dispatch} does not run: {first_line(error)}") from None
         return dict(zip(part.writes, map(Held, made), strict=True))
+
+    def _go_around(self, place: int, part: ProgramPart) -> _Made:
+        """The results of code around dispatches, as the base has them where it has the same code."""
+        if self._alike_in_form and part in self._base.parts.parts:
+            found = {number: self._values[number] for number in part.writes if number in self._values}
+            self._same |= {number: number for number in found}
+            self._theirs |= found
+            return _Made()
+        found = self._passed_on(self._other, part, self._theirs)
+        self._theirs |= found
+        self._origin |= dict.fromkeys(found, place)
+        return _Made(found=False)
 
     def go(self) -> list[DispatchFault]:
         """Dispatches to blame."""
@@ -134,7 +149,7 @@ class _Follower:
             if not runs(part, self._theirs):
                 continue
             if not part.dispatch:
-                self._theirs |= self._passed_on(self._other, part, self._theirs)
+                made[place] = self._go_around(place, part)
                 continue
             try:
                 got = self._call(self._other, part, self._theirs)
@@ -148,9 +163,9 @@ class _Follower:
         cleared = _cleared(made)
         blamed = {finding.place for finding in findings}
         for place, each in made.items():
-            if each.found or place in cleared or place in blamed or each.parents - cleared:
-                continue
             dispatch = self._other.parts.parts[place].dispatch
+            if not dispatch or each.found or place in cleared or place in blamed or each.parents - cleared:
+                continue
             findings.append(DispatchFault(dispatch, place, "wrong", each.message, each.worst))
         return findings
 

@@ -91,8 +91,7 @@ def epsilon(element_type: str) -> float:
     dtype = dtype_of(element_type)
     if dtype is None or dtype.kind == "i":
         return 0.0
-    kind = np.float32 if dtype.kind == "c" else dtype
-    return float(ml_dtypes.finfo(kind).eps)
+    return float(ml_dtypes.finfo(_real(dtype)).eps)
 
 
 def sum_error(accumulator_type: str, reduction_length: int) -> float:
@@ -259,7 +258,12 @@ def largest_finite(element_type: str) -> float:
 
 def _held(element_type: str) -> npt.DTypeLike:
     dtype = dtype_of(element_type)
-    return np.float32 if dtype is None or dtype.kind == "c" else dtype
+    return np.float32 if dtype is None else _real(dtype)
+
+
+def _real(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+    """Of complex numbers the type of both parts."""
+    return np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype
 
 
 def _largest(values: Array) -> float:

@@ -39,7 +39,8 @@ class LoadedFunction:
 def functions_of(module: rt.VmModule, run: ProgramRun) -> list[LoadedFunction]:
     """The functions that are to be run, each with its signature. Raises TunerError where there are none."""
     told = {entry.name: entry.inputs for entry in run.entries}
-    signatures = {name: signature_of(module, name, told) for name in module.function_names}
+    names = dict.fromkeys(name.removesuffix(ASYNC) for name in module.function_names)
+    signatures = {name: signature_of(module, name, told) for name in names}
     every = {name: found for name, found in signatures.items() if found is not None}
     if not every:
         raise TunerError("the program has no entry function with a known signature")

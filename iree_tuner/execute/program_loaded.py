@@ -105,11 +105,13 @@ class LoadedProgram:
             raise TunerError(f"the program does not load: {first_line(error)}") from None
         self._functions = functions_of(module, run)
         parameters = parameter_module(run, config.vm_instance)
-        modules = [hal, module] if parameters is None else [parameters, hal, module]
+        self._modules = [hal, module] if parameters is None else [parameters, hal, module]
+        self._instance = config.vm_instance
         try:
-            self._context = rt.VmContext(config.vm_instance, modules=modules)
+            self._context = rt.VmContext(self._instance, modules=self._modules)
         except RUNTIME_ERRORS as error:
             raise TunerError(f"the program does not load: {first_line(error)}") from None
+        self._used = False
         self._set_inputs(SEEDS[0])
 
     @property
@@ -120,8 +122,7 @@ class LoadedProgram:
     def results(self) -> list[list[Array]]:
         """For each seed, all results of one invocation.
 
-        They are from the first invocations after loading, as a program may have state. So call this before
-        the program is timed.
+        A program that keeps state begins each of them with the state after loading.
         """
         if self.known.results is None:
             first, *others = SEEDS
@@ -160,9 +161,17 @@ class LoadedProgram:
         return self.known.alone[seed, depth]
 
     def settle(self) -> None:
-        """Before it is timed: have its results, unless it ran for them."""
+        """Before it is timed: have its results, unless it ran for them; and the state after loading."""
         if not self._ran:
             self.results()
+        self._renew()
+
+    def _renew(self) -> None:
+        """Have the state that the program has after loading. What is mapped or shared is not loaded again."""
+        if self._run.keeps_state and self._used:
+            del self._context  # it may hold weights
+            self._context = rt.VmContext(self._instance, modules=self._modules)
+            self._used = False
 
     def forget_results(self) -> None:
         """Let go of them, which may be large: they were compared, and are not asked for again."""
@@ -307,6 +316,7 @@ class LoadedProgram:
             self._begun += 1
         if filled is not None and byte is not None:
             arguments.push_int(byte)
+        self._used = True
         self._context.invoke(filled or each.signature.function, arguments, results)
         return results
 
@@ -320,6 +330,7 @@ class LoadedProgram:
 
     def _outputs(self, byte: int) -> list[Array]:
         """All results of one invocation, in memory that is filled with a byte where there is a twin."""
+        self._renew()
         return [value for each in self._functions for value in self._outputs_of(each, byte)]
 
     def _outputs_of(self, each: LoadedFunction, byte: int) -> list[Array]:

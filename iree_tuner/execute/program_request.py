@@ -14,7 +14,7 @@ from iree_tuner.execute.program_parameters import load_index, stored_bytes
 from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
 from iree_tuner.files import note_input
 from iree_tuner.program.dynamic import sizes_of
-from iree_tuner.program.entries import Entry, entries_of
+from iree_tuner.program.entries import Entry, entries_of, keeps_state
 from iree_tuner.program.parameters import Parameter, parameters_of
 from iree_tuner.program.source import Program
 
@@ -45,7 +45,9 @@ def request(
         own = [path for other, path in archives if other == scope]
         _check_archives(own, [each for each in wanted if each.scope == scope])
     given = tuple(_existing(value) if isinstance(value, str) else value for value in inputs)
-    return ProgramRun(tuple(functions), given, tuple(archives), sizes_of(program), wanted, entries)
+    return ProgramRun(
+        tuple(functions), given, tuple(archives), sizes_of(program), wanted, entries, keeps_state(program)
+    )
 
 
 def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: Sequence[InputValue]) -> None:

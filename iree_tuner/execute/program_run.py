@@ -37,6 +37,7 @@ class ProgramRun:
         wanted: the parameters that the program names; parameters that are in no archive are generated.
         entries: the program's entry functions, where the compiled program does not tell what they take: what
             comes from torch or ONNX does not.
+        keeps_state: whether calls change what later ones compute.
     """
 
     functions: tuple[str, ...] = ()
@@ -45,6 +46,7 @@ class ProgramRun:
     sizes: tuple[DimensionSize, ...] = ()
     wanted: tuple[Parameter, ...] = ()
     entries: tuple[Entry, ...] = ()
+    keeps_state: bool = False
 
     def feed(self, function: str, number: int) -> Feed:
         """The role of a function's input."""

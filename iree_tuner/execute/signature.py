@@ -11,6 +11,7 @@ from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
 
 _DECLARATION = "iree.abi.declaration"
 _INPUT = "%input"
+_FENCE = "!hal.fence"
 _MODEL, _FENCED = "iree.abi.model", "coarse-fences"  # `iree-compile --iree-execution-model=async-external`
 _RESULT, _TEMPORARY = "{iree.abi.output", "{iree.abi.transients"
 _TEMPORARY_BYTES = "iree.abi.transients.size.constant"
@@ -38,12 +39,14 @@ class Signature:
 def signature_of(
     module: rt.VmModule, name: str, told: dict[str, tuple[Taken | None, ...]]
 ) -> Signature | None:
-    """The arguments that a module declares, or else those of its program (`told`). None for twins.
+    """The arguments that a module declares, or else those of its program (`told`). None for twins that fill.
+
+    A function that only takes fences is known by its name without the suffix for these.
 
     Raises TunerError for a function that takes memory of a size that only a call says.
     """
-    function = module.lookup_function(name)
-    if function is None or name.endswith((ASYNC, FILLED)):
+    function = module.lookup_function(name) or module.lookup_function(name + ASYNC)
+    if function is None or name.endswith(FILLED):
         return None
     known, fenced = function.reflection, function.reflection.get(_MODEL) == _FENCED
     declaration = known.get(_DECLARATION)
@@ -52,7 +55,14 @@ def signature_of(
     text = declaration[declaration.index("(") + 1 : _closing(declaration)]
     parts = [part.split(": ", 1)[1] for part in text.split(f", {_INPUT}")] if text else []
     read = [taken_from(part.split(" {")[0]) for part in parts]
-    own = [one for part, one in zip(parts, read, strict=True) if not _is_memory(part)]
+    fenced = fenced or any(part.startswith(_FENCE) for part in parts)
+    own = [
+        one
+        for part, one in zip(parts, read, strict=True)
+        if not _is_memory(part) and not part.startswith(_FENCE)
+    ]
+    if None in own and len(own) == len(known_from := told.get(name, ())):
+        own = list(known_from)  # buffer views have the types that the program imports them as
     results = [one for part, one in zip(parts, read, strict=True) if _RESULT in part and one is not None]
     size = known.get(_TEMPORARY_BYTES) if any(_TEMPORARY in part for part in parts) else ""
     if size is None:  # with too little the function writes behind its end

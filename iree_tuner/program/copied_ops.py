@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, util
@@ -10,6 +11,9 @@ from iree.compiler.dialects import arith, hal, util
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.program.flow_ops import global_of, is_scalar, nested
 from iree_tuner.program.steps import Steps
+
+if TYPE_CHECKING:
+    _Index = ir.Value[ir.IndexType]
 
 _NARROWEST = 32  # bits of an integer that a function gives
 
@@ -63,7 +67,7 @@ class CopiedOps:
         """A value as the part's result."""
         own = self._of(value)
         if not is_scalar(value.type):
-            dims = [self._of(each) for each in sizes]
+            dims = [cast("_Index", self._of(each)) for each in sizes]
             return hal.TensorExportOp(hal_type("buffer_view"), own, value.type, dims).result
         wider = given_as(value.type)
         return own if wider == value.type else arith.ExtUIOp(wider, own).result

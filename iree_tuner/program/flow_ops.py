@@ -112,7 +112,7 @@ def _of(value: ir.Value, values: Sequence[ir.Value], dims: Sequence[ir.Value]) -
 
 
 def _made_with(value: ir.Value) -> list[ir.Value] | None:
-    owner = value.owner
+    owner = ir.OpResult(value).owner.operation
     view = owner.opview
     if isinstance(view, flow.DispatchOp):
         return _of(value, list(view.operation.results), list(view.result_dims))
@@ -120,7 +120,7 @@ def _made_with(value: ir.Value) -> list[ir.Value] | None:
         return list(view.target_dims)
     if isinstance(view, flow.TensorReshapeOp | flow.TensorSliceOp | flow.TensorSplatOp | flow.TensorEmptyOp):
         return list(view.result_dims)
-    if owner.operation.name == _BARRIER:
+    if owner.name == _BARRIER:
         return dims_of(owner.operands[ir.OpResult(value).result_number])
     return None
 

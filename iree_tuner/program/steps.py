@@ -144,7 +144,10 @@ class Steps:
         """An op with others inside: these first, in the first pass, and then all of it."""
         used, stored = self.touched(op)
         self.before[op] = {name: state.get(name) for name in sorted(used)}
-        self._inside(op, guard, dict(state))
+        if any(True for _ in dispatches(op)):
+            self._inside(op, guard, dict(state))
+        elif op.name == CALL and self._calls_dispatches(op):
+            self.left_out[f"dispatches in {op.name}"] = None
         makes = list(_handed_over(op))
         next_op = _next(op)
         for name in sorted(stored):
@@ -172,22 +175,18 @@ class Steps:
             self._go_through(before, guard, state)
             condition, *passed = list(before.blocks[0].operations)[-1].operation.operands
             self._same |= dict(zip(after.blocks[0].arguments, passed, strict=True))
-            if any(True for _ in _in_region(after)):
-                self._ask(((condition, True),), guard)
+            self._ask(((condition, True),), guard)
             self._go_through(after, (*guard, (condition, True)), state)
         elif op.name == _IF:
-            if any(True for _ in dispatches(op)):
-                self._ask(((op.operands[0], True),), guard)
+            self._ask(((op.operands[0], True),), guard)
             for region, holds in zip(op.regions, (True, False), strict=True):
                 self._go_through(region, (*guard, (op.operands[0], holds)), dict(state))
-        elif any(True for _ in dispatches(op)) or (op.name == CALL and self._calls_dispatches(op)):
+        else:
             self.left_out[f"dispatches in {op.name}"] = None
 
     def _has_passes(self, op: ir.Operation) -> Guard:
         """The condition on which a `scf.for` has a pass, unless it always has one."""
         lower, upper = list(op.operands)[:2]
-        if not any(True for _ in dispatches(op)):
-            return ()
         low, high = _constant(lower), _constant(upper)
         if low is not None and high is not None and low < high:
             return ()
@@ -211,11 +210,6 @@ class Steps:
 
 def _handed_over(op: ir.Operation) -> tuple[ir.Value, ...]:
     return tuple(result for result in op.results if can_be_handed_over(result.type))
-
-
-def _in_region(region: ir.Region) -> list[ir.Operation]:
-    every = [view.operation for block in region.blocks for view in block.operations]
-    return [each for op in every for each in (op, *nested(op)) if each.name == DISPATCH]
 
 
 def _next(op: ir.Operation) -> ir.Operation:

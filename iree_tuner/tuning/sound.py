@@ -28,6 +28,7 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.versions import with_entries
 
 _TIMEOUT_S = 600.0
+_NOT_REACHED = "generated inputs do not lead there"
 
 Asked = tuple[Program, Target, frozenset[str] | None]
 """A program, what it is compiled for, and the dispatches that are wanted; all of them without."""
@@ -41,11 +42,13 @@ class Soundness:
         wrong: entries with which a dispatch computes something else, and what was found.
         judged: all of it.
         uncompared: dispatches that entries configure and that could not be compared.
+        reason: why they could not.
     """
 
     wrong: Mapping[SpecEntry, DispatchFault]
     judged: JudgedDispatches
     uncompared: tuple[str, ...] = ()
+    reason: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -60,7 +63,10 @@ class Soundness:
             for fault in self.judged.own
         ]
         if self.uncompared:
-            found.append(f"not compared in the program: {', '.join(self.uncompared)}")
+            found.append(
+                f"not compared in the program: {', '.join(self.uncompared)} ({self.reason}); "
+                "the comparison of the whole program covers this"
+            )
         if self.judged.overflown:
             found.append(
                 f"with generated inputs, results are infinite or NaN in {', '.join(self.judged.overflown)}"
@@ -120,7 +126,8 @@ class EntryCheck:
             for entry in names.get(fault.dispatch, ()):
                 wrong.setdefault(entry, fault)
         compared = set(judged.compared)
-        return Soundness(wrong, judged, tuple(name for name in names if name not in compared))
+        reason = "; ".join(pieces[0].parts.left_out) or _NOT_REACHED
+        return Soundness(wrong, judged, tuple(name for name in names if name not in compared), reason)
 
 
 def _load_ahead(loader: Loader, begun: Future[Parts]) -> None:
