@@ -18,6 +18,7 @@ from iree_tuner.execute.program_loaded import first_line, hal_type
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.entries import Taken
 from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets import on_host
@@ -94,8 +95,8 @@ class LoadedParts:
             value = held.within(byte)
             if isinstance(value, np.ndarray):
                 arguments.push_ref(self._view(self.parts.values[number], held, value, byte))
-            elif isinstance(value, float):
-                arguments.push_float(value)
+            elif ElementType.named(self.parts.values[number].element_type).is_float:
+                arguments.push_float(float(value))
             else:
                 arguments.push_int(int(value))
         arguments.push_int(byte)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, hal, util
+from iree.compiler.dialects import arith, hal
 
 from iree_tuner.compiler.unbound import hal_type
-from iree_tuner.program.flow_ops import global_of, is_scalar, nested
+from iree_tuner.program.flow_ops import LOAD, global_of, is_scalar, nested
 from iree_tuner.program.steps import Steps
 
 if TYPE_CHECKING:
@@ -38,27 +38,20 @@ class CopiedOps:
         self._made |= {view: arguments[leaf] for view, leaf in views.items() if leaf in arguments}
 
     def add(self, op: ir.Operation) -> None:
-        """Copy an op. One around others finds globals as they are before it, and leaves them alone."""
-        before = self._steps.before.get(op, {})
-        kept = {name: self._load(name) for name in before}
-        for name, value in before.items():
-            if value is not None:
-                util.GlobalStoreOp(self._of(value), name)
-        clone = op.clone()
-        for each in (clone.operation, *nested(clone.operation)):
+        """Copy an op. One around others takes what globals hold before it, instead of loading them."""
+        clone = op.clone().operation
+        for each in (clone, *nested(clone)):
             for place, operand in enumerate(each.operands):
                 found = self._steps.same(operand)
                 if found in self._made:
                     each.operands[place] = self._made[found]
+        before = self._steps.before.get(op, {})
+        for each in list(nested(clone)):
+            value = before.get(global_of(each)) if each.name == LOAD else None
+            if value is not None:
+                each.results[0].replace_all_uses_with(self._of(value))
+                each.erase()
         self._made |= dict(zip(op.results, clone.results, strict=True))
-        for load, around in self._steps.after.items():
-            if around == op:
-                self._made[load.results[0]] = self._load(global_of(load))
-        for name, value in kept.items():
-            util.GlobalStoreOp(value, name)
-
-    def _load(self, name: str) -> ir.Value:
-        return util.GlobalLoadOp(self._steps.globals[name], name).result
 
     def _of(self, value: ir.Value) -> ir.Value:
         return self._made[self._steps.same(value)]

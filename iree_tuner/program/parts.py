@@ -22,18 +22,17 @@ from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.copied_ops import CopiedOps, given_as
-from iree_tuner.program.entries import ASYNC, FILLED
+from iree_tuner.program.entries import ASYNC
 from iree_tuner.program.fillings import fill, is_public_function, symbol_of, take_byte
+from iree_tuner.program.flow_functions import erase_others, find_functions, inline
 from iree_tuner.program.flow_ops import (
     CALL,
     DIM,
     DISPATCH,
     IMPORT,
     LOAD,
-    callee_of,
     can_be_handed_over,
     dims_of,
-    dispatches,
     executables_of,
     export_of,
     exported,
@@ -42,7 +41,6 @@ from iree_tuner.program.flow_ops import (
     nested,
     outer_operands,
 )
-from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.steps import Guard, Step, Steps
 from iree_tuner.targets import Target
@@ -52,7 +50,6 @@ _PART, _OTHER = "iree_tuner.part", "iree_tuner.other"
 
 _CHEAP = ("flow.tensor.", "arith.", "tensor.", "util.align", "util.assume", "hal.tensor.transients")
 _AROUND = ("scf.for", "scf.while", "scf.if", "scf.index_switch", "scf.execute_region")
-_POLICY = "inlining_policy"
 
 
 @dataclass(frozen=True)
@@ -102,6 +99,7 @@ class Parts:
         parts: the dispatches that can be called, and code around them, in the program's order.
         results: what makes the program's own results of values; its `writes` are none.
         left_out: why some dispatches are no parts, each once.
+        repeats: whether the program runs some dispatches in loops or branches.
     """
 
     vmfb: bytes
@@ -111,11 +109,12 @@ class Parts:
     parts: tuple[ProgramPart, ...]
     results: ProgramPart | None
     left_out: tuple[str, ...]
+    repeats: bool
 
     @property
     def whole(self) -> bool:
         """Whether the dispatches, one after another, are the program."""
-        apart = all(each.dispatch for each in self.parts)
+        apart = all(each.dispatch for each in self.parts) and not self.repeats
         return self.results is not None and not self.left_out and apart
 
 
@@ -148,10 +147,10 @@ def take_apart_flow(
 ) -> Parts:  # fmt: skip
     """`take_apart` of a module at phase `flow`, which is used up."""
     with session.context, ir.Location.unknown():
-        _inline(module, session)
+        inline(module, session)
         found = _Apart(module, name, functions)
         made = found.write(only)
-        _erase_others(module, made)
+        erase_others(module, made)
         session.run(module, start="flow", stop="stream")
         for view in module.body.operations:
             if is_public_function(view.operation):
@@ -170,7 +169,7 @@ class _Apart:
 
     def __init__(self, module: ir.Module, name: str, functions: Sequence[str]) -> None:
         self._module = module
-        self._functions = _find(module, name, functions)
+        self._functions = find_functions(module, name, functions)
         self._names = tuple(map(symbol_of, self._functions))
         self._numbers: dict[ir.Value, int] = {}
         self._values: list[Value] = []
@@ -216,7 +215,7 @@ class _Apart:
         """The parts, compiled."""
         return Parts(
             vmfb, self._names, tuple(self._values), tuple(self._takes), tuple(self._parts), self._results,
-            tuple(self._left_out),
+            tuple(self._left_out), self._steps.repeats,
         )  # fmt: skip
 
     def _take_arguments(self, function: ir.Operation) -> None:
@@ -322,83 +321,21 @@ class _Apart:
             if isinstance(value.owner, ir.Block):
                 raise TunerError(f"a value of type {value.type} cannot be passed between parts")
             op = value.owner.operation
-            op = self._steps.after.get(op, op)
             if op in needed:
                 continue
             needed.add(op)
             if op.name == DIM and op.operands[0] in self._views:
                 leaves[self._views[op.operands[0]]] = None
                 continue
-            if op.name != DISPATCH and not self._is_copied(op):
-                raise TunerError(f"the result of {op.name} cannot be passed between parts")
+            if op.name != DISPATCH and (reason := self._why_not_copied(op)):
+                raise TunerError(f"{reason} cannot be passed between parts")
             todo += outer_operands(op)
             todo += [each for each in self._steps.before.get(op, {}).values() if each is not None]
         ordered = sorted(needed, key=self._order.__getitem__)
         return ordered, sorted(leaves, key=self._numbers.__getitem__)
 
-    def _is_copied(self, op: ir.Operation) -> bool:
-        if op.name == CALL:
-            return self._steps.is_known_call(op)
-        return op.name in (LOAD, *_AROUND) or (op.name.startswith(_CHEAP) and not list(op.regions))
-
-
-def _inline(module: ir.Module, session: CompilerSession) -> None:
-    """Put the bodies of private functions where they are called."""
-    functions = [view.operation for view in module.body.operations if view.operation.name == "util.func"]
-    private = {symbol_of(op): op for op in functions if not is_public_function(op) and _has_body(op)}
-    called = {callee_of(op) for function in functions for op in nested(function) if op.name == CALL}
-    for op in (private[symbol] for symbol in called & private.keys()):
-        if _POLICY in op.attributes:
-            del op.attributes[_POLICY]
-    if called & private.keys():
-        run_passes(module, session, "builtin.module(inline)")
-
-
-def _has_body(function: ir.Operation) -> bool:
-    return bool(list(function.regions[0].blocks))
-
-
-def _find(module: ir.Module, name: str, functions: Sequence[str]) -> list[ir.Operation]:
-    """The functions with these names, or all; of twins with and without fences the one that has code.
-
-    Raises TunerError where none of them has dispatches.
-    """
-    every = {symbol_of(view.operation): view.operation
-             for view in module.body.operations if is_public_function(view.operation)}  # fmt: skip
-    own = {symbol: op for symbol, op in every.items() if not symbol.endswith(FILLED)}
-    asked = functions or list(dict.fromkeys(symbol.removesuffix(ASYNC) for symbol in own))
-    found: list[ir.Operation] = []
-    for each in asked:
-        twins = [own[symbol] for symbol in (each, f"{each}{ASYNC}") if symbol in own]
-        found += [op for op in twins if any(True for _ in dispatches(op))][:1] or twins[:1]
-    if not any(True for op in found for _ in dispatches(op)):
-        called = f" is called {', '.join(functions)}" if functions else ""
-        raise TunerError(f"no function with dispatches{called}", location=name)
-    return found
-
-
-def _erase_others(module: ir.Module, made: set[str]) -> None:
-    """Remove code that is not needed: other functions, and executables that none of ours call."""
-    used = set[str]()
-    for view in list(module.body.operations):
-        op = view.operation
-        if op.name != "util.func":
-            continue
-        if symbol_of(op) in made:
-            used |= _used_by(op)
-        elif is_public_function(op):
-            op.erase()
-        else:
-            used |= _used_by(op)
-    for view in list(module.body.operations):
-        op = view.operation
-        if op.name == "util.initializer":
-            used |= _used_by(op)
-    for view in list(module.body.operations):
-        op = view.operation
-        if op.name == "flow.executable" and symbol_of(op) not in used:
-            op.erase()
-
-
-def _used_by(function: ir.Operation) -> set[str]:
-    return {each for op in dispatches(function) for each in executables_of(op)}
+    def _why_not_copied(self, op: ir.Operation) -> str:
+        if op.name in (CALL, LOAD, *_AROUND):
+            return self._steps.why_not_copied(op)
+        copied = op.name.startswith(_CHEAP) and not list(op.regions)
+        return "" if copied else f"the result of {op.name}"

@@ -2,7 +2,7 @@
 
 Functions follow one another. A loop's body is met in its first pass, so that the values that it begins with
 stand for its arguments; a branch is met where its condition holds. What a global holds is the value that was
-stored last.
+stored last. After a loop or a branch that stores to one, this is not known.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, cf, util
+from iree.compiler.dialects import arith, cf
 
 from iree_tuner.program.fillings import symbol_of
 from iree_tuner.program.flow_ops import (
@@ -30,8 +30,8 @@ from iree_tuner.program.flow_ops import (
 Guard = tuple[tuple[ir.Value, bool], ...]
 """Conditions, and what each must be."""
 
-State = dict[str, ir.Value]
-"""The values of globals; those that are missing have the value that they have after loading."""
+State = dict[str, ir.Value | None]
+"""The values of globals, None where they are not known; missing ones are as they are after loading."""
 
 _FOR, _WHILE, _IF = "scf.for", "scf.while", "scf.if"
 _BRANCH, _BRANCH_IF = "cf.br", "cf.cond_br"
@@ -44,7 +44,7 @@ class Step:
 
     Attributes:
         op: the op; None for conditions that `guard`s ask for.
-        makes: its results that can be handed over, and globals that it stores to, as they are after it.
+        makes: its results that can be handed over.
         guard: it runs where these hold.
     """
 
@@ -63,17 +63,17 @@ class Steps:
 
     Attributes:
         found: the steps.
-        before: for an op around others, the globals that it uses, and the values that they have before it;
-            None for the one after loading.
-        after: loads that were added behind such ops, and these ops.
+        before: for an op around others, the globals that it uses, and the values that they have before it.
         left_out: why some dispatches are not met, each once.
+        repeats: whether dispatches are in loops or branches.
     """
 
     def __init__(self, module: ir.Module, functions: Sequence[ir.Operation]) -> None:
         self.found: list[Step] = []
-        self.before: dict[ir.Operation, dict[str, ir.Value | None]] = {}
-        self.after: dict[ir.Operation, ir.Operation] = {}
+        self.before: dict[ir.Operation, State] = {}
+        self._unknown = set[ir.Value]()
         self.left_out: dict[str, None] = {}
+        self.repeats = any(_has_branches(function) for function in functions)
         self.globals = mutable_globals(module)
         self._same: dict[ir.Value, ir.Value] = {}
         top = [view.operation for view in module.body.operations]
@@ -88,7 +88,18 @@ class Steps:
             value = self._same[value]
         return value
 
-    def touched(self, op: ir.Operation) -> tuple[set[str], set[str]]:
+    def why_not_copied(self, op: ir.Operation) -> str:
+        """Why an op cannot run in a part: it needs globals as they are in the program. Empty if it can."""
+        if op.name == LOAD and op.results[0] in self._unknown:
+            return f"what @{global_of(op)} holds after a loop or a branch that stores to it"
+        if op.name == CALL and self._callee(op) is None:
+            return f"the result of {op.name}"
+        if self._touched(op)[1]:
+            return f"the result of {op.name}, which stores to globals,"
+        known = self.before.get(op, {}).values()
+        return f"the result of {op.name}" if None in known or (op.name == CALL and known) else ""
+
+    def _touched(self, op: ir.Operation) -> tuple[set[str], set[str]]:
         """The mutable globals that are loaded or stored inside an op, and those that are stored."""
         used, stored, seen = set[str](), set[str](), set[str]()
         todo = [op]
@@ -102,10 +113,6 @@ class Steps:
                     todo += [callee] if symbol_of(callee) not in seen else []
                     seen.add(symbol_of(callee))
         return used, stored
-
-    def is_known_call(self, op: ir.Operation) -> bool:
-        """Whether an op calls a function of the module."""
-        return op.name == CALL and self._callee(op) is not None
 
     def _callee(self, op: ir.Operation) -> ir.Operation | None:
         function = self._functions.get(callee_of(op))
@@ -129,12 +136,19 @@ class Steps:
                 self._same |= dict(zip(successor.arguments, operands, strict=True))
                 reached[successor] = ((*own, *more), dict(values))
                 self._ask(more, own)
+        for block in blocks[1:]:
+            for view in block.operations:
+                state |= dict.fromkeys(self._touched(view.operation)[1])
 
     def _visit(self, op: ir.Operation, guard: Guard, state: State) -> None:
         if op.name == DISPATCH:
             self.found.append(Step(op, _handed_over(op), guard))
         elif op.name == LOAD and global_of(op) in state:
-            self._same[op.results[0]] = state[global_of(op)]
+            value = state[global_of(op)]
+            if value is None:
+                self._unknown.add(op.results[0])
+            else:
+                self._same[op.results[0]] = value
         elif op.name == STORE and global_of(op) in self.globals:
             state[global_of(op)] = op.operands[0]
         elif op.name == CALL or (op.name.startswith("scf.") and list(op.regions)):
@@ -142,23 +156,15 @@ class Steps:
 
     def _around(self, op: ir.Operation, guard: Guard, state: State) -> None:
         """An op with others inside: these first, in the first pass, and then all of it."""
-        used, stored = self.touched(op)
-        self.before[op] = {name: state.get(name) for name in sorted(used)}
+        used, stored = self._touched(op)
+        self.before[op] = {name: state[name] for name in sorted(used & state.keys())}
         if any(True for _ in dispatches(op)):
             self._inside(op, guard, dict(state))
         elif op.name == CALL and self._calls_dispatches(op):
             self.left_out[f"dispatches in {op.name}"] = None
-        makes = list(_handed_over(op))
-        next_op = _next(op)
-        for name in sorted(stored):
-            with ir.InsertionPoint(next_op):
-                load = util.GlobalLoadOp(self.globals[name], name).operation
-            self.after[load] = op
-            state[name] = load.results[0]
-            if can_be_handed_over(self.globals[name]):
-                makes.append(load.results[0])
-        if makes:
-            self.found.append(Step(op, tuple(makes), guard))
+        state |= dict.fromkeys(stored)
+        if makes := _handed_over(op):
+            self.found.append(Step(op, makes, guard))
 
     def _inside(self, op: ir.Operation, guard: Guard, state: State) -> None:
         if op.name == _FOR:
@@ -208,16 +214,16 @@ class Steps:
         return callee is not None and any(True for _ in dispatches(callee))
 
 
+def _has_branches(function: ir.Operation) -> bool:
+    """Whether dispatches of a function are in loops or branches."""
+    block = function.regions[0].blocks[0]
+    return sum(1 for _ in dispatches(function)) > sum(
+        view.operation.name == DISPATCH for view in block.operations
+    )
+
+
 def _handed_over(op: ir.Operation) -> tuple[ir.Value, ...]:
     return tuple(result for result in op.results if can_be_handed_over(result.type))
-
-
-def _next(op: ir.Operation) -> ir.Operation:
-    """The op behind one; there is one, as blocks end with another."""
-    block = op.block
-    assert block is not None
-    every = [view.operation for view in block.operations]
-    return every[every.index(op) + 1]
 
 
 def _leads_to(

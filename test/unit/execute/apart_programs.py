@@ -1,5 +1,6 @@
 """Programs in parts, compared with themselves as other flags make them, and with the whole program."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from iree_tuner.program.dynamic import sized
 from iree_tuner.program.parts import take_apart_flow
 from iree_tuner.program.phases import run_phases, select_target
 from iree_tuner.program.source import Program
-from iree_tuner.targets import target_for_device
+from iree_tuner.targets import target_for_device, with_flags
 from iree_tuner.tuning.sound import functions_run
 
 DEVICE = "local-task"
@@ -25,9 +26,9 @@ OTHERWISE = ("--iree-llvmcpu-reassociate-fp-reductions=false",)
 class Apart:
     """A program at phase `flow`, and in parts."""
 
-    def __init__(self, text, folder, dims=(), functions=()):
+    def __init__(self, text, folder, dims=(), flags=(), functions=()):
         self.program = sized(Program("program.mlir", text.encode()), dims)
-        self.target = target_for_device(DEVICE, "host")
+        self.target = with_flags(target_for_device(DEVICE, "host"), flags)
         self.run = request(self.program, functions)
         self.folder = folder
         self.text = self._flow()
@@ -55,9 +56,19 @@ class Apart:
         """Names of the dispatches that can be called, each once."""
         return sorted({each.dispatch for each in self.base.parts.parts if each.dispatch})
 
+    @property
+    def exports(self):
+        """Names of all dispatches of the program."""
+        return set(re.findall(r"flow\.dispatch @[\w$]+::@([\w$]+)", self.text))
+
     def otherwise(self):
         """The dispatches of the program as other flags make it."""
         return self.pieces(self.text, frozenset(self.dispatches), OTHERWISE)
+
+    def with_defect(self, right, wrong):
+        """The program's text with another op in its dispatches."""
+        assert self.text.count(right) >= 1, self.text
+        return self.text.replace(right, wrong)
 
     def judge(self, other):
         return judge_here(self.base, other, DEVICE, self.run, {})
