@@ -342,7 +342,7 @@ class LoadedProgram:
                 view = cast(rt.HalBufferView, value.deref(rt.HalBufferView))
                 found.append(read_back(self._device, view))  # a program may give the same memory again
             else:
-                found.append(np.asarray(value))
+                found.append(np.asarray(value, _scalar(each.signature, index)))
         return found
 
 
@@ -352,6 +352,12 @@ def _shaped(taken: Taken) -> Array:
     if dtype is None:
         raise TunerError(f"results of type {taken} cannot be read")
     return np.zeros([size or 0 for size in taken.shape or ()], dtype)
+
+
+def _scalar(signature: Signature, index: int) -> np.dtype[np.generic] | None:
+    """The type of a result that is a number; of Python's numbers NumPy makes the widest."""
+    given = signature.gives[index] if index < len(signature.gives) else None
+    return None if given is None else ElementType.named(given.element_type).dtype
 
 
 def _push_again(value: object, arguments: rt.VmVariantList) -> None:

@@ -10,7 +10,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
 
 _DECLARATION = "iree.abi.declaration"
-_INPUT = "%input"
+_INPUT, _OUTPUT = "%input", "%output"
 _FENCE = "!hal.fence"
 _MODEL, _FENCED = "iree.abi.model", "coarse-fences"  # `iree-compile --iree-execution-model=async-external`
 _RESULT, _TEMPORARY = "{iree.abi.output", "{iree.abi.transients"
@@ -27,6 +27,7 @@ class Signature:
         fenced: whether two fences follow: one to wait for, and one to signal.
         results: those whose memory it takes after its inputs (`program.provided_memory`).
         temporary_bytes: of memory for temporary values, which it takes after that; None where it takes none.
+        gives: what it returns, as far as it declares that.
     """
 
     function: rt.VmFunction
@@ -34,6 +35,7 @@ class Signature:
     fenced: bool
     results: tuple[Taken, ...] = ()
     temporary_bytes: int | None = None
+    gives: tuple[Taken | None, ...] = ()
 
 
 def signature_of(
@@ -67,7 +69,14 @@ def signature_of(
     size = known.get(_TEMPORARY_BYTES) if any(_TEMPORARY in part for part in parts) else ""
     if size is None:  # with too little the function writes behind its end
         raise TunerError(f"@{name} takes memory for temporary values, of a size that depends on its inputs")
-    return Signature(function, tuple(own), fenced, tuple(results), int(size) if size else None)
+    bytes_ = int(size) if size else None
+    return Signature(function, tuple(own), fenced, tuple(results), bytes_, _given(declaration))
+
+
+def _given(declared: str) -> tuple[Taken | None, ...]:
+    text = declared[_closing(declared) :].removeprefix(") -> (").removesuffix(")")
+    parts = [part.split(": ", 1)[-1] for part in text.split(f", {_OUTPUT}")] if _OUTPUT in text else []
+    return tuple(taken_from(part.split(" {")[0]) for part in parts)
 
 
 def _is_memory(declared: str) -> bool:

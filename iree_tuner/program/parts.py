@@ -109,7 +109,7 @@ class Parts:
     parts: tuple[ProgramPart, ...]
     results: ProgramPart | None
     left_out: tuple[str, ...]
-    repeats: bool
+    repeats: bool = False
 
     @property
     def whole(self) -> bool:

@@ -147,6 +147,12 @@ def test_results_are_right(name, apart_of):
         whole.run()
 
 
+def test_scalars_have_the_types_that_are_declared(apart_of):
+    (_, *found) = apart_of("scalars").whole().results()[0]
+    assert [each.dtype.name for each in found] == ["float32", "int64", "int32", "int8"]
+    assert [each.item() for each in found] == [pytest.approx(0.4), 3, 3, 1]
+
+
 def test_integers_have_no_note_on_rounding(apart_of):
     counter = apart_of("counter")
     whole, again = counter.whole(), counter.whole()
