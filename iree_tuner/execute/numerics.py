@@ -64,7 +64,9 @@ class Agreement:
 
 def numbers(values: Array) -> bool:
     """Whether all values are finite."""
-    return values.dtype.kind in "iub" or bool(np.isfinite(values.astype(np.float32, copy=False)).all())
+    if values.dtype.kind in "iub":
+        return True
+    return bool(np.isfinite(real_parts(values).astype(np.float32, copy=False)).all())
 
 
 def in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:

@@ -167,7 +167,7 @@ class LoadedProgram:
         self._renew()
 
     def _renew(self) -> None:
-        """Have the state that the program has after loading. What is mapped or shared is not loaded again."""
+        """Have the state that the program has after loading. Files that are mapped stay mapped."""
         if self._run.keeps_state and self._used:
             del self._context  # it may hold weights
             self._context = rt.VmContext(self._instance, modules=self._modules)

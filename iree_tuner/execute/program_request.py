@@ -14,7 +14,7 @@ from iree_tuner.execute.program_parameters import load_index, stored_bytes
 from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
 from iree_tuner.files import note_input
 from iree_tuner.program.dynamic import sizes_of
-from iree_tuner.program.entries import Entry, entries_of, keeps_state
+from iree_tuner.program.entries import Entry, read_entries
 from iree_tuner.program.parameters import Parameter, parameters_of
 from iree_tuner.program.source import Program
 
@@ -38,7 +38,7 @@ def request(
             than the program takes; there is no such function or scope.
         CompileError: the program does not parse.
     """
-    wanted, entries = parameters_of(program), entries_of(program)
+    wanted, (entries, keeps_state) = parameters_of(program), read_entries(program)
     _check_entries(entries, functions, inputs)
     archives = [(_scope(scope, path, wanted), _existing(path)) for scope, path in parameters]
     for scope in dict.fromkeys(scope for scope, _ in archives):
@@ -46,7 +46,7 @@ def request(
         _check_archives(own, [each for each in wanted if each.scope == scope])
     given = tuple(_existing(value) if isinstance(value, str) else value for value in inputs)
     return ProgramRun(
-        tuple(functions), given, tuple(archives), sizes_of(program), wanted, entries, keeps_state(program)
+        tuple(functions), given, tuple(archives), sizes_of(program), wanted, entries, keeps_state
     )
 
 

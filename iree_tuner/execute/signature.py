@@ -27,7 +27,7 @@ class Signature:
         fenced: whether two fences follow: one to wait for, and one to signal.
         results: those whose memory it takes after its inputs (`program.provided_memory`).
         temporary_bytes: of memory for temporary values, which it takes after that; None where it takes none.
-        gives: what it returns, as far as it declares that.
+        gives: its results; None for types that declare nothing.
     """
 
     function: rt.VmFunction
@@ -57,12 +57,8 @@ def signature_of(
     text = declaration[declaration.index("(") + 1 : _closing(declaration)]
     parts = [part.split(": ", 1)[1] for part in text.split(f", {_INPUT}")] if text else []
     read = [taken_from(part.split(" {")[0]) for part in parts]
-    fenced = fenced or any(part.startswith(_FENCE) for part in parts)
-    own = [
-        one
-        for part, one in zip(parts, read, strict=True)
-        if not _is_memory(part) and not part.startswith(_FENCE)
-    ]
+    fenced = fenced or any(map(_is_fence, parts))
+    own = [one for part, one in zip(parts, read, strict=True) if not _is_memory(part) and not _is_fence(part)]
     if None in own and len(own) == len(known_from := told.get(name, ())):
         own = list(known_from)  # buffer views have the types that the program imports them as
     results = [one for part, one in zip(parts, read, strict=True) if _RESULT in part and one is not None]
@@ -74,9 +70,13 @@ def signature_of(
 
 
 def _given(declared: str) -> tuple[Taken | None, ...]:
-    text = declared[_closing(declared) :].removeprefix(") -> (").removesuffix(")")
-    parts = [part.split(": ", 1)[-1] for part in text.split(f", {_OUTPUT}")] if _OUTPUT in text else []
-    return tuple(taken_from(part.split(" {")[0]) for part in parts)
+    """The results that a declaration has: `(%output0: tensor<4xf32>, %output1: f32)`."""
+    parts = [part.split(": ", 1)[1] for part in declared[_closing(declared) :].split(_OUTPUT)[1:]]
+    return tuple(taken_from(part.split(" {")[0].rstrip(", )")) for part in parts)
+
+
+def _is_fence(declared: str) -> bool:
+    return declared.split()[0] == _FENCE
 
 
 def _is_memory(declared: str) -> bool:

@@ -67,7 +67,14 @@ def entries_of(program: Program) -> tuple[Entry, ...]:
     Raises:
         CompileError: the program does not parse.
     """
+    return read_entries(program)[0]
+
+
+def read_entries(program: Program) -> tuple[tuple[Entry, ...], bool]:
+    """A program's entries, and whether it has globals that calls may change. Raises as `entries_of` does."""
     module = parse_module(program.data, new_context(), program.name)
+    globals_ = [view.operation for view in module.body.operations if view.operation.name in _GLOBALS]
+    keeps_state = any("is_mutable" in op.attributes for op in globals_)
     every = {ir.StringAttr(view.operation.attributes["sym_name"]).value: view.operation
              for view in module.body.operations if is_entry(view.operation)}  # fmt: skip
     found: list[Entry] = []
@@ -77,18 +84,11 @@ def entries_of(program: Program) -> tuple[Entry, ...]:
             arguments = op.regions[0].blocks[0].arguments
             own = [each for each in arguments if each.type != hal_type("fence", module.context)]
             found.append(Entry(name, tuple(map(_taken_as, own)), feeds_of(op)))
-    return tuple(found)
-
-
-def keeps_state(program: Program) -> bool:
-    """Whether a program has globals that calls may change. Raises CompileError where it does not parse."""
-    module = parse_module(program.data, new_context(), program.name)
-    globals_ = [view.operation for view in module.body.operations if view.operation.name in _GLOBALS]
-    return any("is_mutable" in op.attributes for op in globals_)
+    return tuple(found), keeps_state
 
 
 def _taken_as(argument: ir.Value) -> Taken | None:
-    """What an argument is; of a buffer view, the tensor that it is imported as."""
+    """An argument's type; of a buffer view, the type of the tensor that it is imported as."""
     users = [use.owner.operation for use in argument.uses]
     imported = next((op.results[0].type for op in users if op.name == _IMPORT), None)
     return _taken(imported or argument.type)

@@ -151,7 +151,7 @@ def narrow(executable: ir.Operation) -> str:
 
 
 def exported(value: ir.Value) -> ir.Value | None:
-    """What a function gives as this result: a tensor, or a scalar itself; None for others."""
+    """The tensor that a function returns as a buffer view, or the scalar that it returns; else None."""
     if is_scalar(value.type):
         return value
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != EXPORT:

@@ -12,6 +12,7 @@ first pass. Another part runs the whole loop, for what comes after it.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from iree.compiler import ir
@@ -97,7 +98,7 @@ class Parts:
         values: all of them; the first are the functions' arguments.
         takes: of these, which function's arguments they are, and which of these.
         parts: the dispatches that can be called, and code around them, in the program's order.
-        results: what makes the program's own results of values; its `writes` are none.
+        results: what makes the program's own results of values, if there is such; its `writes` are none.
         left_out: why some dispatches are no parts, each once.
         repeats: whether the program runs some dispatches in loops or branches.
     """
@@ -264,21 +265,16 @@ class _Apart:
         return tuple((self._numbers[self._steps.same(value)], holds) for value, holds in guard)
 
     def _add_results(self) -> None:
+        """A part that makes the program's results, unless blocks decide them or they have other types."""
         lasts = [list(each.regions[0].blocks)[-1].operations for each in self._functions]
         given = [value for last in lasts for value in list(last)[-1].operation.operands]
         values = [found for value in given if (found := exported(value)) is not None]
-        if len(values) != len(given):
-            self._left_out["results that are neither tensors nor scalars"] = None
+        branches = any(len(each.regions[0].blocks) > 1 for each in self._functions)
+        if branches or len(values) != len(given):
             return
-        if any(len(each.regions[0].blocks) > 1 for each in self._functions):
-            self._left_out["results of branches"] = None
-            return
-        try:
+        with suppress(TunerError):
             reads, _ = self._make(RESULTS, values, set(self._numbers))
-        except TunerError as error:
-            self._left_out[str(error)] = None
-            return
-        self._results = ProgramPart(RESULTS, "", reads, ())
+            self._results = ProgramPart(RESULTS, "", reads, ())
 
     def _make(
         self, name: str, wanted: Sequence[ir.Value], known: set[ir.Value]

@@ -1,8 +1,8 @@
 """The dispatches of a program at phase `flow` in the order in which a run meets them first.
 
 Functions follow one another. A loop's body is met in its first pass, so that the values that it begins with
-stand for its arguments; a branch is met where its condition holds. What a global holds is the value that was
-stored last. After a loop or a branch that stores to one, this is not known.
+stand for its arguments; a branch is met where its condition holds. A load of a global gives the value that
+was stored last. After a loop or a branch that stores to one, this is not known.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Steps:
     def why_not_copied(self, op: ir.Operation) -> str:
         """Why an op cannot run in a part: it needs globals as they are in the program. Empty if it can."""
         if op.name == LOAD and op.results[0] in self._unknown:
-            return f"what @{global_of(op)} holds after a loop or a branch that stores to it"
+            return f"the value of @{global_of(op)} after a loop or a branch that stores to it"
         if op.name == CALL and self._callee(op) is None:
             return f"the result of {op.name}"
         if self._touched(op)[1]:
@@ -100,7 +100,7 @@ class Steps:
         return f"the result of {op.name}" if None in known or (op.name == CALL and known) else ""
 
     def _touched(self, op: ir.Operation) -> tuple[set[str], set[str]]:
-        """The mutable globals that are loaded or stored inside an op, and those that are stored."""
+        """The mutable globals that are used inside an op, and among these the stored ones."""
         used, stored, seen = set[str](), set[str](), set[str]()
         todo = [op]
         while todo:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from iree_tuner.compiler.calls import SentPath
+from iree_tuner.errors import TunerError
 from iree_tuner.execute.apart import DispatchFault, JudgedDispatches, judge_here
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.loader import Loader
@@ -27,8 +28,9 @@ from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.versions import with_entries
 
+_COVERED = "only the comparison of the whole program covers them"
 _TIMEOUT_S = 600.0
-_NOT_REACHED = "generated inputs do not lead there"
+_NOT_REACHED = "the first pass with generated inputs does not lead there"
 
 Asked = tuple[Program, Target, frozenset[str] | None]
 """A program, what it is compiled for, and the dispatches that are wanted; all of them without."""
@@ -64,8 +66,7 @@ class Soundness:
         ]
         if self.uncompared:
             found.append(
-                f"not compared in the program: {', '.join(self.uncompared)} ({self.reason}); "
-                "the comparison of the whole program covers this"
+                f"not compared in the program: {', '.join(self.uncompared)} ({self.reason}); {_COVERED}"
             )
         if self.judged.overflown:
             found.append(
@@ -110,8 +111,7 @@ class EntryCheck:
             seconds: see `judge_here`.
 
         Raises:
-            TunerError: the program cannot be taken apart: its dispatches are in loops, or have sizes that are
-                known only at run time.
+            TunerError: the program cannot be taken apart, or does not run.
             WorkerError: it died or did not come back.
         """
         lab, names = self._lab, self._names
@@ -128,6 +128,11 @@ class EntryCheck:
         compared = set(judged.compared)
         reason = "; ".join(pieces[0].parts.left_out) or _NOT_REACHED
         return Soundness(wrong, judged, tuple(name for name in names if name not in compared), reason)
+
+
+def not_checked(error: TunerError) -> str:
+    """The note about a program that cannot be taken apart."""
+    return f"dispatches in the program: not checked: {error}; {_COVERED}"
 
 
 def _load_ahead(loader: Loader, begun: Future[Parts]) -> None:
