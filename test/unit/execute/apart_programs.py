@@ -87,13 +87,16 @@ class Apart:
         last = loaded.parts.results
         return loaded.call(last, [values[number] for number in last.reads], FILLINGS[0])
 
-    def whole(self, filled=True):
+    def compiled(self, right="", wrong=""):
+        """The program as a whole, as it is compared; with another op, if there is a wrong one."""
+        data = self.program.data.replace(right.encode(), wrong.encode()) if wrong else self.program.data
+        name = self.program.name
+        return run_phases(data, name, self.target, stop=None, output="vmfb", filled=True).data
+
+    def whole(self):
         """The program, loaded as it is."""
-        made = run_phases(
-            self.program.data, self.program.name, self.target, stop=None, output="vmfb", filled=filled
-        )
         path = self.folder / "whole.vmfb"
-        path.write_bytes(made.data)
+        path.write_bytes(self.compiled())
         return LoadedProgram(str(path), DEVICE, self.run)
 
 

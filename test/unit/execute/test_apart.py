@@ -7,15 +7,17 @@ import pytest
 from amounts import some
 from apart_programs import Apart, same
 
+from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.conditioning import Depth, agreement_of
 from iree_tuner.execute.parts_loaded import LoadedParts
+from iree_tuner.execute.program import compare_programs
 from iree_tuner.execute.program_loaded import SEEDS
 
 FOLDER = Path(__file__).parent / "apart"
 DOUBLE = ("--iree-input-demote-f64-to-f32=false",)
 DIMS = {
     "dynamic_beside": "8", "dynamic_batch": "1", "dynamic_mlp": "5", "dynamic_joined": "6",
-    "dynamic_assumed": "16", "torch_dynamic": "3",
+    "dynamic_assumed": "16", "torch_dynamic": "3", "loops_dynamic": "3",
 }  # fmt: skip
 FLAGS = dict.fromkeys(("complex_double", "rank0_bool", "state_unwritten"), DOUBLE)
 NO_RESULTS = ("branches_cf",)
@@ -145,6 +147,32 @@ def test_results_are_right(name, apart_of):
         inputs = loaded.inputs(seed)
         assert same(whole.results_of(seed), [np.asarray(each) for each in RIGHT[name](*inputs)])
         whole.run()
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("counter", "dense<1>", "dense<2>"),
+        ("shared_state", "arith.addf %a, %a", "arith.mulf %a, %a"),
+        ("state_of_several", "arith.mulf %s, %f", "arith.subf %s, %f"),
+        ("cache_update", "%cache, %k, %pos, %z", "%cache, %k, %z, %z"),
+        ("dynamic_result", "ogt", "olt"),
+        ("async", "%z = arith.constant 0.0", "%z = arith.constant 0.5"),
+        ("decode_loop", "%c4 = arith.constant 4", "%c4 = arith.constant 3"),
+        ("complex_result", "complex.create %x, %x", "complex.create %x, %z"),
+    ],
+)
+def test_a_wrong_whole_program_is_found_and_a_right_one_is_timed(name, right, wrong, apart_of):
+    apart = apart_of(name)
+    made, other = apart.compiled(), apart.compiled(right, wrong)
+    with Workers(1) as measuring:
+        again, changed = compare_programs(
+            [[made, made, other]], "local-task", measuring, 4, Depth(64, 2), apart.run, batch_s=0.001
+        )
+    assert again.ok
+    assert again.comparison is not None
+    assert again.agreement.worst == 0
+    assert changed.error.startswith("wrong results: seed ")
 
 
 def test_scalars_have_the_types_that_are_declared(apart_of):
