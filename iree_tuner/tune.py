@@ -44,7 +44,7 @@ from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.reading import profile_of, read_dispatches
 from iree_tuner.tuning.result import RunContext, entries_of
 from iree_tuner.tuning.runtime_flags import choose_runtime, runtime_flags_of
-from iree_tuner.tuning.sound import EntryCheck
+from iree_tuner.tuning.sound import EntryCheck, not_checked
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import APART, Timeline
 from iree_tuner.tuning.variant import FlagVariant, tune_variant
@@ -312,7 +312,7 @@ class _TuningRun:
                 reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)
                 return replace(tuned, reached=reached, notes=(*tuned.notes, *found.notes))
         except TunerError as error:
-            return replace(tuned, notes=(*tuned.notes, f"dispatches in the program: not checked: {error}"))
+            return replace(tuned, notes=(*tuned.notes, not_checked(error)))
         return tuned  # stopped
 
     def _judged(self, tuned: Sequence[TunedVariant]) -> tuple[Verdict, str]:

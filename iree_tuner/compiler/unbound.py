@@ -34,7 +34,9 @@ def parameters_of(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
     return {each.name: each.attr for each in found}
 
 
-def hal_type(name: Literal["buffer", "buffer_view", "device"], context: ir.Context | None = None) -> ir.Type:
+def hal_type(
+    name: Literal["buffer", "buffer_view", "device", "fence"], context: ir.Context | None = None
+) -> ir.Type:
     """`!hal.NAME`. The dialect has ops in Python, and no types."""
     return ir.Type.parse(f"!hal.{name}", context)
 
@@ -42,6 +44,11 @@ def hal_type(name: Literal["buffer", "buffer_view", "device"], context: ir.Conte
 def binding_type() -> ir.Type:
     """`!stream.binding`: no types here either."""
     return ir.Type.parse("!stream.binding")
+
+
+def staging_resource(context: ir.Context) -> ir.Type:
+    """`!stream.resource<staging>`: memory for transfers between host and device. No types here either."""
+    return ir.Type.parse("!stream.resource<staging>", context)
 
 
 def held_type(access: Access, tensor: ir.Type) -> ir.Type:

@@ -31,7 +31,7 @@ from iree_tuner.execute.held import (
     without,
 )
 from iree_tuner.execute.numerics import Agreement, compare, partial_sums
-from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads
+from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads, runs
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
@@ -136,7 +136,7 @@ class _Judge:
         self._holes: dict[tuple[int, int], npt.NDArray[np.bool_] | None] = {}
         self._compared = set[int]()
         self._theirs = _matched(base.parts, other.parts) if other else {}
-        held = sum(math.prod(value.shape or ()) for value in base.parts.values)
+        held = sum(math.prod(size or 1 for size in value.shape or ()) for value in base.parts.values)
         self._with_moves = base.parts.whole and held <= _MOST_MOVED
 
     @property
@@ -154,7 +154,10 @@ class _Judge:
         noise = np.random.default_rng(seed)
         moving = dict(values)
         for place, part in enumerate(self._base.parts.parts):
-            if any(number not in values for number in part.reads):
+            if not runs(part, values):
+                continue
+            if not part.dispatch:
+                self._pass_on(part, values, moving)
                 continue
             read = [values[number] for number in part.reads]
             try:
@@ -176,6 +179,16 @@ class _Judge:
                     self._faults[place] = found
         if self._with_moves:
             self._moves.append(self._moved(values, moving))
+
+    def _pass_on(self, part: ProgramPart, values: Values, moving: Values) -> None:
+        """Have the base run code around dispatches. If it fails, dispatches that need it are left out."""
+        for own in (values, moving) if self._with_moves else (values,):
+            read = [own[number] for number in part.reads]
+            try:
+                made = self._base.values(part, read, FILLINGS[1])
+            except RUNTIME_ERRORS:
+                return
+            own |= dict(zip(part.writes, map(Held, made), strict=True))
 
     def _byte(self, place: int) -> int:
         """The byte that memory is filled with: a number as a float, so that later dispatches get numbers."""
@@ -322,7 +335,7 @@ def _matched(base: Parts, other: Parts) -> dict[int, ProgramPart]:
     """The dispatches of another version that take the place of the base's, by number."""
     if base.values != other.values:
         return {}
-    theirs = {(each.dispatch, each.writes): each for each in other.parts}
+    theirs = {(each.dispatch, each.writes): each for each in other.parts if each.dispatch}
     found = {place: theirs.get((each.dispatch, each.writes)) for place, each in enumerate(base.parts)}
     return {
         place: part

@@ -19,8 +19,8 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.apart import DispatchFault, sums_in
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.held import FILLINGS, Held, difference, equal, is_float, left_alone
-from iree_tuner.execute.numerics import Agreement, compare
-from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads
+from iree_tuner.execute.numerics import Agreement, compare, real_parts
+from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, Uploads, runs
 from iree_tuner.execute.program_loaded import SEEDS, first_line
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
@@ -92,7 +92,7 @@ class _Follower:
         self._base = base
         self._other = other
         self._sums = sums
-        self._makers = {n: (place, index) for place, part in enumerate(base.parts.parts)
+        self._makers = {n: (place, index) for place, part in enumerate(base.parts.parts) if part.dispatch
                         for index, n in enumerate(part.writes)}  # fmt: skip
         # Of other dispatches, equal names say nothing.
         self._alike_in_form = base.parts.values == other.parts.values
@@ -100,9 +100,8 @@ class _Follower:
         inputs = [Held(each) for each in base.inputs(seed)]
         self._values = dict(enumerate(inputs))
         for part in base.parts.parts:
-            if all(number in self._values for number in part.reads):
-                made = self._call(base, part, self._values)
-                self._values |= dict(zip(part.writes, map(Held, made), strict=True))
+            if runs(part, self._values):
+                self._values |= self._passed_on(base, part, self._values)
         taken = dict(zip(base.parts.takes, range(len(inputs)), strict=False))
         self._same = {
             number: taken[place] for number, place in enumerate(other.parts.takes) if place in taken
@@ -119,12 +118,38 @@ class _Follower:
         except RUNTIME_ERRORS as error:
             raise TunerError(f"{part.dispatch} does not run: {first_line(error)}") from None
 
+    @staticmethod
+    def _passed_on(loaded: LoadedParts, part: ProgramPart, values: Mapping[int, Held]) -> Mapping[int, Held]:
+        """The results of a part. Of code around dispatches that does not run there are none."""
+        try:
+            made = loaded.values(part, [values[number] for number in part.reads], FILLINGS[1])
+        except RUNTIME_ERRORS as error:
+            if not part.dispatch:
+                return {}
+            raise TunerError(f"{part.dispatch} does not run: {first_line(error)}") from None
+        return dict(zip(part.writes, map(Held, made), strict=True))
+
+    def _go_around(self, place: int, part: ProgramPart) -> _Made:
+        """The results of code around dispatches, as the base has them where it has the same code."""
+        if self._alike_in_form and part in self._base.parts.parts:
+            found = {number: self._values[number] for number in part.writes if number in self._values}
+            self._same |= {number: number for number in found}
+            self._theirs |= found
+            return _Made()
+        found = self._passed_on(self._other, part, self._theirs)
+        self._theirs |= found
+        self._origin |= dict.fromkeys(found, place)
+        return _Made(found=False)
+
     def go(self) -> list[DispatchFault]:
         """Dispatches to blame."""
         findings: list[DispatchFault] = []
         made: dict[int, _Made] = {}
         for place, part in enumerate(self._other.parts.parts):
-            if any(number not in self._theirs for number in part.reads):
+            if not runs(part, self._theirs):
+                continue
+            if not part.dispatch:
+                made[place] = self._go_around(place, part)
                 continue
             try:
                 got = self._call(self._other, part, self._theirs)
@@ -138,9 +163,9 @@ class _Follower:
         cleared = _cleared(made)
         blamed = {finding.place for finding in findings}
         for place, each in made.items():
-            if each.found or place in cleared or place in blamed or each.parents - cleared:
-                continue
             dispatch = self._other.parts.parts[place].dispatch
+            if not dispatch or each.found or place in cleared or place in blamed or each.parents - cleared:
+                continue
             findings.append(DispatchFault(dispatch, place, "wrong", each.message, each.worst))
         return findings
 
@@ -187,7 +212,9 @@ class _Follower:
         found: int | None = None
         for number, (place, written) in self._makers.items():
             own = self._values.get(number)
-            if own is None or own.array.dtype != value.dtype or own.array.size != value.size:
+            if own is None or not isinstance(own.value, np.ndarray):
+                continue
+            if own.array.dtype != value.dtype or own.array.size != value.size:
                 continue
             maker = self._base.parts.parts[place]
             of_same = list(maker.reads) == reads
@@ -221,6 +248,7 @@ def _alike(value: Array, own: Array) -> bool:
     a, b = value.reshape(-1)[::step], own.reshape(-1)[::step]
     if not is_float(own):
         return bool(np.mean(a == b) > 1.0 - _ROUGH)
+    a, b = real_parts(a).reshape(-1), real_parts(b).reshape(-1)
     a, b = a.astype(np.float64), b.astype(np.float64)
     known = np.isfinite(a) & np.isfinite(b)
     if not known.any():

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.execute.data import stepped
-from iree_tuner.execute.numerics import in_blocks, same_bytes
+from iree_tuner.execute.numerics import in_blocks, real_parts, same_bytes
 
 Array = npt.NDArray[np.generic]
 Number = TypeVar("Number", bound=np.generic)
@@ -46,8 +46,13 @@ class Held:
 
     @property
     def magnitudes(self) -> Held:
-        """Absolute values."""
-        return Held(np.abs(self.array), self.holes) if is_float(self.value) else self
+        """Absolute values; of complex numbers in both parts, so that neither part of a product cancels."""
+        if not is_float(self.value):
+            return self
+        own = np.asarray(np.abs(self.array))  # of an array without dimensions NumPy makes a number
+        if self.array.dtype.kind == "c":
+            own = own * self.array.dtype.type(1 + 1j)
+        return Held(np.asarray(own, self.array.dtype), self.holes)
 
     def stepped(self, noise: np.random.Generator) -> Held:
         """Values that are a step off, each (`numerics.stepped`)."""
@@ -78,7 +83,8 @@ def finite(values: Sequence[Held]) -> bool:
 
 
 def _numbers(values: Array, holes: npt.NDArray[np.bool_] | None, block: slice) -> bool:
-    found = np.isfinite(values[block].astype(np.float32, copy=False))
+    own = values[block]
+    found = np.isfinite(own if own.dtype.kind == "c" else own.astype(np.float32, copy=False))
     return bool((found if holes is None else found | holes[block]).all())
 
 
@@ -135,7 +141,11 @@ def difference(a: Array, b: Array, holes: npt.NDArray[np.bool_] | None = None) -
 
 def disturbed(values: Array, deviations: npt.NDArray[np.float64], noise: np.random.Generator) -> Array:
     """Values as if they had been rounded differently, each by its deviation."""
+    if values.dtype.kind == "c":
+        both = np.repeat(deviations.reshape(-1), 2).reshape(*values.shape, 2)
+        moved = disturbed(real_parts(values), both, noise)
+        return moved.reshape(-1).view(values.dtype).reshape(values.shape)
     drawn = np.resize(noise.standard_normal(min(values.size, _DRAWN)), values.shape)
-    wide = np.result_type(values.dtype, np.float64) if values.dtype.kind == "c" else np.float64
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(values.astype(wide) + drawn * deviations).astype(values.dtype)
+        # NumPy makes numbers of arrays without dimensions.
+        return np.asarray(np.asarray(values.astype(np.float64) + drawn * deviations).astype(values.dtype))

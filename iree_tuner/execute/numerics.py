@@ -67,7 +67,9 @@ class Agreement:
 
 def numbers(values: Array) -> bool:
     """Whether all values are finite."""
-    return values.dtype.kind in "iub" or bool(np.isfinite(values.astype(np.float32, copy=False)).all())
+    if values.dtype.kind in "iub":
+        return True
+    return bool(np.isfinite(real_parts(values).astype(np.float32, copy=False)).all())
 
 
 def in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:
@@ -94,8 +96,7 @@ def epsilon(element_type: str) -> float:
     dtype = dtype_of(element_type)
     if dtype is None or dtype.kind == "i":
         return 0.0
-    kind = np.float32 if dtype.kind == "c" else dtype
-    return float(ml_dtypes.finfo(kind).eps)
+    return float(ml_dtypes.finfo(_real(dtype)).eps)
 
 
 def sum_error(accumulator_type: str, reduction_length: int) -> float:
@@ -153,7 +154,7 @@ def compare(
     dtype = dtype_of(element_type)
     if dtype is not None and dtype.kind == "i":
         return _integers(got, expected)
-    ours, theirs = _parts(got), _parts(expected)
+    ours, theirs = real_parts(got), real_parts(expected)
     allowed = tolerances(
         expected, element_type, accumulator_type, reduction_length, magnitudes, factors, sums
     )
@@ -237,8 +238,8 @@ def tolerances(
     sums: Floats | None = None,
 ) -> Floats:
     """How much each float may differ; see the module's text. The arguments are those of `compare`."""
-    values = _parts(expected)
-    scales = None if magnitudes is None else _parts(magnitudes).reshape(-1)
+    values = real_parts(expected)
+    scales = None if magnitudes is None else _scales_of(magnitudes)
     terms = Terms.of(element_type, accumulator_type, reduction_length, factors)
     least = None if sums is None else _parts_of_sums(sums, expected)
     flat, allowed = values.reshape(-1), np.empty(values.size)
@@ -289,7 +290,12 @@ def largest_finite(element_type: str) -> float:
 
 def _held(element_type: str) -> npt.DTypeLike:
     dtype = dtype_of(element_type)
-    return np.float32 if dtype is None or dtype.kind == "c" else dtype
+    return np.float32 if dtype is None else _real(dtype)
+
+
+def _real(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+    """Of complex numbers the type of both parts."""
+    return np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype
 
 
 def _largest(values: Array) -> float:
@@ -331,7 +337,7 @@ def _integers(got: Array, expected: Array) -> Agreement:
     return Agreement(False, math.inf, f"{text}; {len(wrong)} of {got.size} differ")
 
 
-def _parts(values: Array) -> Array:
+def real_parts(values: Array) -> Array:
     """Of complex numbers, both parts along one more axis."""
     if values.dtype.kind != "c":
         return values
@@ -342,6 +348,13 @@ def _parts(values: Array) -> Array:
 def _parts_of_sums(sums: Floats, expected: Array) -> Floats:
     """One for each real number of the expected values, in their order."""
     return np.repeat(sums.reshape(-1), 2 if expected.dtype.kind == "c" else 1)
+
+
+def _scales_of(magnitudes: Array) -> Array:
+    """Of complex numbers, the absolute value for both parts: one of them may cancel in a product."""
+    if magnitudes.dtype.kind != "c":
+        return magnitudes.reshape(-1)
+    return np.repeat(np.abs(magnitudes.reshape(-1)), 2)
 
 
 def same_bytes(a: Array, b: Array) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,7 +18,8 @@ from iree_tuner.execute.program_loaded import first_line, hal_type
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
-from iree_tuner.program.entries import ASYNC, Taken
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.entries import Taken
 from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
@@ -71,33 +72,44 @@ class LoadedParts:
             raise TunerError(f"the program in parts does not load: {first_line(error)}") from None
 
     def inputs(self, seed: int) -> list[Array | float | int]:
-        """Values of the function's arguments."""
-        rng = np.random.default_rng(seed)
+        """Values of the functions' arguments."""
+        names = list(dict.fromkeys(name for name, _ in self.parts.takes))
+        rngs = {name: np.random.default_rng((seed, place) if place else seed)
+                for place, name in enumerate(names)}  # fmt: skip
         found: list[Array | float | int] = []
-        for number, value in zip(self.parts.takes, self.parts.values, strict=False):
+        for (name, number), value in zip(self.parts.takes, self.parts.values, strict=False):
             taken = Taken(value.element_type, value.shape)
-            feed = self._run.feed(self.parts.function.removesuffix(ASYNC), number)
-            given = self._run.input(number)
-            found.append(argument(number, taken, given, self._run.sizes, seed, rng, feed))
+            feed = self._run.feed(name, number)
+            given = self._run.input(number) if name == names[0] else None
+            found.append(argument(number, taken, given, self._run.sizes, seed, rngs[name], feed))
         return found
 
     def call(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array]:
         """A part's results for values, in memory that is filled with a byte."""
+        return [np.asarray(each) for each in self.values(part, read, byte)]
+
+    def values(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array | float | int]:
+        """The same, with scalars as they are passed on."""
         arguments, results = rt.VmVariantList(len(read) + 1), rt.VmVariantList(len(part.writes))
         for number, held in zip(part.reads, read, strict=True):
             value = held.within(byte)
             if isinstance(value, np.ndarray):
                 arguments.push_ref(self._view(self.parts.values[number], held, value, byte))
-            elif isinstance(value, float):
-                arguments.push_float(value)
+            elif ElementType.named(self.parts.values[number].element_type).is_float:
+                arguments.push_float(float(value))
             else:
                 arguments.push_int(int(value))
         arguments.push_int(byte)
         function = self._module.lookup_function(part.function)
         assert function is not None, "`take_apart` exports it"
         self._context.invoke(function, arguments, results)
-        views = [results.get_as_ref(index).deref(rt.HalBufferView) for index in range(results.size)]
-        return [read_back(self.device, cast(rt.HalBufferView, view)) for view in views]
+        return [self._read(results.get_variant(index)) for index in range(results.size)]
+
+    def _read(self, value: object) -> Array | float | int:
+        if not isinstance(value, rt.VmRef):
+            assert isinstance(value, float | int)
+            return value
+        return read_back(self.device, cast(rt.HalBufferView, value.deref(rt.HalBufferView)))
 
     def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
         """A value on the device, in memory of its own: a dispatch may write to it (docs/upstream)."""
@@ -117,3 +129,11 @@ class LoadedParts:
     def buffer(self, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
         """A buffer with bytes, and filled ones behind them."""
         return uploaded(self.device, np.concatenate([raw, np.full(_BEHIND, byte, np.uint8)]))
+
+
+def runs(part: ProgramPart, values: Mapping[int, Held]) -> bool:
+    """Whether the program runs a part, and all that it reads is known."""
+    known = all(number in values for number in part.reads)
+    return known and all(
+        number in values and bool(values[number].value) == wanted for number, wanted in part.only_if
+    )

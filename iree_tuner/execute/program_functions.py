@@ -47,7 +47,8 @@ def functions_of(
         like: the functions of another compilation, whose inputs these take.
     """
     told = {entry.name: entry.inputs for entry in run.entries}
-    signatures = {name: signature_of(module, name, told) for name in module.function_names}
+    names = dict.fromkeys(name.removesuffix(ASYNC) for name in module.function_names)
+    signatures = {name: signature_of(module, name, told) for name in names}
     every = {name: found for name, found in signatures.items() if found is not None}
     if not every:
         raise TunerError("the program has no entry function with a known signature")

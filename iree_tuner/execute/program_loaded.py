@@ -111,11 +111,13 @@ class LoadedProgram:
         self._widened = like is not None
         self._functions = functions_of(module, run, like._functions if like else ())
         parameters = parameter_module(run, config.vm_instance)
-        modules = [hal, module] if parameters is None else [parameters, hal, module]
+        self._modules = [hal, module] if parameters is None else [parameters, hal, module]
+        self._instance = config.vm_instance
         try:
-            self._context = rt.VmContext(config.vm_instance, modules=modules)
+            self._context = rt.VmContext(self._instance, modules=self._modules)
         except RUNTIME_ERRORS as error:
             raise TunerError(f"the program does not load: {first_line(error)}") from None
+        self._used = False
         self._set_inputs(SEEDS[0])
 
     @property
@@ -126,8 +128,7 @@ class LoadedProgram:
     def results(self) -> list[list[Array]]:
         """For each seed, all results of one invocation.
 
-        They are from the first invocations after loading, as a program may have state. So call this before
-        the program is timed.
+        A program that keeps state begins each of them with the state after loading.
         """
         if self.known.results is None:
             first, *others = SEEDS
@@ -191,9 +192,17 @@ class LoadedProgram:
         return self.known.alone[seed, depth]
 
     def settle(self) -> None:
-        """Before it is timed: have its results, unless it ran for them."""
+        """Before it is timed: have its results, unless it ran for them; and the state after loading."""
         if not self._ran:
             self.results()
+        self._renew()
+
+    def _renew(self) -> None:
+        """Have the state that the program has after loading. Files that are mapped stay mapped."""
+        if self._run.keeps_state and self._used:
+            del self._context  # it may hold weights
+            self._context = rt.VmContext(self._instance, modules=self._modules)
+            self._used = False
 
     def forget_results(self) -> None:
         """Let go of them, which may be large: they were compared, and are not asked for again."""
@@ -349,6 +358,7 @@ class LoadedProgram:
             self._begun += 1
         if filled is not None and byte is not None:
             arguments.push_int(byte)
+        self._used = True
         self._context.invoke(filled or each.signature.function, arguments, results)
         return results
 
@@ -362,6 +372,7 @@ class LoadedProgram:
 
     def _outputs(self, byte: int) -> list[Array]:
         """All results of one invocation, in memory that is filled with a byte where there is a twin."""
+        self._renew()
         return [value for each in self._functions for value in self._outputs_of(each, byte)]
 
     def _outputs_of(self, each: LoadedFunction, byte: int) -> list[Array]:
@@ -373,7 +384,7 @@ class LoadedProgram:
                 view = cast(rt.HalBufferView, value.deref(rt.HalBufferView))
                 found.append(read_back(self._device, view))  # a program may give the same memory again
             else:
-                found.append(np.asarray(value))
+                found.append(np.asarray(value, _scalar(each.signature, index)))
         return found
 
 
@@ -389,6 +400,12 @@ def _widen(value: Array | float | int) -> Array | float | int:
     if isinstance(value, np.ndarray) and is_float(value) and value.dtype.itemsize == _NARROW_BYTES:
         return value.astype(np.float32)
     return value
+
+
+def _scalar(signature: Signature, index: int) -> np.dtype[np.generic] | None:
+    """The type of a result that is a number; of Python's numbers NumPy makes the widest."""
+    given = signature.gives[index] if index < len(signature.gives) else None
+    return None if given is None else ElementType.named(given.element_type).dtype
 
 
 def _push_again(value: object, arguments: rt.VmVariantList) -> None:

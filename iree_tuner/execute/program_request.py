@@ -21,7 +21,7 @@ from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
 from iree_tuner.files import note_input
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import sizes_of
-from iree_tuner.program.entries import Entry, entries_in
+from iree_tuner.program.entries import Entry, entries_in, keeps_state
 from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.program import ValidInputs, valid_inputs
@@ -60,7 +60,14 @@ def request(
         _check_archives(own, [each for each in wanted if each.scope == scope])
     given = tuple(_existing(value) if isinstance(value, str) else value for value in inputs)
     return ProgramRun(
-        tuple(functions), given, tuple(archives), sizes_of(program), wanted, entries, valid.unclear
+        tuple(functions),
+        given,
+        tuple(archives),
+        sizes_of(program),
+        wanted,
+        entries,
+        valid.unclear,
+        keeps_state(module),
     )
 
 

@@ -39,6 +39,7 @@ class ProgramRun:
             comes from torch or ONNX does not.
         unclear: ops through which indices could not be followed to inputs, so that generated ones may be
             invalid.
+        keeps_state: whether calls change what later ones compute.
     """
 
     functions: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ class ProgramRun:
     wanted: tuple[Parameter, ...] = ()
     entries: tuple[Entry, ...] = ()
     unclear: tuple[str, ...] = ()
+    keeps_state: bool = False
 
     @property
     def doubt(self) -> str:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from iree_tuner.execute.held import FILLINGS, Held
 from iree_tuner.execute.memory import uploaded
-from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
+from iree_tuner.execute.parts_loaded import LoadedParts, Pieces, runs
 from iree_tuner.execute.program_loaded import SEEDS
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.parts import ProgramPart
@@ -58,15 +58,15 @@ def guarded_here(watched: Watched, skipped: Collection[int]) -> int:
     count = 0
     values = dict(enumerate(map(Held, loaded.inputs(SEEDS[1]))))
     for place, part in enumerate(loaded.parts.parts):
-        if any(number not in values for number in part.reads):
+        if not runs(part, values):
             continue
         Path(watched.marker).write_bytes(place.to_bytes(4, "little"))
         read = [values[number] for number in part.reads]
-        loaded.guarded = place not in skipped
-        made = loaded.call(part, read, FILLINGS[1])
+        loaded.guarded = place not in skipped and bool(part.dispatch)
+        made = loaded.values(part, read, FILLINGS[1])
         loaded.guarded = False
         values |= dict(zip(part.writes, map(Held, made), strict=True))
-        count += 1
+        count += bool(part.dispatch)
     return count
 
 
@@ -79,10 +79,10 @@ class _Guarded(LoadedParts):
         super().__init__(pieces, device, run)
         self._kept: list[object] = []
 
-    def call(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array]:
+    def values(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array | float | int]:
         """A part's results for values."""
         try:
-            return super().call(part, read, byte)
+            return super().values(part, read, byte)
         finally:
             self._kept.clear()
 

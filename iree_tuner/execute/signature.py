@@ -10,7 +10,8 @@ from iree_tuner.errors import TunerError
 from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
 
 _DECLARATION = "iree.abi.declaration"
-_INPUT = "%input"
+_INPUT, _OUTPUT = "%input", "%output"
+_FENCE = "!hal.fence"
 _MODEL, _FENCED = "iree.abi.model", "coarse-fences"  # `iree-compile --iree-execution-model=async-external`
 _RESULT, _TEMPORARY = "{iree.abi.output", "{iree.abi.transients"
 _TEMPORARY_BYTES = "iree.abi.transients.size.constant"
@@ -26,6 +27,7 @@ class Signature:
         fenced: whether two fences follow: one to wait for, and one to signal.
         results: those whose memory it takes after its inputs (`program.provided_memory`).
         temporary_bytes: of memory for temporary values, which it takes after that; None where it takes none.
+        gives: its results; None for types that declare nothing.
     """
 
     function: rt.VmFunction
@@ -33,17 +35,20 @@ class Signature:
     fenced: bool
     results: tuple[Taken, ...] = ()
     temporary_bytes: int | None = None
+    gives: tuple[Taken | None, ...] = ()
 
 
 def signature_of(
     module: rt.VmModule, name: str, told: dict[str, tuple[Taken | None, ...]]
 ) -> Signature | None:
-    """The arguments that a module declares, or else those of its program (`told`). None for twins.
+    """The arguments that a module declares, or else those of its program (`told`). None for twins that fill.
+
+    A function that only takes fences is known by its name without the suffix for these.
 
     Raises TunerError for a function that takes memory of a size that only a call says.
     """
-    function = module.lookup_function(name)
-    if function is None or name.endswith((ASYNC, FILLED)):
+    function = module.lookup_function(name) or module.lookup_function(name + ASYNC)
+    if function is None or name.endswith(FILLED):
         return None
     known, fenced = function.reflection, function.reflection.get(_MODEL) == _FENCED
     declaration = known.get(_DECLARATION)
@@ -52,12 +57,26 @@ def signature_of(
     text = declaration[declaration.index("(") + 1 : _closing(declaration)]
     parts = [part.split(": ", 1)[1] for part in text.split(f", {_INPUT}")] if text else []
     read = [taken_from(part.split(" {")[0]) for part in parts]
-    own = [one for part, one in zip(parts, read, strict=True) if not _is_memory(part)]
+    fenced = fenced or any(map(_is_fence, parts))
+    own = [one for part, one in zip(parts, read, strict=True) if not _is_memory(part) and not _is_fence(part)]
+    if None in own and len(own) == len(known_from := told.get(name, ())):
+        own = list(known_from)  # buffer views have the types that the program imports them as
     results = [one for part, one in zip(parts, read, strict=True) if _RESULT in part and one is not None]
     size = known.get(_TEMPORARY_BYTES) if any(_TEMPORARY in part for part in parts) else ""
     if size is None:  # with too little the function writes behind its end
         raise TunerError(f"@{name} takes memory for temporary values, of a size that depends on its inputs")
-    return Signature(function, tuple(own), fenced, tuple(results), int(size) if size else None)
+    bytes_ = int(size) if size else None
+    return Signature(function, tuple(own), fenced, tuple(results), bytes_, _given(declaration))
+
+
+def _given(declared: str) -> tuple[Taken | None, ...]:
+    """The results that a declaration has: `(%output0: tensor<4xf32>, %output1: f32)`."""
+    parts = [part.split(": ", 1)[1] for part in declared[_closing(declared) :].split(_OUTPUT)[1:]]
+    return tuple(taken_from(part.split(" {")[0].rstrip(", )")) for part in parts)
+
+
+def _is_fence(declared: str) -> bool:
+    return declared.split()[0] == _FENCE
 
 
 def _is_memory(declared: str) -> bool:

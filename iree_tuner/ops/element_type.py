@@ -28,7 +28,7 @@ _DTYPES = {
     "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
     "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2FNUZ": "float8_e5m2fnuz",
     "i1": "int8", "i4": "int8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
-    "index": "int64", "complex<f32>": "complex64",
+    "index": "int64", "complex<f32>": "complex64", "complex<f64>": "complex128",
 }  # fmt: skip
 
 

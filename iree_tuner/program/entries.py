@@ -9,6 +9,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
+from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.feeds import Feed, feeds_of
 from iree_tuner.program.source import Program
@@ -19,6 +20,8 @@ ASYNC = "$async"
 FILLED = "$filled"
 """The same of a function that takes a byte at its end, to fill what it allocates (`program.fillings`)."""
 
+_IMPORT = "hal.tensor.import"
+_GLOBALS = ("util.global", "ml_program.global")
 _FUNCTIONS = ("func.func", "util.func")
 _TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)([^,]+?)(?:, .*)?>")
 _TORCH = re.compile(r"!torch\.v?tensor<\[([^\]]*)\],([us]?)(\w+)>")
@@ -59,7 +62,7 @@ class Entry:
 
 
 def entries_of(program: Program) -> tuple[Entry, ...]:
-    """A program's public functions in its order, without twins that take fences.
+    """A program's public functions in its order; of twins that take fences and others, the others.
 
     Raises:
         CompileError: the program does not parse.
@@ -67,18 +70,31 @@ def entries_of(program: Program) -> tuple[Entry, ...]:
     return entries_in(parse_module(program.data, new_context(), program.name))
 
 
+def keeps_state(module: ir.Module) -> bool:
+    """Whether a module has globals that calls may change."""
+    globals_ = [view.operation for view in module.body.operations if view.operation.name in _GLOBALS]
+    return any("is_mutable" in op.attributes for op in globals_)
+
+
 def entries_in(module: ir.Module) -> tuple[Entry, ...]:
     """The same of a parsed program."""
+    every = {ir.StringAttr(view.operation.attributes["sym_name"]).value: view.operation
+             for view in module.body.operations if is_entry(view.operation)}  # fmt: skip
     found: list[Entry] = []
-    for view in module.body.operations:
-        op = view.operation
-        if not is_entry(op):
-            continue
-        name = ir.StringAttr(op.attributes["sym_name"]).value
-        if not name.endswith(ASYNC):
-            types = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs
-            found.append(Entry(name, tuple(map(_taken, types)), feeds_of(op)))
+    for symbol, op in every.items():
+        name = symbol.removesuffix(ASYNC)
+        if name == symbol or name not in every:
+            arguments = op.regions[0].blocks[0].arguments
+            own = [each for each in arguments if each.type != hal_type("fence", module.context)]
+            found.append(Entry(name, tuple(map(_taken_as, own)), feeds_of(op)))
     return tuple(found)
+
+
+def _taken_as(argument: ir.Value) -> Taken | None:
+    """An argument's type; of a buffer view, the type of the tensor that it is imported as."""
+    users = [use.owner.operation for use in argument.uses]
+    imported = next((op.results[0].type for op in users if op.name == _IMPORT), None)
+    return _taken(imported or argument.type)
 
 
 def open_dimensions(module: ir.Module) -> set[tuple[int, int]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, stream
 
+from iree_tuner.compiler.unbound import staging_resource
 from iree_tuner.program.entries import FILLED
 
 if TYPE_CHECKING:
@@ -70,8 +71,10 @@ def fill(function: ir.Operation) -> None:
 def _fresh(function: ir.Operation) -> list[tuple[ir.Operation, list[tuple[int, ir.Value]]]]:
     """Where memory is used first: an execution, the numbers of its arguments, and their sizes in bytes.
 
-    In loops an allocation may be used in the next iteration; only sizes of the same block are used.
+    In loops an allocation may be used in the next iteration; only sizes of the same block are used. Memory
+    for transfers cannot be filled: what is read from it was copied there.
     """
+    staging = staging_resource(function.context)
     seen = set[ir.Value]()
     found: list[tuple[ir.Operation, list[tuple[int, ir.Value]]]] = []
 
@@ -79,8 +82,9 @@ def _fresh(function: ir.Operation) -> list[tuple[ir.Operation, list[tuple[int, i
         if op.name != _EXECUTE:
             return ir.WalkResult.ADVANCE
         places: list[tuple[int, ir.Value]] = []
-        for place, operand in enumerate(list(op.operands)[: len(op.regions[0].blocks[0].arguments)]):
-            if isinstance(operand.owner, ir.Block) or operand in seen:
+        arguments = op.regions[0].blocks[0].arguments
+        for place, operand in enumerate(list(op.operands)[: len(arguments)]):
+            if isinstance(operand.owner, ir.Block) or operand in seen or arguments[place].type == staging:
                 continue
             seen.add(operand)
             owner = operand.owner.operation

@@ -1,63 +1,84 @@
 """A program's dispatches as functions of their own, to be called one by one on values of the caller's choice.
 
 Made at phase `flow`, where dispatches are cut out and values are still tensors: each part is the program's
-own code for that place, with the spec that is inside. Values between dispatches are numbered: first what the
-function takes, then what its dispatches make, in order. Each function takes one more argument at its end, the
-byte with which memory is filled that it allocates (`program.fillings`).
+own code for that place, with the spec that is inside. Values between parts are numbered: first what the
+functions take, then what is computed, in order. Each function takes one more argument at its end, the byte
+with which memory is filled that it allocates (`program.fillings`).
+
+Dispatches in loops and branches are parts, too (`program.steps`): a loop's are called on the values of its
+first pass. Another part runs the whole loop, for what comes after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from iree.compiler import ir
-from iree.compiler.dialects import hal, util
+from iree.compiler.dialects import util
 
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.bounded import bounds_sums
-from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.copied_ops import CopiedOps, given_as
+from iree_tuner.program.entries import ASYNC
 from iree_tuner.program.fillings import fill, is_public_function, symbol_of, take_byte
+from iree_tuner.program.flow_functions import erase_others, find_functions, inline
+from iree_tuner.program.flow_ops import (
+    CALL,
+    DIM,
+    DISPATCH,
+    IMPORT,
+    LOAD,
+    can_be_handed_over,
+    dims_of,
+    executables_of,
+    export_of,
+    exported,
+    is_scalar,
+    narrow,
+    nested,
+    outer_operands,
+)
 from iree_tuner.program.phases import select_target
+from iree_tuner.program.steps import Guard, Step, Steps
 from iree_tuner.targets import Target
 
 RESULTS = "iree_tuner.results"
-_PART = "iree_tuner.part"
+_PART, _OTHER = "iree_tuner.part", "iree_tuner.other"
 
-_DISPATCH, _IMPORT, _EXPORT = "flow.dispatch", "hal.tensor.import", "hal.tensor.export"
-_BARRIER = "hal.tensor.barrier"
-_CHEAP = ("flow.tensor.", "arith.", "tensor.", "util.global.load", "util.align", "hal.tensor.transients")
-_STATE = ("util.global.store", "util.call", "func.call")
-_ROUNDING = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "math.")
-_NARROW = ("bf16", "f16")
-_BOOLEAN = ElementType.named("i1")
-_EXPORT_DEPTH = 2
+_CHEAP = ("flow.tensor.", "arith.", "tensor.", "util.align", "util.assume", "hal.tensor.transients")
+_AROUND = ("scf.for", "scf.while", "scf.if", "scf.index_switch", "scf.execute_region")
 
 
 @dataclass(frozen=True)
 class Value:
-    """Something that dispatches read or write: a tensor, or a scalar with the shape None."""
+    """Something that parts read or write: a tensor, or a scalar with the shape None.
+
+    A dimension is None where it is known only at run time.
+    """
 
     element_type: str
-    shape: tuple[int, ...] | None
+    shape: tuple[int | None, ...] | None
 
 
 @dataclass(frozen=True)
 class ProgramPart:
-    """A dispatch as a function.
+    """A dispatch as a function; or, without one, code around dispatches that computes what others read.
 
     Attributes:
         function: its name in the module.
-        dispatch: name of its export.
+        dispatch: name of its export; empty for code around dispatches.
         reads: numbers of the values that it takes, in order.
         writes: numbers of the values that it makes, in order.
         inner: dispatches before it that make what cannot be handed over, and are run in it again.
         rounds_in: the type that its bodies compute in with more than one op, where that is a narrow float:
             a processor without such arithmetic rounds elsewhere. Empty for all others.
         bounded: whether a function limits results after they are summed (`ops.bounded`).
+        only_if: numbers of conditions, and what each must be for the program to run it.
     """
 
     function: str
@@ -67,38 +88,42 @@ class ProgramPart:
     inner: tuple[str, ...] = ()
     rounds_in: str = ""
     bounded: bool = False
+    only_if: tuple[tuple[int, bool], ...] = ()
 
 
 @dataclass(frozen=True)
 class Parts:
-    """A program's function in parts.
+    """Functions of a program in parts.
 
     Attributes:
         vmfb: the VM module.
-        function: the program's function.
-        values: all of them; the first are the function's arguments.
-        takes: of these, which of the function's arguments each is.
-        parts: the dispatches that can be called, in the program's order.
-        results: what makes the program's own results of values; its `writes` are none.
+        functions: the program's functions, in the order of a run.
+        values: all of them; the first are the functions' arguments.
+        takes: of these, which function's arguments they are, and which of these.
+        parts: the dispatches that can be called, and code around them, in the program's order.
+        results: what makes the program's own results of values, if there is such; its `writes` are none.
         left_out: why some dispatches are no parts, each once.
+        repeats: whether the program runs some dispatches in loops or branches.
     """
 
     vmfb: bytes
-    function: str
+    functions: tuple[str, ...]
     values: tuple[Value, ...]
-    takes: tuple[int, ...]
+    takes: tuple[tuple[str, int], ...]
     parts: tuple[ProgramPart, ...]
     results: ProgramPart | None
     left_out: tuple[str, ...]
+    repeats: bool = False
 
     @property
     def whole(self) -> bool:
-        """Whether the parts, one after another, are the program."""
-        return self.results is not None and not self.left_out
+        """Whether the dispatches, one after another, are the program."""
+        apart = all(each.dispatch for each in self.parts) and not self.repeats
+        return self.results is not None and not self.left_out and apart
 
 
 def take_apart(
-    data: bytes, name: str, target: Target, function: str = "", only: Collection[str] | None = None
+    data: bytes, name: str, target: Target, functions: Sequence[str] = (), only: Collection[str] | None = None
 ) -> Parts:
     """Compile a program's dispatches as functions. Runs in a worker.
 
@@ -106,7 +131,7 @@ def take_apart(
         data: the program.
         name: of the program.
         target: what it is compiled for.
-        function: which of the program's functions; the first one without.
+        functions: which of the program's functions, in the order of a run; all of them without.
         only: the dispatches that are wanted, by export; all without.
 
     Raises:
@@ -117,18 +142,19 @@ def take_apart(
     module = session.parse(data, name)
     select_target(module, target)
     session.run(module, stop="flow")
-    return take_apart_flow(module, session, name, function, only)
+    return take_apart_flow(module, session, name, functions, only)
 
 
 def take_apart_flow(
-    module: ir.Module, session: CompilerSession, name: str, function: str = "",
+    module: ir.Module, session: CompilerSession, name: str, functions: Sequence[str] = (),
     only: Collection[str] | None = None,
 ) -> Parts:  # fmt: skip
     """`take_apart` of a module at phase `flow`, which is used up."""
     with session.context, ir.Location.unknown():
-        found = _Apart(module, name, function)
+        inline(module, session)
+        found = _Apart(module, name, functions)
         made = found.write(only)
-        _erase_others(module, made)
+        erase_others(module, made)
         session.run(module, start="flow", stop="stream")
         for view in module.body.operations:
             if is_public_function(view.operation):
@@ -137,133 +163,148 @@ def take_apart_flow(
 
 
 class _Apart:
-    """One function of a module at phase `flow`, and what is made of it.
+    """Functions of a module at phase `flow`, and what is made of them.
 
     Args:
         module: it.
         name: of the program, for errors.
-        function: the function's name; the first with dispatches without.
+        functions: the functions' names; all without.
     """
 
-    def __init__(self, module: ir.Module, name: str, function: str) -> None:
+    def __init__(self, module: ir.Module, name: str, functions: Sequence[str]) -> None:
         self._module = module
-        self._function = _find(module, name, function)
-        self._symbol = symbol_of(self._function)
+        self._functions = find_functions(module, name, functions)
+        self._names = tuple(map(symbol_of, self._functions))
         self._numbers: dict[ir.Value, int] = {}
         self._values: list[Value] = []
         self._parts: list[ProgramPart] = []
         self._results: ProgramPart | None = None
-        self._left_out: dict[str, None] = {}
-        self._takes: list[int] = []
-        self._state = _mutable(module)
+        self._takes: list[tuple[str, int]] = []
+        self._views: dict[ir.Value, ir.Value] = {}
         top = [view.operation for view in module.body.operations]
         self._executables = {symbol_of(op): op for op in top if op.name == "flow.executable"}
+        self._steps = Steps(module, self._functions)
+        self._left_out = dict(self._steps.left_out)
+        every = [each for function in self._functions for each in nested(function)]
+        self._order = {op: place for place, op in enumerate(every)}
 
     def write(self, only: Collection[str] | None) -> set[str]:
         """Add the functions; their names."""
-        block = self._function.regions[0].blocks[0]
-        body = [view.operation for view in block.operations]
-        for op in body:
-            if op.name == _IMPORT and isinstance(op.operands[0].owner, ir.Block):
-                self._number(op.results[0])
-                self._takes.append(ir.BlockArgument(op.operands[0]).arg_number)
-        for argument in block.arguments:
-            if isinstance(argument.type, ir.IntegerType | ir.FloatType | ir.IndexType):
-                self._number(argument)
-                self._takes.append(argument.arg_number)
-        dispatches = [op for op in body if op.name == _DISPATCH]
-        for op in dispatches:
-            for result in op.results:
-                if _can_be_handed_over(result.type):
-                    self._number(result)
-        self._nested(body)
-        for op in dispatches:
-            if only is None or _export_of(op) in only:
-                self._add_part(op)
+        for function in self._functions:
+            self._take_arguments(function)
+        computed: set[int] = set()
+        for step in self._steps.found:
+            for value in step.makes:
+                if self._steps.same(value) not in self._numbers:
+                    self._number(value)
+                    computed.add(id(step))
+        for step in self._steps.found:
+            if step.is_dispatch:
+                assert step.op is not None
+                if only is None or export_of(step.op) in only:
+                    self._add_dispatch(step.op, step)
+            elif only is None and id(step) in computed:
+                self._add(step, _OTHER)
         made = {each.function for each in self._parts}
-        self._add_results(body[-1])
+        if not any(each.dispatch for each in self._parts):
+            reason = "; ".join(self._left_out) or "it has none"
+            names = ", ".join(f"@{each}" for each in self._names)
+            raise TunerError(f"no dispatch of {names} can be called by itself: {reason}")
+        self._add_results()
         if self._results is not None:
             made.add(RESULTS)
-        if not self._parts:
-            reason = "; ".join(self._left_out) or "it has none"
-            raise TunerError(f"no dispatch of @{self._symbol} can be called by itself: {reason}")
         return made
 
     def parts(self, vmfb: bytes) -> Parts:
         """The parts, compiled."""
         return Parts(
-            vmfb, self._symbol, tuple(self._values), tuple(self._takes), tuple(self._parts), self._results,
-            tuple(self._left_out),
+            vmfb, self._names, tuple(self._values), tuple(self._takes), tuple(self._parts), self._results,
+            tuple(self._left_out), self._steps.repeats,
         )  # fmt: skip
+
+    def _take_arguments(self, function: ir.Operation) -> None:
+        """Number what a function takes: tensors first."""
+        name, block = symbol_of(function).removesuffix(ASYNC), function.regions[0].blocks[0]
+        for view in block.operations:
+            op = view.operation
+            if op.name == IMPORT and isinstance(op.operands[0].owner, ir.Block):
+                self._number(op.results[0])
+                self._views.setdefault(op.operands[0], op.results[0])
+                self._takes.append((name, ir.BlockArgument(op.operands[0]).arg_number))
+        for argument in block.arguments:
+            if is_scalar(argument.type):
+                self._number(argument)
+                self._takes.append((name, argument.arg_number))
 
     def _number(self, value: ir.Value) -> None:
         self._numbers[value] = len(self._values)
-        if isinstance(value.type, ir.RankedTensorType):
-            self._values.append(Value(str(value.type.element_type), tuple(value.type.shape)))
+        kind = value.type
+        if isinstance(kind, ir.RankedTensorType):
+            sizes = (None if kind.is_dynamic_dim(place) else kind.shape[place] for place in range(kind.rank))
+            self._values.append(Value(str(kind.element_type), tuple(sizes)))
         else:
-            self._values.append(Value(str(value.type), None))
+            self._values.append(Value(str(kind), None))
 
-    def _nested(self, body: Sequence[ir.Operation]) -> None:
-        for op in body:
-            if op.name != _DISPATCH and any(True for region in op.regions for _ in _dispatches(region)):
-                self._left_out["dispatches in loops and branches"] = None
-            elif op.name in _STATE:
-                self._left_out[f"{op.name}, whose effects are the program's"] = None
-
-    def _add_part(self, op: ir.Operation) -> None:
-        writes = [result for result in op.results if result in self._numbers]
-        if not writes:  # it runs inside the readers of its results
+    def _add_dispatch(self, op: ir.Operation, step: Step) -> None:
+        if not step.makes:  # it runs inside the readers of its results
             return
-        name, function = _export_of(op), f"{_PART}{len(self._parts)}"
+        executables = [found for each in executables_of(op) if (found := self._executables.get(each))]
+        rounds_in = next((found for each in executables if (found := narrow(each))), "")
+        self._add(step, _PART, export_of(op), rounds_in, bounded=any(map(bounds_sums, executables)))
+
+    def _add(
+        self, step: Step, prefix: str, dispatch: str = "", rounds_in: str = "", *, bounded: bool = False
+    ) -> None:
+        function = f"{prefix}{len(self._parts)}"
+        makes = [value for value in step.makes if value in self._numbers]
         try:
-            reads, inner = self._make(function, writes, set(self._numbers) - set(op.results))
+            reads, inner = self._make(function, makes, set(self._numbers) - set(makes))
+            only_if = self._conditions(step.guard)
         except TunerError as error:
             self._left_out[str(error)] = None
             return
-        made = tuple(self._numbers[value] for value in writes)
-        executables = [found for each in _called(op) if (found := self._executables.get(each))]
-        rounds_in = next((found for each in executables if (found := _narrow(each))), "")
-        bounded = any(map(bounds_sums, executables))
-        self._parts.append(ProgramPart(function, name, reads, made, inner, rounds_in, bounded))
+        writes = tuple(self._numbers[value] for value in makes)
+        self._parts.append(ProgramPart(function, dispatch, reads, writes, inner, rounds_in, bounded, only_if))
 
-    def _add_results(self, last: ir.Operation) -> None:
-        values = [_waited(owner.operands[0]) for owner in map(_exporting, last.operands) if owner is not None]
-        if len(values) != len(last.operands):
-            self._left_out["results that are not tensors"] = None
+    def _conditions(self, guard: Guard) -> tuple[tuple[int, bool], ...]:
+        return tuple((self._numbers[self._steps.same(value)], holds) for value, holds in guard)
+
+    def _add_results(self) -> None:
+        """A part that makes the program's results, unless blocks decide them or they have other types."""
+        lasts = [list(each.regions[0].blocks)[-1].operations for each in self._functions]
+        given = [value for last in lasts for value in list(last)[-1].operation.operands]
+        values = [found for value in given if (found := exported(value)) is not None]
+        branches = any(len(each.regions[0].blocks) > 1 for each in self._functions)
+        if branches or len(values) != len(given):
             return
-        try:
+        with suppress(TunerError):
             reads, _ = self._make(RESULTS, values, set(self._numbers))
-        except TunerError as error:
-            self._left_out[str(error)] = None
-            return
-        self._results = ProgramPart(RESULTS, "", reads, ())
+            self._results = ProgramPart(RESULTS, "", reads, ())
 
     def _make(
         self, name: str, wanted: Sequence[ir.Value], known: set[ir.Value]
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
         """A function that computes values of known ones: the numbers of these, and dispatches on the way."""
-        ops, leaves = self._slice(wanted, known)
-        views = [self._values[self._numbers[leaf]].shape is not None for leaf in leaves]
+        sizes = [dims_of(each) for each in wanted]
+        for value, dims in zip(wanted, sizes, strict=True):
+            if dims is None or not can_be_handed_over(value.type):
+                raise TunerError(f"a value of type {value.type} cannot be passed between parts")
+        every = [*wanted, *(each for dims in sizes for each in dims or ())]
+        ops, leaves = self._slice(every, known)
         view = hal_type("buffer_view")
-        inputs = [view if is_view else leaf.type for is_view, leaf in zip(views, leaves, strict=True)]
-        kind = ir.TypeAttr.get(ir.FunctionType.get(inputs, [view] * len(wanted)))
+        inputs = [leaf.type if is_scalar(leaf.type) else view for leaf in leaves]
+        results = [given_as(each.type) if is_scalar(each.type) else view for each in wanted]
+        kind = ir.TypeAttr.get(ir.FunctionType.get(inputs, results))
         function = util.FuncOp(name, kind, ip=ir.InsertionPoint(self._module.body)).operation
         block = function.regions[0].blocks.append(*inputs)
-        mapped: dict[ir.Value, ir.Value] = {}
         with ir.InsertionPoint(block):
-            for is_view, leaf, argument in zip(views, leaves, block.arguments, strict=True):
-                mapped[leaf] = (
-                    hal.TensorImportOp(leaf.type, argument, leaf.type, []).result if is_view else argument
-                )
+            copy = CopiedOps(self._steps, dict(zip(leaves, block.arguments, strict=True)), self._views)
             for op in ops:
-                clone = op.clone()
-                for place, operand in enumerate(op.operands):
-                    clone.operands[place] = mapped[operand]
-                mapped |= dict(zip(op.results, clone.results, strict=True))
-            util.ReturnOp([hal.TensorExportOp(view, mapped[each], each.type, []).result for each in wanted])
+                copy.add(op)
+            util.ReturnOp([copy.given(each, dims or []) for each, dims in zip(wanted, sizes, strict=True)])
         take_byte(function)
         own = {each.owner.operation for each in wanted if not isinstance(each.owner, ir.Block)}
-        inner = tuple(_export_of(op) for op in ops if op.name == _DISPATCH and op not in own)
+        inner = tuple(export_of(op) for op in ops if op.name == DISPATCH and op not in own)
         return tuple(self._numbers[leaf] for leaf in leaves), inner
 
     def _slice(
@@ -274,7 +315,7 @@ class _Apart:
         leaves: dict[ir.Value, None] = {}
         todo = list(wanted)
         while todo:
-            value = todo.pop()
+            value = self._steps.same(todo.pop())
             if value in known:
                 leaves[value] = None
                 continue
@@ -283,122 +324,19 @@ class _Apart:
             op = value.owner.operation
             if op in needed:
                 continue
-            if op.name != _DISPATCH and not self._is_cheap(op):
-                raise TunerError(f"the result of {op.name} cannot be passed between parts")
             needed.add(op)
-            todo += list(op.operands)
-        block = self._function.regions[0].blocks[0]
-        ordered = [view.operation for view in block.operations if view.operation in needed]
+            if op.name == DIM and op.operands[0] in self._views:
+                leaves[self._views[op.operands[0]]] = None
+                continue
+            if op.name != DISPATCH and (reason := self._why_not_copied(op)):
+                raise TunerError(f"{reason} cannot be passed between parts")
+            todo += outer_operands(op)
+            todo += [each for each in self._steps.before.get(op, {}).values() if each is not None]
+        ordered = sorted(needed, key=self._order.__getitem__)
         return ordered, sorted(leaves, key=self._numbers.__getitem__)
 
-    def _is_cheap(self, op: ir.Operation) -> bool:
-        if op.name == "util.global.load":
-            return ir.FlatSymbolRefAttr(op.attributes["global"]).value not in self._state
-        return op.name.startswith(_CHEAP) and not list(op.regions)
-
-
-def _find(module: ir.Module, name: str, function: str) -> ir.Operation:
-    """The function that has the dispatches: the one with the name, or its twin with fences, or the first."""
-    every = [view.operation for view in module.body.operations if is_public_function(view.operation)]
-    with_some = [op for op in every if any(True for _ in _dispatches(op.regions[0]))]
-    for op in with_some:
-        if not function or symbol_of(op) in (function, f"{function}$async"):
-            return op
-    raise TunerError(
-        "no function with dispatches" + (f" is called {function}" if function else ""), location=name
-    )
-
-
-def _dispatches(region: ir.Region) -> Iterator[ir.Operation]:
-    for block in region.blocks:
-        for view in block.operations:
-            if view.operation.name == _DISPATCH:
-                yield view.operation
-            for inner in view.operation.regions:
-                yield from _dispatches(inner)
-
-
-def _export_of(dispatch: ir.Operation) -> str:
-    (entry,) = list(ir.ArrayAttr(dispatch.attributes["entry_points"]))[:1]
-    names = ir.SymbolRefAttr(entry).value
-    return names[-1] if len(names) == _EXPORT_DEPTH else names[0]  # external code's own name is that of all
-
-
-def _called(dispatch: ir.Operation) -> list[str]:
-    """Its executables, one of which is chosen."""
-    return [ir.SymbolRefAttr(entry).value[0] for entry in ir.ArrayAttr(dispatch.attributes["entry_points"])]
-
-
-def _executables_of(function: ir.Operation) -> set[str]:
-    return {each for op in _dispatches(function.regions[0]) for each in _called(op)}
-
-
-def _narrow(executable: ir.Operation) -> str:
-    """See `ProgramPart.rounds_in`."""
-    found = ""
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        if op.name.startswith("linalg.") and op.regions:
-            kinds = [
-                str(view.operation.results[0].type)
-                for view in op.regions[0].blocks[0].operations
-                if view.operation.name.startswith(_ROUNDING)
-            ]
-            found = next((each for each in _NARROW if kinds.count(each) > 1), found)
-        return ir.WalkResult.ADVANCE
-
-    executable.walk(visit)
-    return found
-
-
-def _exporting(value: ir.Value) -> ir.Operation | None:
-    """The ops that make a tensor a function's result."""
-    if isinstance(value.owner, ir.Block):
-        return None
-    owner = value.owner.operation
-    return owner if owner.name == _EXPORT else None
-
-
-def _waited(value: ir.Value) -> ir.Value:
-    """A value that a fence is signalled for, itself."""
-    while not isinstance(value.owner, ir.Block) and value.owner.name == _BARRIER:
-        value = value.owner.operands[ir.OpResult(value).result_number]
-    return value
-
-
-def _can_be_handed_over(kind: ir.Type) -> bool:
-    """Whether a tensor has a shape and a layout that a caller can know."""
-    if not isinstance(kind, ir.RankedTensorType) or kind.encoding is not None or not kind.has_static_shape:
-        return False
-    element = ElementType.of(kind)
-    return element == _BOOLEAN or ((element.is_integer or element.is_float) and element.bits % 8 == 0)
-
-
-def _mutable(module: ir.Module) -> set[str]:
-    """Globals that the program changes."""
-    globals_ = [view.operation for view in module.body.operations if view.operation.name == "util.global"]
-    return {symbol_of(op) for op in globals_ if "is_mutable" in op.attributes}
-
-
-def _erase_others(module: ir.Module, made: set[str]) -> None:
-    """Remove code that is not needed: other functions, and executables that none of ours call."""
-    used = set[str]()
-    for view in list(module.body.operations):
-        op = view.operation
-        if op.name != "util.func":
-            continue
-        if symbol_of(op) in made:
-            used |= _executables_of(op)
-        elif is_public_function(op):
-            op.erase()
-        else:
-            used |= _executables_of(op)
-    for view in list(module.body.operations):
-        op = view.operation
-        if op.name == "util.initializer":
-            used |= _executables_of(op)
-    for view in list(module.body.operations):
-        op = view.operation
-        if op.name == "flow.executable" and symbol_of(op) not in used:
-            op.erase()
+    def _why_not_copied(self, op: ir.Operation) -> str:
+        if op.name in (CALL, LOAD, *_AROUND):
+            return self._steps.why_not_copied(op)
+        copied = op.name.startswith(_CHEAP) and not list(op.regions)
+        return "" if copied else f"the result of {op.name}"

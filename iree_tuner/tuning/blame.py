@@ -60,7 +60,7 @@ def blame(
         version: whose results are wrong.
         given: what the program is compiled for otherwise.
         program: it.
-        run: how it is run; the first of its functions is followed.
+        run: how it is run; its functions are followed.
         dispatches: of the program.
         lab: where it is compiled and run.
         seconds: see `follow_here`.

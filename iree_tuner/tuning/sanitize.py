@@ -78,7 +78,7 @@ def sanitize(program: Program, run: ProgramRun, lab: Lab, tools: Sequence[str] =
 
     Args:
         program: with the specs that are to be looked at.
-        run: how it is run; the first of its functions is taken apart.
+        run: how it is run; its functions are taken apart.
         lab: where it is compiled and run.
         tools: of compute-sanitizer, on CUDA.
 
@@ -98,7 +98,8 @@ def sanitize(program: Program, run: ProgramRun, lab: Lab, tools: Sequence[str] =
             hits, ran = _guarded(watched, lab)
             return Sanitized(tuple(hits), ran, parts.left_out, ("guard pages",))
         found = [hit for tool in tools for hit in _watched_by(checker, tool, watched, Path(folder))]
-        return Sanitized(tuple(found), len(parts.parts), parts.left_out, tuple(tools))
+        count = sum(bool(part.dispatch) for part in parts.parts)
+        return Sanitized(tuple(found), count, parts.left_out, tuple(tools))
 
 
 def find_checker(device: str) -> str:

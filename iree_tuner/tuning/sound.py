@@ -12,10 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from iree_tuner.compiler.calls import SentPath
+from iree_tuner.errors import TunerError
 from iree_tuner.execute.apart import DispatchFault, JudgedDispatches, judge_here
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.loader import Loader
 from iree_tuner.execute.parts_loaded import Pieces
+from iree_tuner.execute.program_inputs import why_no_values
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.parts import Parts, take_apart
@@ -26,7 +28,9 @@ from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.versions import with_entries
 
+_COVERED = "only the comparison of the whole program covers them"
 _TIMEOUT_S = 600.0
+_NOT_REACHED = "the first pass with generated inputs does not lead there"
 
 Asked = tuple[Program, Target, frozenset[str] | None]
 """A program, what it is compiled for, and the dispatches that are wanted; all of them without."""
@@ -40,11 +44,13 @@ class Soundness:
         wrong: entries with which a dispatch computes something else, and what was found.
         judged: all of it.
         uncompared: dispatches that entries configure and that could not be compared.
+        reason: why they could not.
     """
 
     wrong: Mapping[SpecEntry, DispatchFault]
     judged: JudgedDispatches
     uncompared: tuple[str, ...] = ()
+    reason: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -59,7 +65,9 @@ class Soundness:
             for fault in self.judged.own
         ]
         if self.uncompared:
-            found.append(f"not compared in the program: {', '.join(self.uncompared)}")
+            found.append(
+                f"not compared in the program: {', '.join(self.uncompared)} ({self.reason}); {_COVERED}"
+            )
         if self.judged.overflown:
             found.append(
                 f"with generated inputs, results are infinite or NaN in {', '.join(self.judged.overflown)}"
@@ -75,7 +83,7 @@ class EntryCheck:
     Args:
         entries: of a spec.
         program: it.
-        run: how it is run; the first of its functions is taken apart.
+        run: how it is run; its functions are taken apart.
         dispatches: of the program.
         lab: where it is compiled and run.
     """
@@ -103,8 +111,7 @@ class EntryCheck:
             seconds, narrow: see `judge_here`.
 
         Raises:
-            TunerError: the program cannot be taken apart: its dispatches are in loops, or have sizes that are
-                known only at run time.
+            TunerError: the program cannot be taken apart, or does not run.
             WorkerError: it died or did not come back.
         """
         lab, names = self._lab, self._names
@@ -119,7 +126,13 @@ class EntryCheck:
             for entry in names.get(fault.dispatch, ()):
                 wrong.setdefault(entry, fault)
         compared = set(judged.compared)
-        return Soundness(wrong, judged, tuple(name for name in names if name not in compared))
+        reason = "; ".join(pieces[0].parts.left_out) or _NOT_REACHED
+        return Soundness(wrong, judged, tuple(name for name in names if name not in compared), reason)
+
+
+def not_checked(error: TunerError) -> str:
+    """The note about a program that cannot be taken apart."""
+    return f"dispatches in the program: not checked: {error}; {_COVERED}"
 
 
 def _load_ahead(loader: Loader, begun: Future[Parts]) -> None:
@@ -147,12 +160,24 @@ def sums_of(dispatches: Sequence[Dispatch]) -> Mapping[str, Tolerance]:
 
 
 def begin_parts(asked: Sequence[Asked], run: ProgramRun, lab: Lab) -> list[Future[Parts]]:
-    """Have programs taken apart, all at once; the first of the functions that are run."""
-    function = run.functions[0] if run.functions else ""
+    """Have programs taken apart, all at once: the functions that are run."""
+    functions = functions_run(run)
     return [
-        lab.compilers.submit(take_apart, program.data, program.name, target, function, only)
+        lab.compilers.submit(take_apart, program.data, program.name, target, functions, only)
         for program, target, only in asked
     ]
+
+
+def functions_run(run: ProgramRun) -> tuple[str, ...]:
+    """The functions whose inputs can be made, in their order; none where the program does not tell."""
+    if run.functions:
+        return run.functions
+    found: list[str] = []
+    for entry in run.entries:
+        given = () if found else run.inputs
+        if not why_no_values(entry.inputs, given, run.sizes):
+            found.append(entry.name)
+    return tuple(found)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ EXCEPTIONS: dict[tuple[str, str], tuple[int, str]] = {
     ("compiler/session.py", "parse"): (1, STORED),
     ("compiler/session.py", "printed"): (1, MESSAGE),
     ("compiler/unbound.py", "assemble"): (2, NO_BUILDER),
-    ("compiler/unbound.py", "parse"): (10, NO_BUILDER + "; and attributes that come as text"),
+    ("compiler/unbound.py", "parse"): (11, NO_BUILDER + "; and attributes that come as text"),
     ("compiler/unbound.py", "printed"): (4, NO_ACCESSOR),
     ("compiler/unbound.py", "search"): (2, NO_ACCESSOR),
     ("execute/causes.py", "pattern"): (1, "types in the messages of failures, to group them"),

@@ -73,7 +73,9 @@ class NarrowDefect:
 
 def without_addend(text):
     """An epilogue that forgets to add the residual."""
-    return re.sub(r"arith\.addf %in, (%\w+) : (b?f16)\n( *linalg\.yield)", r"arith.maximumf \1, \1 : \2\n\3", text)
+    return re.sub(
+        r"arith\.addf %in, (%\w+) : (b?f16)\n( *linalg\.yield)", r"arith.maximumf \1, \1 : \2\n\3", text
+    )
 
 
 def without_last(text):

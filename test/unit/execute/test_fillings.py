@@ -143,7 +143,7 @@ def test_weights_keep_f16_in_range_through_many_layers(seed, tmp_path):
 
 def test_a_program_with_fences_is_taken_apart_as_a_whole():
     parts = take_apart(from_torch(ADDING.format(size=400)).encode(), "t", target_for_device(DEVICE, "host"))
-    assert parts.function == "main$async"
+    assert parts.functions == ("main$async",)
     assert len(parts.parts) == 2
     assert parts.whole
 

@@ -194,6 +194,13 @@ def test_weights_keep_values_of_one_size():
 
 def three_at_once(path, run):
     """What `accumulate` gives after three invocations, of which only the last was waited for."""
+    program = LoadedProgram(path, "local-task", replace(run, keeps_state=False))  # results do not begin anew
+    assert program.in_flight(3) > 0
+    return program.results()[0]
+
+
+def begun_anew(path, run):
+    """What it gives after three invocations, as results begin from the state after loading."""
     program = LoadedProgram(path, "local-task", run)
     assert program.in_flight(3) > 0
     return program.results()[0]
@@ -210,3 +217,5 @@ def test_functions_with_fences_run_one_after_the_other(vmfb, cpu, compilers, tmp
     np.testing.assert_array_equal(found[0], expected[0])
     once = compilers.call(results_here, str(path), run)
     assert not np.array_equal(once[0], found[0]), "each invocation adds to the sum"
+    assert run.keeps_state
+    np.testing.assert_array_equal(compilers.call(begun_anew, vmfb, run)[0], once[0])

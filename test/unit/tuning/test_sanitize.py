@@ -116,7 +116,7 @@ def watched(tmp_path):
     parts = tuple(
         ProgramPart(f"part{n}", name, (), (n,)) for n, name in enumerate(("first", "second", "third"))
     )
-    pieces = Pieces("nowhere", Parts(b"", "main", (), (), parts, None, ()))
+    pieces = Pieces("nowhere", Parts(b"", ("main",), (), (), parts, None, ()))
     return Watched(pieces, "cuda://0", request(load_program(PRODUCTS)), str(tmp_path / "marker"))
 
 

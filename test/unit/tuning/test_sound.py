@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_request import request
 from iree_tuner.program.extract import extract
-from iree_tuner.program.source import load_program
+from iree_tuner.program.source import Program, load_program
 from iree_tuner.space.build import build_space
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.sound import EntryCheck
+from iree_tuner.tuning.sound import EntryCheck, functions_run, not_checked
 
 ATTENTION = Path(__file__).parents[3] / "programs" / "ops" / "cpu_attention.mlir"
 
@@ -65,3 +66,87 @@ def test_a_wrong_entry_is_found_and_the_right_one_stays(lab, tmp_path):
     assert "computes wrong results with it: attention_" in note
     assert len(found.judged.moves) == 3
     assert all(0 < move.typical < move.largest < 1e-3 for (move,) in found.judged.moves)
+
+
+def check_of(text, lab, functions=()):
+    """The findings about a configuration of each product of a program."""
+    program = Program("program.mlir", text.encode())
+    dispatches = extract(program, lab.target, lab.compilers).dispatches
+    products = [each for each in dispatches if each.workload and each.workload.family == "contraction"]
+    entries = {}
+    for each in products:
+        space = build_space(each.workload, each.limits, lab.context)
+        (member,) = space.sample(1, seed=0)
+        entries[each.workload] = SpecEntry(each.workload, space.configuration(member))
+    found = EntryCheck(list(entries.values()), program, request(program, functions), dispatches, lab).result()
+    return found, {each.name for each in products}
+
+
+IN_BRANCH = """
+func.func @main(%a: tensor<8x64xf32>, %w: tensor<64x32xf32>, %n: i32) -> tensor<8x32xf32> {
+  %most = arith.constant LIMIT : i32
+  %p = arith.cmpi slt, %n, %most : i32
+  %r = scf.if %p -> tensor<8x32xf32> {
+    %y = stablehlo.dot %a, %w : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+    scf.yield %y : tensor<8x32xf32>
+  } else {
+    %k = stablehlo.constant dense<1.5> : tensor<8x32xf32>
+    scf.yield %k : tensor<8x32xf32>
+  }
+  return %r : tensor<8x32xf32>
+}
+"""
+
+
+def test_a_product_in_a_branch_is_checked_where_the_branch_is_taken(lab):
+    found, names = check_of(IN_BRANCH.replace("LIMIT", "2"), lab)
+    assert set(found.judged.compared) == names
+    assert not found.notes
+
+
+def test_one_note_names_a_product_that_no_input_leads_to(lab):
+    found, (name,) = check_of(IN_BRANCH.replace("LIMIT", "-5"), lab)
+    assert not found.judged.compared
+    assert found.notes == (
+        f"not compared in the program: {name} (the first pass with generated inputs does not lead there); "
+        "only the comparison of the whole program covers them",
+    )
+
+
+TWO = """
+util.global private mutable @kept = dense<0.0> : tensor<8x64xf32>
+func.func @first(%a: tensor<8x32xf32>, %w: tensor<32x64xf32>) {
+  %y = stablehlo.dot %a, %w : (tensor<8x32xf32>, tensor<32x64xf32>) -> tensor<8x64xf32>
+  util.global.store %y, @kept : tensor<8x64xf32>
+  return
+}
+func.func @second(%w: tensor<64x16xf32>) -> tensor<8x16xf32> {
+  %x = util.global.load @kept : tensor<8x64xf32>
+  %y = stablehlo.dot %x, %w : (tensor<8x64xf32>, tensor<64x16xf32>) -> tensor<8x16xf32>
+  return %y : tensor<8x16xf32>
+}
+func.func @of_any_size(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %y = stablehlo.add %x, %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+"""
+
+
+def test_products_of_all_functions_are_checked(lab):
+    found, names = check_of(TWO, lab)
+    assert set(found.judged.compared) == names
+    assert len(names) == 2
+    assert not found.notes
+    assert all(len(each) == 1 and each[0] > 0 for each in found.judged.moves), "the second has a result"
+
+
+def test_functions_without_inputs_are_left_out():
+    assert functions_run(request(Program("two.mlir", TWO.encode()))) == ("first", "second")
+
+
+def test_the_note_about_a_program_that_is_not_taken_apart():
+    error = TunerError("no dispatch of @main can be called by itself: it has none")
+    assert not_checked(error) == (
+        "dispatches in the program: not checked: no dispatch of @main can be called by itself: it has none; "
+        "only the comparison of the whole program covers them"
+    )

@@ -1,0 +1,179 @@
+"""Questions about ops and values of a module at phase `flow`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from iree.compiler import ir
+from iree.compiler.dialects import flow, hal
+
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.fillings import symbol_of
+
+DISPATCH, IMPORT, EXPORT = "flow.dispatch", "hal.tensor.import", "hal.tensor.export"
+LOAD, STORE, CALL = "util.global.load", "util.global.store", "util.call"
+DIM = "hal.buffer_view.dim"
+
+_BARRIER = "hal.tensor.barrier"
+_ROUNDING = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "math.")
+_NARROW = ("bf16", "f16")
+_BOOLEAN = ElementType.named("i1")
+_PASSED = (32, 64)  # bits of the floats that functions of a VM module take and give
+_EXPORT_DEPTH = 2
+
+
+def nested(op: ir.Operation) -> Iterator[ir.Operation]:
+    """All ops inside an op, in order."""
+    for region in op.regions:
+        for block in region.blocks:
+            for view in block.operations:
+                yield view.operation
+                yield from nested(view.operation)
+
+
+def dispatches(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The dispatches inside an op."""
+    return (each for each in nested(op) if each.name == DISPATCH)
+
+
+def export_of(dispatch: ir.Operation) -> str:
+    """The name of a dispatch's export, of the first one if there are several."""
+    (entry,) = list(ir.ArrayAttr(dispatch.attributes["entry_points"]))[:1]
+    names = ir.SymbolRefAttr(entry).value
+    return names[-1] if len(names) == _EXPORT_DEPTH else names[0]  # external code's own name is that of all
+
+
+def executables_of(dispatch: ir.Operation) -> list[str]:
+    """Its executables, one of which is chosen."""
+    return [ir.SymbolRefAttr(entry).value[0] for entry in ir.ArrayAttr(dispatch.attributes["entry_points"])]
+
+
+def global_of(op: ir.Operation) -> str:
+    """The global that an op loads or stores."""
+    return ir.FlatSymbolRefAttr(op.attributes["global"]).value
+
+
+def callee_of(op: ir.Operation) -> str:
+    """The function that an op calls."""
+    return ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+
+
+def mutable_globals(module: ir.Module) -> dict[str, ir.Type]:
+    """The globals that a program changes, and their types."""
+    globals_ = [view.operation for view in module.body.operations if view.operation.name == "util.global"]
+    return {
+        symbol_of(op): ir.TypeAttr(op.attributes["type"]).value
+        for op in globals_
+        if "is_mutable" in op.attributes
+    }
+
+
+def outer_operands(op: ir.Operation) -> list[ir.Value]:
+    """The values from outside that an op reads, also in its regions."""
+    inside = set[ir.Value]()
+    found = list(op.operands)
+    for region in op.regions:
+        for block in region.blocks:
+            inside |= set(block.arguments)
+    every = list(nested(op))
+    for each in every:
+        inside |= set(each.results)
+        for region in each.regions:
+            for block in region.blocks:
+                inside |= set(block.arguments)
+    for each in every:
+        found += [operand for operand in each.operands if operand not in inside]
+    return found
+
+
+def dims_of(value: ir.Value) -> list[ir.Value] | None:
+    """The sizes of a tensor's dynamic dimensions; None where the module does not say them."""
+    kind = value.type
+    if not isinstance(kind, ir.RankedTensorType) or kind.has_static_shape:
+        return []
+    found = None if isinstance(value.owner, ir.Block) else _made_with(value)
+    for use in value.uses if found is None else ():
+        found = found or _read_with(use.owner.operation, value)
+    return found
+
+
+def _open(value: ir.Value) -> int:
+    kind = value.type
+    if not isinstance(kind, ir.RankedTensorType):
+        return 0
+    return sum(kind.is_dynamic_dim(index) for index in range(kind.rank))
+
+
+def _of(value: ir.Value, values: Sequence[ir.Value], dims: Sequence[ir.Value]) -> list[ir.Value]:
+    """The sizes of one of several values, whose sizes follow one another."""
+    before = list(values)[: list(values).index(value)]
+    start = sum(map(_open, before))
+    return list(dims)[start : start + _open(value)]
+
+
+def _made_with(value: ir.Value) -> list[ir.Value] | None:
+    owner = ir.OpResult(value).owner.operation
+    view = owner.opview
+    if isinstance(view, flow.DispatchOp):
+        return _of(value, list(view.operation.results), list(view.result_dims))
+    if isinstance(view, hal.TensorImportOp | flow.TensorUpdateOp):
+        return list(view.target_dims)
+    if isinstance(view, flow.TensorReshapeOp | flow.TensorSliceOp | flow.TensorSplatOp | flow.TensorEmptyOp):
+        return list(view.result_dims)
+    if owner.name == _BARRIER:
+        return dims_of(owner.operands[ir.OpResult(value).result_number])
+    return None
+
+
+def _read_with(op: ir.Operation, value: ir.Value) -> list[ir.Value] | None:
+    view = op.opview
+    if isinstance(view, flow.DispatchOp):
+        return _of(value, list(view.arguments), list(view.argument_dims))
+    if isinstance(view, hal.TensorExportOp | flow.TensorReshapeOp | flow.TensorSliceOp | flow.TensorLoadOp):
+        return list(view.source_dims)
+    if isinstance(view, flow.TensorUpdateOp) and view.target == value:
+        return list(view.target_dims)
+    return None
+
+
+def narrow(executable: ir.Operation) -> str:
+    """The type that bodies compute in with more than one op, where that is a narrow float."""
+    found = ""
+    for op in nested(executable):
+        if op.name.startswith("linalg.") and op.regions:
+            kinds = [
+                str(view.operation.results[0].type)
+                for view in op.regions[0].blocks[0].operations
+                if view.operation.name.startswith(_ROUNDING)
+            ]
+            found = next((each for each in _NARROW if kinds.count(each) > 1), found)
+    return found
+
+
+def exported(value: ir.Value) -> ir.Value | None:
+    """The tensor that a function returns as a buffer view, or the scalar that it returns; else None."""
+    if is_scalar(value.type):
+        return value
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != EXPORT:
+        return None
+    source = value.owner.operands[0]
+    while not isinstance(source.owner, ir.Block) and source.owner.operation.name == _BARRIER:
+        source = source.owner.operands[ir.OpResult(source).result_number]
+    return source
+
+
+def is_scalar(kind: ir.Type) -> bool:
+    """Whether it is a type of numbers."""
+    return isinstance(kind, ir.IntegerType | ir.FloatType | ir.IndexType)
+
+
+def can_be_handed_over(kind: ir.Type) -> bool:
+    """Whether a caller can take a value of a type and pass it on."""
+    if is_scalar(kind):
+        own = ElementType.of(kind)
+        return not own.is_float or own.bits in _PASSED
+    if not isinstance(kind, ir.RankedTensorType) or kind.encoding is not None:
+        return False
+    element = ElementType.of(kind)
+    known = element.is_integer or element.is_float or element.kind == "complex"
+    return element == _BOOLEAN or (known and element.bits > 0 and element.bits % 8 == 0)

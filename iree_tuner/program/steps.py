@@ -1,0 +1,249 @@
+"""The dispatches of a program at phase `flow` in the order in which a run meets them first.
+
+Functions follow one another. A loop's body is met in its first pass, so that the values that it begins with
+stand for its arguments; a branch is met where its condition holds. A load of a global gives the value that
+was stored last. After a loop or a branch that stores to one, this is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, cf
+
+from iree_tuner.program.fillings import symbol_of
+from iree_tuner.program.flow_ops import (
+    CALL,
+    DISPATCH,
+    LOAD,
+    STORE,
+    callee_of,
+    can_be_handed_over,
+    dispatches,
+    global_of,
+    mutable_globals,
+    nested,
+)
+
+Guard = tuple[tuple[ir.Value, bool], ...]
+"""Conditions, and what each must be."""
+
+State = dict[str, ir.Value | None]
+"""The values of globals, None where they are not known; missing ones are as they are after loading."""
+
+_FOR, _WHILE, _IF = "scf.for", "scf.while", "scf.if"
+_BRANCH, _BRANCH_IF = "cf.br", "cf.cond_br"
+_FIRST_STATE = 2  # of the operands of a `scf.for`: bounds and step come before
+
+
+@dataclass(frozen=True)
+class Step:
+    """A dispatch; or an op around others, such as a loop, whose results others read.
+
+    Attributes:
+        op: the op; None for conditions that `guard`s ask for.
+        makes: its results that can be handed over.
+        guard: it runs where these hold.
+    """
+
+    op: ir.Operation | None
+    makes: tuple[ir.Value, ...]
+    guard: Guard = ()
+
+    @property
+    def is_dispatch(self) -> bool:
+        """Whether it is a dispatch, and not around some."""
+        return self.op is not None and self.op.name == DISPATCH
+
+
+class Steps:
+    """The steps of functions of a module, one function after another.
+
+    Attributes:
+        found: the steps.
+        before: for an op around others, the globals that it uses, and the values that they have before it.
+        left_out: why some dispatches are not met, each once.
+        repeats: whether dispatches are in loops or branches.
+    """
+
+    def __init__(self, module: ir.Module, functions: Sequence[ir.Operation]) -> None:
+        self.found: list[Step] = []
+        self.before: dict[ir.Operation, State] = {}
+        self._unknown = set[ir.Value]()
+        self.left_out: dict[str, None] = {}
+        self.repeats = any(_has_branches(function) for function in functions)
+        self.globals = mutable_globals(module)
+        self._same: dict[ir.Value, ir.Value] = {}
+        top = [view.operation for view in module.body.operations]
+        self._functions = {symbol_of(op): op for op in top if op.name == "util.func"}
+        state: State = {}
+        for function in functions:
+            self._go_through(function.regions[0], (), state)
+
+    def same(self, value: ir.Value) -> ir.Value:
+        """A value in the pass that is met: what a loop begins with is its argument there."""
+        while value in self._same:
+            value = self._same[value]
+        return value
+
+    def why_not_copied(self, op: ir.Operation) -> str:
+        """Why an op cannot run in a part: it needs globals as they are in the program. Empty if it can."""
+        if op.name == LOAD and op.results[0] in self._unknown:
+            return f"the value of @{global_of(op)} after a loop or a branch that stores to it"
+        if op.name == CALL and self._callee(op) is None:
+            return f"the result of {op.name}"
+        if self._touched(op)[1]:
+            return f"the result of {op.name}, which stores to globals,"
+        known = self.before.get(op, {}).values()
+        return f"the result of {op.name}" if None in known or (op.name == CALL and known) else ""
+
+    def _touched(self, op: ir.Operation) -> tuple[set[str], set[str]]:
+        """The mutable globals that are used inside an op, and among these the stored ones."""
+        used, stored, seen = set[str](), set[str](), set[str]()
+        todo = [op]
+        while todo:
+            for each in (own := todo.pop(), *nested(own)):
+                if each.name in (LOAD, STORE) and global_of(each) in self.globals:
+                    used.add(global_of(each))
+                    if each.name == STORE:
+                        stored.add(global_of(each))
+                elif each.name == CALL and (callee := self._callee(each)) is not None:
+                    todo += [callee] if symbol_of(callee) not in seen else []
+                    seen.add(symbol_of(callee))
+        return used, stored
+
+    def _callee(self, op: ir.Operation) -> ir.Operation | None:
+        function = self._functions.get(callee_of(op))
+        return function if function is not None and list(function.regions[0].blocks) else None
+
+    def _go_through(self, region: ir.Region, guard: Guard, state: State) -> None:
+        """A region's blocks; a block is met from the first one that leads to it."""
+        blocks = list(region.blocks)
+        reached: dict[ir.Block, tuple[Guard, State]] = {blocks[0]: (guard, state)} if blocks else {}
+        for block in blocks:
+            if block not in reached:  # unreachable, or reached from behind only
+                self._leave_out(block)
+                continue
+            own, values = reached[block]
+            for view in list(block.operations):
+                self._visit(view.operation, own, values)
+            last = list(block.operations)[-1].operation if len(block.operations) else None
+            for successor, operands, more in _leads_to(last):
+                if successor in reached:
+                    continue
+                self._same |= dict(zip(successor.arguments, operands, strict=True))
+                reached[successor] = ((*own, *more), dict(values))
+                self._ask(more, own)
+        for block in blocks[1:]:
+            for view in block.operations:
+                state |= dict.fromkeys(self._touched(view.operation)[1])
+
+    def _visit(self, op: ir.Operation, guard: Guard, state: State) -> None:
+        if op.name == DISPATCH:
+            self.found.append(Step(op, _handed_over(op), guard))
+        elif op.name == LOAD and global_of(op) in state:
+            value = state[global_of(op)]
+            if value is None:
+                self._unknown.add(op.results[0])
+            else:
+                self._same[op.results[0]] = value
+        elif op.name == STORE and global_of(op) in self.globals:
+            state[global_of(op)] = op.operands[0]
+        elif op.name == CALL or (op.name.startswith("scf.") and list(op.regions)):
+            self._around(op, guard, state)
+
+    def _around(self, op: ir.Operation, guard: Guard, state: State) -> None:
+        """An op with others inside: these first, in the first pass, and then all of it."""
+        used, stored = self._touched(op)
+        self.before[op] = {name: state[name] for name in sorted(used & state.keys())}
+        if any(True for _ in dispatches(op)):
+            self._inside(op, guard, dict(state))
+        elif op.name == CALL and self._calls_dispatches(op):
+            self.left_out[f"dispatches in {op.name}"] = None
+        state |= dict.fromkeys(stored)
+        if makes := _handed_over(op):
+            self.found.append(Step(op, makes, guard))
+
+    def _inside(self, op: ir.Operation, guard: Guard, state: State) -> None:
+        if op.name == _FOR:
+            (body,) = op.regions
+            arguments = body.blocks[0].arguments
+            first = [op.operands[0], *list(op.operands)[_FIRST_STATE + 1 :]]
+            self._same |= dict(zip(arguments, first, strict=True))
+            runs = self._has_passes(op)
+            self._ask(runs, guard)
+            self._go_through(body, (*guard, *runs), state)
+        elif op.name == _WHILE:
+            before, after = op.regions
+            self._same |= dict(zip(before.blocks[0].arguments, op.operands, strict=True))
+            self._go_through(before, guard, state)
+            condition, *passed = list(before.blocks[0].operations)[-1].operation.operands
+            self._same |= dict(zip(after.blocks[0].arguments, passed, strict=True))
+            self._ask(((condition, True),), guard)
+            self._go_through(after, (*guard, (condition, True)), state)
+        elif op.name == _IF:
+            self._ask(((op.operands[0], True),), guard)
+            for region, holds in zip(op.regions, (True, False), strict=True):
+                self._go_through(region, (*guard, (op.operands[0], holds)), dict(state))
+        else:
+            self.left_out[f"dispatches in {op.name}"] = None
+
+    def _has_passes(self, op: ir.Operation) -> Guard:
+        """The condition on which a `scf.for` has a pass, unless it always has one."""
+        lower, upper = list(op.operands)[:2]
+        low, high = _constant(lower), _constant(upper)
+        if low is not None and high is not None and low < high:
+            return ()
+        with ir.InsertionPoint(op):
+            found = arith.CmpIOp(arith.CmpIPredicate.slt, lower, upper).result
+        return ((found, True),)
+
+    def _ask(self, conditions: Guard, guard: Guard) -> None:
+        """Have conditions computed: dispatches behind them run if they hold."""
+        for condition, _ in conditions:
+            self.found.append(Step(None, (condition,), guard))
+
+    def _leave_out(self, block: ir.Block) -> None:
+        if any(view.operation.name == DISPATCH for view in block.operations):
+            self.left_out["dispatches in blocks that nothing before them leads to"] = None
+
+    def _calls_dispatches(self, op: ir.Operation) -> bool:
+        callee = self._callee(op)
+        return callee is not None and any(True for _ in dispatches(callee))
+
+
+def _has_branches(function: ir.Operation) -> bool:
+    """Whether dispatches of a function are in loops or branches."""
+    block = function.regions[0].blocks[0]
+    return sum(1 for _ in dispatches(function)) > sum(
+        view.operation.name == DISPATCH for view in block.operations
+    )
+
+
+def _handed_over(op: ir.Operation) -> tuple[ir.Value, ...]:
+    return tuple(result for result in op.results if can_be_handed_over(result.type))
+
+
+def _leads_to(
+    last: ir.Operation | None,
+) -> list[tuple[ir.Block, Sequence[ir.Value], Guard]]:
+    """The blocks that a block's last op leads to, what it passes them, and on which condition."""
+    view = None if last is None else last.opview
+    if isinstance(view, cf.BranchOp):
+        return [(view.successors[0], list(view.operands), ())]
+    if isinstance(view, cf.CondBranchOp):
+        (yes, no), condition = list(view.successors), view.condition
+        return [
+            (yes, list(view.trueDestOperands), ((condition, True),)),
+            (no, list(view.falseDestOperands), ((condition, False),)),
+        ]
+    return []
+
+
+def _constant(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(owner.attributes["value"]).value
