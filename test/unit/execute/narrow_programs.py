@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from planted_in_programs import MODELS, kept, next_head, swap
+from planted_in_programs import MODELS, kept, swap
 
 _SIGNATURE = re.compile(r"@layer\((.*?)\) -> \((.*?)\) \{")
 _EXECUTABLE = re.compile(r"^  flow\.executable private @(\w+) \{.*?^  }\n", re.M | re.S)
@@ -78,24 +78,6 @@ def without_addend(text):
     )
 
 
-def without_last(text):
-    """A product that leaves out the last of what it sums."""
-    match = re.search(
-        r"^( *)(%\w+ = )linalg\.matmul ins\((%\w+), (%\w+) : tensor<(\w+)x(\w+)x(\w+)>, tensor<(\w+)x(\w+)x(\w+)>\)",
-        text, re.M,
-    )  # fmt: skip
-    indent, made, a, b, m, k, ta, _, n, tb = match.groups()
-    less = int(k) - 1
-    new = (
-        f"{indent}%a = tensor.extract_slice {a}[0, 0] [{m}, {less}] [1, 1] : tensor<{m}x{k}x{ta}> to "
-        f"tensor<{m}x{less}x{ta}>\n"
-        f"{indent}%b = tensor.extract_slice {b}[0, 0] [{less}, {n}] [1, 1] : tensor<{k}x{n}x{tb}> to "
-        f"tensor<{less}x{n}x{tb}>\n"
-        f"{indent}{made}linalg.matmul ins(%a, %b : tensor<{m}x{less}x{ta}>, tensor<{less}x{n}x{tb}>)"
-    )
-    return text[: match.start()] + new + text[match.end() :]
-
-
 def one_wrong_head(text):
     """A transpose in which one head is that of the next."""
     source = re.search(r"ins\((%\w+) : tensor<24x4x16xb?f16>\)", text)[1]
@@ -125,19 +107,14 @@ def mask_off_by_one(text):
     return text[: match.start()] + new + text[match.end() :]
 
 
-GELU = r"matmul_24x160x64"
-DEFECTS = [
-    *(NarrowDefect("residual of attention left out", kind, "matmul_24x64x64", 3, without_addend)
-      for kind in ("gpt", "llama")),
-    *(NarrowDefect("residual of the MLP left out", kind, "matmul_24x64x160", 0, without_addend)
-      for kind in ("gpt", "llama")),
-    *(NarrowDefect("one wrong head", kind, "transpose_24x4x16", 0, one_wrong_head) for kind in ("gpt", "llama")),
-    *(NarrowDefect("mask off by one", kind, "softmax", 0, mask_off_by_one) for kind in ("gpt", "llama")),
-    *(NarrowDefect("scale of scores missing", kind, "softmax", 0, swap("2.500000e-01", "1.000000e+00"))
-      for kind in ("gpt", "llama")),
-    *(NarrowDefect("a tile of the MLP not written", kind, "matmul_24x64x160", 0, kept([16, 64]))
-      for kind in ("gpt", "llama")),
-    *(NarrowDefect("a tile of a head not written", kind, "batch_matmul_4x24x24x16", 0, kept([4, 24, 16]))
-      for kind in ("gpt", "llama")),
-]  # fmt: skip
+BOTH = (
+    ("residual of attention left out", "matmul_24x64x64", 3, without_addend),
+    ("residual of the MLP left out", "matmul_24x64x160", 0, without_addend),
+    ("one wrong head", "transpose_24x4x16", 0, one_wrong_head),
+    ("mask off by one", "softmax", 0, mask_off_by_one),
+    ("scale of scores missing", "softmax", 0, swap("2.500000e-01", "1.000000e+00")),
+    ("a tile of the MLP not written", "matmul_24x64x160", 0, kept([16, 64])),
+    ("a tile of a head not written", "batch_matmul_4x24x24x16", 0, kept([4, 24, 16])),
+)
+DEFECTS = [NarrowDefect(what, kind, *rest) for kind in ("gpt", "llama") for what, *rest in BOTH]
 """Each in the first, a middle or the last layer of programs of 1, 4 and 12."""
