@@ -246,3 +246,14 @@ def test_transients_size(tmp_path: Path) -> None:
     assert "hal.buffer.length<%arg3" in main
     assert "hal.command_buffer.create" in main
     assert "constant 16384 : index" in size
+
+
+@on_this_release
+def test_load_leaves_loop(tmp_path: Path) -> None:
+    flags = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
+             "--iree-llvmcpu-target-cpu=host")  # fmt: skip
+    made = tmp_path / "load.vmfb"
+    assert compile_(REPRODUCERS / "load_leaves_loop.mlir", *flags, output=made).returncode == 0
+    command = [str(Path(sys.executable).parent / "iree-run-module"), f"--module={made}", "--function=main"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "i32=3" in ran.stdout, "it should be 6"
