@@ -155,7 +155,7 @@ class Interpreter:
 
     def _store(self, op: ir.Operation) -> None:
         source, target = op.operands[0], op.operands[1]
-        place = self._values[target][(*shapes.slices(op, self._get), ...)]
+        place = self._values[target][(*shapes.slices(op, self._get), ...)]  # a view, of one element too
         value = to_memory(self._get(source), ElementType.of(source.type))
         place[...] = value.reshape(place.shape)
 
