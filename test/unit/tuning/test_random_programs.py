@@ -20,7 +20,7 @@ from iree_tuner.tuning.finals import FinalPlan
 from iree_tuner.tuning.lab import Lab
 
 OPTIONS = (
-    "--effort", "smoke", "--no-db", "--keep-flags", "--no-profile", "--no-kernels", "--candidates", "2",
+    "--effort", "smoke", "--no-db", "--keep-flags", "--no-profile", "--no-kernels", "--candidates", "1",
     "--jobs", "1", "--json",
 )  # fmt: skip
 BLAMED = re.compile(r"the default itself is wrong|by default, \S+ (reads uninitialized memory|computes)")
