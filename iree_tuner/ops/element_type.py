@@ -33,7 +33,7 @@ _DTYPES = {
 
 
 NARROW_FLOATS = ("f16", "bf16")
-"""Those that a widened program has f32 for (`program.widened`)."""
+"""Float types that are f32 in a widened program (`program.widened`)."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def test_a_program_is_compared_as_a_whole_and_in_its_parts(name, apart_of):
     whole, again = apart.whole(), apart.whole()
     expected = whole.results()
     assert not whole.known.unwritten
-    found = agreement_of(again.results(), expected, whole.slack(Depth(64, 2, judged.moves)))
+    found = agreement_of(again.results(), expected, whole.spreads(Depth(64, 2, judged.moves)))
     assert found.ok
     assert found.worst == 0
     assert not apart.base.parts.left_out
@@ -184,6 +184,6 @@ def test_scalars_have_the_types_that_are_declared(apart_of):
 def test_integers_have_no_note_on_rounding(apart_of):
     counter = apart_of("counter")
     whole, again = counter.whole(), counter.whole()
-    found = agreement_of(again.results(), whole.results(), whole.slack(Depth(64, 2)))
+    found = agreement_of(again.results(), whole.results(), whole.spreads(Depth(64, 2)))
     assert (found.ok, found.note) == (True, "")
     assert [int(each[1]) for each in whole.results()] == [1, 1, 1]
