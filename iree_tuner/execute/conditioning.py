@@ -23,7 +23,7 @@ import numpy.typing as npt
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.held import is_float
 from iree_tuner.execute.numerics import Agreement, compare, epsilon, in_blocks
-from iree_tuner.ops.element_type import NARROW_FLOATS
+from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 
 Array = npt.NDArray[np.generic]
 Floats = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ _ULPS, _FUNCTIONS = 1.0, 4.0  # of the typical, and of f32 of the largest value:
 _DRAWN = 1_000_003  # numbers; larger inputs repeat them
 _LOOSE = 0.1  # of how much results vary: with more, their comparison says little
 _INTEGER = "i32"
-_EIGHT_BITS = "f8"
+_EIGHT_BITS = 8
 
 _MLIR_NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16",
@@ -166,9 +166,11 @@ def _last_rounding(kind: str, own: float) -> float:
     """How far the last rounding of a value to a type moves it from one right version to another.
 
     Values are f32 before they are rounded to eight bits: both versions round nearly all to the same number.
-    What is given is between the epsilons of both types, so that some values are seen to change.
+    A number between the epsilons of both types makes some values change where they are moved.
     """
-    return math.sqrt(own * epsilon("f32")) if kind.startswith(_EIGHT_BITS) else own
+    element = ElementType.named(kind)
+    narrowest = element.is_float and element.bits == _EIGHT_BITS
+    return math.sqrt(own * epsilon("f32")) if narrowest else own
 
 
 def spreads_of(

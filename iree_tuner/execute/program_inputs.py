@@ -38,7 +38,7 @@ def why_no_values(
         if each is None or dtype_of(each.element_type) is None:
             return f"no values can be generated for the type of input {number}"
         check_input(number, each, value)
-        shape = _shape(number, each, value, sizes)
+        shape = shape_of(number, each, value, sizes)
         if shape is not None and None in shape:
             return f"input {number} ({each}) has dynamic sizes: set them with --dim 128"
     if len(given) > len(taken):
@@ -67,7 +67,7 @@ def argument(
     rng: np.random.Generator, feed: Feed = PLAIN,
 ) -> Array | float | int:  # fmt: skip
     """A value for an input that `why_no_values` has nothing to say of."""
-    shape = _shape(number, taken, value, sizes)
+    shape = shape_of(number, taken, value, sizes)
     dtype = dtype_of(taken.element_type)
     assert dtype is not None
     if isinstance(value, str):
@@ -159,9 +159,10 @@ def read_array(path: str) -> Array:
     return found
 
 
-def _shape(
+def shape_of(
     number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize]
 ) -> tuple[int | None, ...] | None:
+    """The shape of an input's values, with None where a size is not set; None for a scalar."""
     if taken.shape is None:
         return None
     if isinstance(value, str):

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -45,29 +45,31 @@ class Soundness:
         judged: all of it.
         uncompared: dispatches that entries configure and that could not be compared.
         reason: why they could not.
+        run: how the program was run.
     """
 
     wrong: Mapping[SpecEntry, DispatchFault]
     judged: JudgedDispatches
     uncompared: tuple[str, ...] = ()
     reason: str = ""
+    run: ProgramRun = field(default_factory=ProgramRun)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The message about it."""
+        blamed = self.run.blamed
         found = [
-            f"left out, because {fault.dispatch} computes wrong results with it: {entry.workload.name}: "
-            f"{fault.message}"
+            f"left out, because {blamed(f'{fault.dispatch} computes wrong results with it')}: "
+            f"{entry.workload.name}: {fault.message}"
             for entry, fault in self.wrong.items()
         ]
         found += [
-            f"by default, {fault.dispatch} reads uninitialized memory: {fault.message}"
+            blamed(f"by default, {fault.dispatch} reads uninitialized memory: {fault.message}")
             for fault in self.judged.own
         ]
         if self.uncompared:
-            found.append(
-                f"not compared in the program: {', '.join(self.uncompared)} ({self.reason}); {_COVERED}"
-            )
+            names, covered = ", ".join(self.uncompared), "" if _open_size(self.run) else f"; {_COVERED}"
+            found.append(f"not compared in the program: {names} ({self.reason}){covered}")
         if self.judged.overflown:
             found.append(
                 f"with generated inputs, results are infinite or NaN in {', '.join(self.judged.overflown)}"
@@ -126,8 +128,9 @@ class EntryCheck:
             for entry in names.get(fault.dispatch, ()):
                 wrong.setdefault(entry, fault)
         compared = set(judged.compared)
-        reason = "; ".join(pieces[0].parts.left_out) or _NOT_REACHED
-        return Soundness(wrong, judged, tuple(name for name in names if name not in compared), reason)
+        reason = _open_size(self._run) or "; ".join(pieces[0].parts.left_out) or _NOT_REACHED
+        uncompared = tuple(name for name in names if name not in compared)
+        return Soundness(wrong, judged, uncompared, reason, self._run)
 
 
 def not_checked(error: TunerError) -> str:
@@ -178,6 +181,14 @@ def functions_run(run: ProgramRun) -> tuple[str, ...]:
         if not why_no_values(entry.inputs, given, run.sizes):
             found.append(entry.name)
     return tuple(found)
+
+
+def _open_size(run: ProgramRun) -> str:
+    """Why the program cannot be run as a whole: an input whose size is not set. Empty if it can."""
+    entries = [each for each in run.entries if not run.functions or each.name in run.functions]
+    given = [run.inputs, *[()] * len(entries)]
+    found = [why_no_values(each.inputs, own, run.sizes) for each, own in zip(entries, given, strict=False)]
+    return found[0] if found and all(found) else ""
 
 
 @contextmanager
