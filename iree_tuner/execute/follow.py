@@ -97,7 +97,7 @@ class _Follower:
         # Of other dispatches, equal names say nothing.
         self._alike_in_form = base.parts.values == other.parts.values
         self._magnitudes: dict[int, list[Array]] = {}
-        self._values = base.inputs(seed)
+        self._values = {number: Held(each) for number, each in base.inputs(seed).items()}
         taken = {base.parts.takes[number]: number for number in self._values}
         for part in base.parts.parts:
             if runs(part, self._values):

@@ -17,9 +17,10 @@ from iree_tuner.execute.apart import DispatchFault, JudgedDispatches, judge_here
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.loader import Loader
 from iree_tuner.execute.parts_loaded import Pieces
-from iree_tuner.execute.program_inputs import why_no_values
+from iree_tuner.execute.program_inputs import why_no_value, why_no_values
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.entries import Taken
 from iree_tuner.program.parts import Parts, take_apart
 from iree_tuner.program.source import Program
 from iree_tuner.spec.entry import SpecEntry
@@ -46,6 +47,7 @@ class Soundness:
         uncompared: dispatches that entries configure and that could not be compared.
         reason: why they could not.
         run: how the program was run.
+        covered: whether the comparison of the whole program covers these.
     """
 
     wrong: Mapping[SpecEntry, DispatchFault]
@@ -53,6 +55,7 @@ class Soundness:
     uncompared: tuple[str, ...] = ()
     reason: str = ""
     run: ProgramRun = field(default_factory=ProgramRun)
+    covered: bool = True
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -68,7 +71,7 @@ class Soundness:
             for fault in self.judged.own
         ]
         if self.uncompared:
-            names, covered = ", ".join(self.uncompared), "" if _open_size(self.run) else f"; {_COVERED}"
+            names, covered = ", ".join(self.uncompared), f"; {_COVERED}" if self.covered else ""
             found.append(f"not compared in the program: {names} ({self.reason}){covered}")
         if self.judged.overflown:
             found.append(
@@ -128,14 +131,26 @@ class EntryCheck:
             for entry in names.get(fault.dispatch, ()):
                 wrong.setdefault(entry, fault)
         compared = set(judged.compared)
-        reason = _open_size(self._run) or "; ".join(pieces[0].parts.left_out) or _NOT_REACHED
+        parts = pieces[0].parts
+        missing = _missing(parts, self._run)
+        reason = missing or "; ".join(parts.left_out) or _NOT_REACHED
         uncompared = tuple(name for name in names if name not in compared)
-        return Soundness(wrong, judged, uncompared, reason, self._run)
+        return Soundness(wrong, judged, uncompared, reason, self._run, covered=not missing)
 
 
 def not_checked(error: TunerError) -> str:
     """The note about a program that cannot be taken apart."""
     return f"dispatches in the program: not checked: {error}; {_COVERED}"
+
+
+def _missing(parts: Parts, run: ProgramRun) -> str:
+    """Why the first of the inputs that cannot be generated cannot be; empty where all can."""
+    for (name, number), value in zip(parts.takes, parts.values, strict=False):
+        taken = Taken(value.element_type, value.shape)
+        given = run.input(number) if name == parts.takes[0][0] else None
+        if reason := why_no_value(number, taken, given, run.sizes):
+            return reason
+    return ""
 
 
 def _load_ahead(loader: Loader, begun: Future[Parts]) -> None:
@@ -181,14 +196,6 @@ def functions_run(run: ProgramRun) -> tuple[str, ...]:
         if not why_no_values(entry.inputs, given, run.sizes):
             found.append(entry.name)
     return tuple(found)
-
-
-def _open_size(run: ProgramRun) -> str:
-    """Why the program cannot be run as a whole: an input whose size is not set. Empty if it can."""
-    entries = [each for each in run.entries if not run.functions or each.name in run.functions]
-    given = [run.inputs, *[()] * len(entries)]
-    found = [why_no_values(each.inputs, own, run.sizes) for each, own in zip(entries, given, strict=False)]
-    return found[0] if found and all(found) else ""
 
 
 @contextmanager

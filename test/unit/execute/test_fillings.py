@@ -8,7 +8,7 @@ from whole_programs import ADDING
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.execute.conditioning import Depth, nudged
-from iree_tuner.execute.held import FILLINGS, left_alone
+from iree_tuner.execute.held import FILLINGS, Held, left_alone
 from iree_tuner.execute.parts_loaded import LoadedParts, Pieces
 from iree_tuner.execute.program import compare_programs
 from iree_tuner.execute.program_loaded import LoadedProgram
@@ -173,7 +173,7 @@ def test_dispatches_that_write_to_their_inputs_spoil_them_for_nobody(tmp_path):
     uploads = Recent()
     for each in loaded:
         each._uploads = uploads  # as on a device with memory of its own
-    read = list(loaded[0].inputs(1).values())
+    read = [Held(value) for value in loaded[0].inputs(1).values()]
     (part,) = parts.parts
     made = [each.call(part, read, 0)[0] for _ in range(3) for each in loaded]
     assert all(np.array_equal(each, made[0]) for each in made)
