@@ -15,6 +15,7 @@ import argparse
 import json
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +29,12 @@ from iree_tuner.program.source import load_program
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 
 
-def rows_of(path: str, device: str, depth: Depth, folder: Path, workers: Workers) -> list[dict[str, object]]:
+def rows_of(
+    path: str, archives: Sequence[str], device: str, depth: Depth, folder: Path, workers: Workers
+) -> list[dict[str, object]]:
     """One row for each result and seed of a program."""
     program = load_program(path)
-    run = request(program)
+    run = request(program, parameters=[(None, each) for each in archives])
     here, host = (target_for_device(each) for each in (device, DEFAULT_DEVICE))
     start = time.monotonic()
     wide = [submit_widened(program, target, workers) for target in (here, host)]
@@ -72,6 +75,7 @@ def main() -> None:
     )
     parser.add_argument("programs", nargs="+")
     parser.add_argument("--device", default=DEFAULT_DEVICE)
+    parser.add_argument("--parameters", nargs="*", default=[], help="archives, of one program")
     parser.add_argument("--dispatches", type=int, default=16, help="of each program: errors of f32 add up")
     parser.add_argument("--longest", type=int, default=4096, help="sum of a dispatch")
     parser.add_argument("--json", type=Path)
@@ -80,7 +84,7 @@ def main() -> None:
     with Workers(4) as workers, tempfile.TemporaryDirectory() as folder:
         for path in given.programs:
             try:
-                rows = rows_of(path, given.device, depth, Path(folder), workers)
+                rows = rows_of(path, given.parameters, given.device, depth, Path(folder), workers)
             except Exception as error:  # the next program may do
                 rows = [{"program": path, "problem": str(error).splitlines()[0]}]
             for row in rows:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.held import is_float
-from iree_tuner.execute.numerics import Agreement, compare, epsilon, in_blocks
+from iree_tuner.execute.numerics import Agreement, compare, epsilon, in_blocks, real_parts
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 
 Array = npt.NDArray[np.generic]
@@ -43,6 +43,7 @@ _FEW = 4.0  # results: with so many, twice the spread that was seen is taken
 _ULPS, _FUNCTIONS = 1.0, 4.0  # of the typical, and of f32 of the largest value: rounding of results alone
 _DRAWN = 1_000_003  # numbers; larger inputs repeat them
 _LOOSE = 0.1  # of how much results vary: with more, their comparison says little
+_SINGLE, _SQUARED = 4, 1e15  # bytes; numbers whose squares f32 does not hold
 _INTEGER = "i32"
 _EIGHT_BITS = 8
 
@@ -54,9 +55,9 @@ _MLIR_NAMES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Spread:
-    """How far right versions of a program are apart, in one result for one seed.
+    """How far right versions of a program are apart, in one result for one seed; ordered by `typical`.
 
     Attributes:
         typical: root of the mean square of differences.
@@ -79,7 +80,7 @@ class Spread:
             if not is_float(a):
                 flipped += int(np.count_nonzero(a != b))
                 continue
-            total, most = _differences(a, b)
+            total, most = _differences(np.asarray(a), np.asarray(b))
             squares, largest = squares + total, max(largest, most)
         more = 1.0 + _FEW / max(1, count)
         return cls(more * math.sqrt(squares / max(1, count)), more * largest, more * flipped / max(1, count))
@@ -173,34 +174,12 @@ def _last_rounding(kind: str, own: float) -> float:
     return math.sqrt(own * epsilon("f32")) if narrowest else own
 
 
-def spreads_of(
-    depth: Depth, straight: Results, again: Callable[[], Iterable[Sequence[Array]]],
-    widened: Sequence[Sequence[tuple[Sequence[Array], Sequence[Array]]]] | None = None,
-) -> list[list[Spread]]:  # fmt: skip
-    """How far right versions of a program may be from its default, for each seed and result.
+def by_nudges(depth: Depth, straight: Sequence[Array], moved: Sequence[Array]) -> list[Spread]:
+    """The spread of each result, by results for inputs that are nudged.
 
-    Args:
-        depth: of the program.
-        straight: its results; of the widened program, if there is one.
-        again: results for nudged inputs; asked where it was not measured how results move.
-        widened: for each seed, results of the default and the same of the widened program: on the seed's
-            inputs, and on others close to them. None where the program has no narrow floats, or cannot be
-            widened.
+    Rounding is larger than a unit in the last place of inputs, and happens at every dispatch. For f16 and
+    bf16 this is far too much, as most code sums in f32.
     """
-    if depth.moves and [len(each) for each in depth.moves] == [len(each) for each in straight]:
-        found = [list(each) for each in depth.moves]
-    else:
-        found = [_nudges(depth, *each) for each in zip(straight, again(), strict=True)]
-    if widened is None:
-        return found
-    return [
-        [own.and_also(each) for own, each in zip(moves, _from_widened(pairs), strict=True)]
-        for moves, pairs in zip(found, widened, strict=True)
-    ]
-
-
-def _nudges(depth: Depth, straight: Sequence[Array], moved: Sequence[Array]) -> list[Spread]:
-    """By results for nudged inputs: rounding is larger than that, and at every dispatch."""
     found: list[Spread] = []
     for value, other in zip(straight, moved, strict=True):
         # A sum of f32 values is off by more than its inputs' last places; one that ends in f16 is not.
@@ -215,15 +194,39 @@ def _nudges(depth: Depth, straight: Sequence[Array], moved: Sequence[Array]) -> 
     return found
 
 
-def _from_widened(pairs: Sequence[tuple[Sequence[Array], Sequence[Array]]]) -> list[Spread]:
+def by_widened(pairs: Sequence[tuple[Sequence[Array], Sequence[Array]]]) -> list[Spread]:
+    """The spread of each result, by how far the default's results are from the widened program's.
+
+    Args:
+        pairs: results of both on the same inputs; several where results have few values.
+    """
     columns = zip(*([*zip(*pair, strict=True)] for pair in pairs), strict=True)
     return [Spread.between(each) for each in columns]
+
+
+def stands_for(exact: Sequence[Array], own: Sequence[Array]) -> bool:
+    """Whether results of the widened program say something of the default's: numbers where those are."""
+    if [each.shape for each in exact] != [each.shape for each in own]:
+        return False
+    pairs = ((a, b) for a, b in zip(exact, own, strict=True) if is_float(b))
+    return all(not (np.isfinite(b) & ~np.isfinite(a)).any() for a, b in pairs)
+
+
+def loose_results(results: Results, spreads: Spreads) -> dict[int, tuple[float, float]]:
+    """Results of which no seed's comparison says much: how far rounding moves them, and how they vary."""
+    found: dict[int, tuple[float, float]] = {}
+    for values, most in zip(results, spreads, strict=True):
+        for number, (value, spread) in enumerate(zip(values, most, strict=True)):
+            if is_float(value):
+                moves, varies = TYPICAL * spread.typical, _variation(value)
+                known = found.get(number, (math.inf, 1.0))
+                found[number] = min((moves, varies), known, key=lambda each: each[0] / each[1])
+    return {number: each for number, each in found.items() if each[0] > _LOOSE * each[1]}
 
 
 def agreement_of(got: Results, expected: Results, spreads: Spreads, first: int = 0) -> Agreement:
     """Whether results are the same except for rounding; with a note where the comparison says little."""
     worst, numbers = 0.0, False
-    loose: dict[int, tuple[float, float]] = {}
     for seed, (ours, theirs, most) in enumerate(zip(got, expected, spreads, strict=True), first):
         if [each.shape for each in ours] != [each.shape for each in theirs]:
             return Agreement(False, float("inf"), f"seed {seed}: the results' shapes differ")
@@ -233,35 +236,31 @@ def agreement_of(got: Results, expected: Results, spreads: Spreads, first: int =
                 return replace(found, message=f"seed {seed}, result {number}: {found.message}")
             worst = max(worst, found.worst)
             numbers = numbers or not is_float(wanted) or not wanted.size or not np.isnan(wanted).all()
-            if is_float(wanted):
-                moves, varies = TYPICAL * spread.typical, _variation(wanted)
-                known = loose.get(number, (math.inf, 1.0))
-                loose[number] = min((moves, varies), known, key=lambda each: each[0] / each[1])
+    if not numbers:
+        return Agreement(True, worst, note=NOTHING_COMPARED)
     notes = [
         f"comparing result {number} is unreliable: rounding moves it by {moves:.2g}, and its values vary by "
         f"{varies:.2g}"
-        for number, (moves, varies) in loose.items()
-        if moves > _LOOSE * varies
+        for number, (moves, varies) in loose_results(expected, spreads).items()
     ]
-    note = "; ".join(notes) if numbers else NOTHING_COMPARED
-    return Agreement(True, worst, note=note, loose=numbers and bool(notes))
+    return Agreement(True, worst, note="; ".join(notes), loose=bool(notes))
 
 
 def _agrees(value: Array, wanted: Array, spread: Spread) -> Agreement:
     """One result: each value, and all together."""
-    kind = mlir_name(wanted.dtype)
     if not is_float(wanted):
         return _integers_agree(value, wanted, spread)
+    kind = mlir_name(wanted.dtype)
     found = compare(value, wanted, kind, kind, 1, slack=LARGEST * spread.largest)
-    if not found.ok or not wanted.size:
+    if not found.ok or not found.worst:
         return found
     total, _ = _differences(value, wanted)
-    square, largest = _differences(wanted, np.zeros_like(wanted))
-    own = _ULPS * epsilon(kind) * math.sqrt(square / wanted.size)
-    own += _FUNCTIONS * min(epsilon("f32"), epsilon(kind)) * largest
+    sample = _sample(wanted)
+    own = _ULPS * epsilon(kind) * math.sqrt(float(np.mean(np.square(sample)))) if sample.size else 0.0
+    own += _FUNCTIONS * min(epsilon("f32"), epsilon(kind)) * float(np.max(sample, initial=0.0))
     allowed, off = TYPICAL * spread.typical + own, math.sqrt(total / wanted.size)
     if off <= allowed:
-        return replace(found, worst=max(found.worst, off / allowed if allowed else 0.0))
+        return replace(found, worst=max(found.worst, off / allowed))
     message = (
         f"values are off by {off:.3g} (root mean square), those of right versions by at most {allowed:.3g}"
     )
@@ -316,24 +315,32 @@ def mlir_name(dtype: np.dtype[np.generic]) -> str:
 
 def _differences(a: Array, b: Array) -> tuple[float, float]:
     """The sum of the squares of finite differences, and the largest."""
-    ours, theirs = a.reshape(-1), b.reshape(-1)
-    wide = np.result_type(a.dtype, np.float64) if a.dtype.kind == "c" else np.float64
+    ours, theirs = real_parts(a).reshape(-1), real_parts(b).reshape(-1)
+    wide = np.float64 if ours.dtype.itemsize > _SINGLE else np.float32
 
     def measure(block: slice) -> tuple[float, float]:
         with np.errstate(invalid="ignore", over="ignore"):
             apart = np.abs(ours[block].astype(wide) - theirs[block].astype(wide))
-        known = apart[np.isfinite(apart)]
-        return float(np.dot(known, known)), float(np.max(known, initial=0.0))
+            known = apart[np.isfinite(apart)]
+            largest = float(np.max(known, initial=0.0))
+            if largest > _SQUARED:
+                known = known.astype(np.float64)
+            return float(np.dot(known, known)), largest
 
     found = in_blocks(ours.size, measure)
     return sum(total for total, _ in found), max((most for _, most in found), default=0.0)
 
 
+def _sample(values: Array) -> Floats:
+    """Finite absolute values: of a million where there are more."""
+    some = np.abs(values.reshape(-1)[:: values.size // _DRAWN | 1]).astype(np.float64)
+    return some[np.isfinite(some)]
+
+
 def _variation(values: Array) -> float:
     """The deviation of values, of a million of them where there are more; of a single one, its size."""
-    sample = values.reshape(-1)[:: values.size // _DRAWN | 1]
-    wide = np.abs(sample) if values.dtype.kind == "c" else sample.astype(np.float64)
-    known = wide[np.isfinite(wide)]
+    some = real_parts(values).reshape(-1)[:: values.size // _DRAWN | 1].astype(np.float64)
+    known = some[np.isfinite(some)]
     if known.size > 1 and (deviation := float(np.std(known))) > 0:
         return deviation
     return float(np.max(np.abs(known), initial=0.0)) or math.inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -12,7 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.conditioning import Depth, Spread, spreads_of
+from iree_tuner.execute.conditioning import (
+    Depth,
+    Spread,
+    by_nudges,
+    by_widened,
+    loose_results,
+    stands_for,
+)
 from iree_tuner.execute.conditioning import nudged as nudge
 from iree_tuner.execute.held import FILLINGS, difference, equal, is_float
 from iree_tuner.execute.memory import copied, fill_again, filled, hal_type, read_back, uploaded
@@ -151,20 +158,38 @@ class LoadedProgram:
         """How far right versions may be from its results, for each seed and result; found out once.
 
         Args:
-            depth: see `conditioning.spreads_of`.
+            depth: see `conditioning.by_nudges`.
             widened: the program with f32 for narrow floats.
         """
         known = self.known.spreads
         if depth not in known:
-            own = self.results()
-            if widened is None:
-                known[depth] = spreads_of(depth, own, self._nudged)
-            else:
-                exact = widened.results()
-                every = zip(SEEDS, own, exact, strict=True)
-                pairs = [self._pairs(widened, seed, *both) for seed, *both in every]
-                known[depth] = spreads_of(depth, exact, widened._nudged, pairs)
+            results = self.results()
+            moves = depth.moves if [*map(len, depth.moves)] == [*map(len, results)] else [None] * len(results)
+            places = range(1 if self.known.once else len(results))
+            found = [self._spreads_of(place, depth, moves[place], widened) for place in places]
+            if widened is not None and loose_results(results[: len(found)], found):
+                # One of both may be wrong altogether: it says no more than nudges do.
+                bounds = (by_nudges(depth, results[each], self._nudged_of(SEEDS[each])) for each in places)
+                found = [[*map(min, *both)] for both in zip(found, bounds, strict=True)]
+            known[depth] = found * (len(results) // len(found))
+            self._set_inputs(SEEDS[0])
         return known[depth]
+
+    def _spreads_of(
+        self, place: int, depth: Depth, moves: Sequence[Spread] | None, widened: LoadedProgram | None
+    ) -> list[Spread]:
+        """Those of the results for one seed, by its place."""
+        seed, own = SEEDS[place], self.results()[place]
+        if widened is None:
+            return [*moves] if moves else by_nudges(depth, own, self._nudged_of(seed))
+        exact = widened.results()[place]
+        if not stands_for(exact, own):
+            return by_nudges(depth, own, self._nudged_of(seed))
+        found = by_widened(self._pairs(widened, seed, own, exact))
+        if all(each.dtype.itemsize <= _NARROW_BYTES for each in own if is_float(each)):
+            return found  # rounding to them is more than what comes before
+        noise = moves or by_nudges(depth, exact, widened._nudged_of(seed))
+        return [each.and_also(other) for each, other in zip(found, noise, strict=True)]
 
     def _pairs(
         self, widened: LoadedProgram, seed: int, own: list[Array], exact: list[Array]
@@ -175,8 +200,6 @@ class LoadedProgram:
         while len(found) * few < _ENOUGH and len(found) < _MOST_DRAWN and time.monotonic() < end:
             near = len(found)
             found.append((self.results_of(seed, near), widened.results_of(seed, near)))
-        if len(found) > 1:
-            self._set_inputs(SEEDS[0])
         return found
 
     @property
@@ -187,8 +210,7 @@ class LoadedProgram:
         """All results for a seed, and how far right versions may be from each; found out once."""
         if (seed, depth) not in self.known.alone:
             values = self.results_of(seed)
-            (spreads,) = spreads_of(depth, [values], lambda: [self._nudged_of(seed)])
-            self.known.alone[seed, depth] = values, spreads
+            self.known.alone[seed, depth] = values, by_nudges(depth, values, self._nudged_of(seed))
         return self.known.alone[seed, depth]
 
     def settle(self) -> None:
@@ -207,15 +229,6 @@ class LoadedProgram:
     def forget_results(self) -> None:
         """Let go of them, which may be large: they were compared, and are not asked for again."""
         self.known.results = None
-
-    def _nudged(self) -> Generator[list[Array]]:
-        """Results for inputs that are one unit in the last place off, a seed after the other."""
-        first, *others = SEEDS
-        moved = self._nudged_of(first)
-        yield moved
-        for seed in others:
-            yield moved if self.known.once else self._nudged_of(seed)
-        self._set_inputs(first)
 
     def _nudged_of(self, seed: int) -> list[Array]:
         self._set_inputs(seed, 1, widened=self._widened)

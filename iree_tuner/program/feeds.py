@@ -8,7 +8,7 @@ dialects share them: a product is called `dot_general`, `matmul`, `linear` or `c
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
@@ -24,6 +24,7 @@ _SAME = (
 _PRODUCTS = ("dot", "matmul", "mm", "linear", "conv", "convolution", "einsum", "vecmat", "matvec")
 _POSITIVE = ("sqrt", "rsqrt", "log", "batch_norm", "batchnorm")
 _SUMS = ("add", "maximum")
+_CALLS = ("func.call", "util.call")
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,14 @@ PLAIN = Feed()
 
 
 def feeds_of(function: ir.Operation) -> tuple[Feed, ...]:
-    """The role of each of a function's arguments."""
-    return tuple(_feed(argument) for argument in function.regions[0].blocks[0].arguments)
+    """The role of each of a function's arguments, also where functions that it calls take them."""
+    block = function.block
+    others = {ir.StringAttr(each.attributes["sym_name"]).value: each
+              for view in block.operations if "sym_name" in (each := view.operation).attributes}  # fmt: skip
+    return tuple(_feed(argument, others) for argument in function.regions[0].blocks[0].arguments)
 
 
-def _feed(argument: ir.Value) -> Feed:
+def _feed(argument: ir.Value, others: Mapping[str, ir.Operation]) -> Feed:
     summed, positive = 0, False
     seen = set[ir.Value]()
     todo = [(argument, True)]
@@ -61,7 +65,9 @@ def _feed(argument: ir.Value) -> Feed:
         for use in value.uses:
             op, place = use.owner.operation, use.operand_number
             words = _words(op)
-            if words & set(_POSITIVE) or _takes_root(op, place):
+            if op.name in _CALLS:
+                todo += [(each, plain) for each in _taken_by(op, place, others)]
+            elif words & set(_POSITIVE) or _takes_root(op, place):
                 positive = True
             elif plain and place > 0 and (words & set(_PRODUCTS) or _reduces(op)):
                 summed = max(summed, _summed(op, place))
@@ -70,6 +76,13 @@ def _feed(argument: ir.Value) -> Feed:
             elif words & set(_SUMS):
                 todo += [(result, False) for result in op.results]
     return Feed(summed, positive)
+
+
+def _taken_by(call: ir.Operation, place: int, others: Mapping[str, ir.Operation]) -> list[ir.Value]:
+    """The argument of the called function that an operand is; none if the function has no body here."""
+    callee = others.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+    blocks = list(callee.regions[0].blocks) if callee is not None and len(callee.regions) else []
+    return [blocks[0].arguments[place]] if blocks else []
 
 
 def _words(op: ir.Operation) -> set[str]:

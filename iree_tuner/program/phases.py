@@ -20,6 +20,7 @@ from iree_tuner.targets import Target
 
 Output = Literal["bytecode", "text", "vmfb"]
 _DEVICE_TARGETS = "hal.device.targets"
+_NARROW = b"f16"  # in text, also of bf16
 _SIZED: Phase = "executable-sources"
 """The first phase after which sizes of memory are known."""
 
@@ -72,7 +73,11 @@ def submit_widened(program: Program, target: Target, workers: Calls) -> Future[b
 
     Empty bytes where it has none, or cannot be widened.
     """
-    return workers.submit(compile_widened, program.data, program.name, target)
+    if program.is_bytecode or _NARROW in program.data:
+        return workers.submit(compile_widened, program.data, program.name, target)
+    nothing = Future[bytes]()
+    nothing.set_result(b"")
+    return nothing
 
 
 def compile_widened(data: bytes, name: str, target: Target) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from execute.strided import strided
@@ -12,20 +13,26 @@ from execute.whole_programs import scaling
 from iree_tuner import tune_module
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.execute.apart import judge_here
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.check_program import compile_check
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.measurer import Measurer
+from iree_tuner.execute.parts_loaded import Pieces
 from iree_tuner.execute.pool import Builder
 from iree_tuner.execute.program import compare_programs
+from iree_tuner.execute.program_request import request
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
-from iree_tuner.program.phases import compile_program
+from iree_tuner.program.parts import take_apart
+from iree_tuner.program.phases import compile_program, submit_widened
 from iree_tuner.program.source import load_program
 from iree_tuner.space import build_spaces
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.targets.cuda_devices import cuda_devices
+from iree_tuner.targets.llvm_cpu import host_target
 from iree_tuner.tuning.baseline import tolerance_of
+from iree_tuner.tuning.sound import sums_of
 
 pytestmark = [
     pytest.mark.hardware,
@@ -156,3 +163,48 @@ def test_a_device_that_is_not_there_is_told(measurer: Measurer, target: Target, 
         found = absent.time(bench.default, replace(bench, device="cuda://99"))
     assert found.outcome != "ok"
     assert found.message
+
+
+CROSS = """
+func.func @main(%p: tensor<4x64x77xf16>, %keys: tensor<4x77x64xf16>) -> tensor<4x64x64xf16> {
+  %zero = arith.constant 0.0 : f32
+  %v = arith.addf %keys, %keys : tensor<4x77x64xf16>
+  %empty = tensor.empty() : tensor<4x64x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  %r = linalg.batch_matmul ins(%p, %v : tensor<4x64x77xf16>, tensor<4x77x64xf16>)
+       outs(%init : tensor<4x64x64xf32>) -> tensor<4x64x64xf32>
+  %h = arith.truncf %r : tensor<4x64x64xf32> to tensor<4x64x64xf16>
+  %t = math.tanh %h : tensor<4x64x64xf16>
+  return %t : tensor<4x64x64xf16>
+}
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("--iree-dispatch-creation-enable-aggressive-fusion",)])
+def test_the_product_is_named_that_reads_on_behind_77_keys(
+    flags: tuple[str, ...], target: Target, compilers: Workers, tmp_path: Path
+) -> None:
+    """Versions of SDXL's transformer block differed by what lay behind its keys (docs/upstream)."""
+    program = load_program(CROSS)
+    made = take_apart(program.data, "cross.mlir", replace(target, flags=(*target.flags, *flags)))
+    path = tmp_path / "parts.vmfb"
+    path.write_bytes(made.vmfb)
+    sums = sums_of(extract(program, target, compilers).dispatches)
+    judged = judge_here(Pieces(str(path), replace(made, vmfb=b"")), None, DEVICE, request(program), sums)
+    (fault,) = judged.own
+    assert fault.fault == "unwritten"
+    assert "77" in fault.dispatch
+
+
+def test_the_default_is_blamed_and_not_the_version_that_reads_nothing(
+    target: Target, compilers: Workers, measurer: Measurer
+) -> None:
+    """Where the default has no numbers, this machine's processor decides."""
+    program = load_program(CROSS)
+    default = compile_program(program, target, compilers).data
+    (found,) = compare_programs(
+        [[default, default]], DEVICE, measurer.workers, 4, Depth(77, 3), request(program),
+        for_host=lambda: compile_program(program, host_target(), compilers).data,
+        widened=lambda: submit_widened(program, target, compilers).result(),
+    )  # fmt: skip
+    assert found.ok

@@ -10,6 +10,8 @@ _SIGNATURE = re.compile(r"@layer\((.*?)\) -> \((.*?)\) \{")
 _EXECUTABLE = re.compile(r"^  flow\.executable private @(\w+) \{.*?^  }\n", re.M | re.S)
 _EXPORT = re.compile(r"flow\.executable\.export public @(\w+)")
 TYPES, DEPTHS = ("f16", "bf16"), (1, 4, 12)
+PLANTED = "planted_"
+"""The beginning of a wrong dispatch's name."""
 
 
 def narrow_program(kind, layers, element_type):
@@ -62,10 +64,12 @@ class NarrowDefect:
         assert len(calls) % layers == 0, f"{len(calls)} dispatches in {layers} layers"
         chosen = calls[layer * (len(calls) // layers) + self.call]
         executable = executables[chosen[1]]
-        wrong = executable[0].replace(f"@{chosen[1]} {{", "@planted {")
+        wrong = (
+            executable[0].replace(f"@{chosen[1]} {{", "@planted {").replace(chosen[2], PLANTED + chosen[2])
+        )
         changed = self.edit(wrong)
         assert changed != wrong, "the defect changes nothing"
-        called = f"flow.dispatch @planted::@{chosen[2]}"
+        called = f"flow.dispatch @planted::@{PLANTED}{chosen[2]}"
         text = text[: chosen.start()] + called + text[chosen.end() :]
         end = executable.end()
         return text[:end] + changed + text[end:], chosen[2]

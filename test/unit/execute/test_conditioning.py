@@ -16,10 +16,12 @@ from iree_tuner.execute.conditioning import (
     Spread,
     agreement_of,
     arbitrated,
+    by_nudges,
+    by_widened,
     deviations,
     mlir_name,
     nudged,
-    spreads_of,
+    stands_for,
 )
 from iree_tuner.execute.data import stepped
 from iree_tuner.execute.held import disturbed
@@ -38,7 +40,7 @@ def results_of(*arrays):
 @pytest.mark.parametrize(("moves", "right"), [(0.05, True), (0.001, False)])
 def test_the_processor_says_how_far_results_may_be_off(moves: float, right: bool) -> None:
     """What is not a number does not move, which would leave nothing but the last rounding."""
-    (spreads,) = spreads_of(Depth(dispatches=50), [[NUMBERLESS]], lambda: [[NUMBERLESS]])
+    spreads = by_nudges(Depth(dispatches=50), [NUMBERLESS], [NUMBERLESS])
     assert spreads == [NONE]
     found = agreement_of([[OURS]], [[NUMBERLESS]], [spreads])
     assert not found.ok
@@ -50,7 +52,7 @@ def test_the_processor_says_how_far_results_may_be_off(moves: float, right: bool
 
 def test_what_moves_when_inputs_do_may_be_missed_by_as_much() -> None:
     own = results_of([1.0, 2.0, 4.0])
-    ((spread,),) = spreads_of(Depth(100, 4), own, lambda: results_of([1.0, 2.0, 4.0001]))
+    (spread,) = by_nudges(Depth(100, 4), own[0], results_of([1.0, 2.0, 4.0001])[0])
     growth = 1.5 * math.sqrt(4) * math.sqrt(100)
     assert spread.largest == pytest.approx(growth * (1 + 4 / 3) * 1e-4, rel=1e-2)
     assert agreement_of(results_of([1.0, 2.0, 4.01]), own, [[spread]]).ok
@@ -58,33 +60,35 @@ def test_what_moves_when_inputs_do_may_be_missed_by_as_much() -> None:
     assert found.message.startswith("seed 0, result 0: at [2]: ")
 
 
-def test_moves_that_were_measured_go_first() -> None:
-    own, moves = results_of([1.0, 2.0]), ((Spread(0.1, 0.25),),)
-    assert spreads_of(Depth(1, 1, moves), own, lambda: own) == [[Spread(0.1, 0.25)]]
-
-
-def test_moves_of_other_results_are_not_taken() -> None:
-    own, moved = results_of([1.0, 2.0], [3.0]), results_of([1.001, 2.0], [3.001])
-    moves = ((Spread(0.1, 0.25),),)
-    assert spreads_of(Depth(1, 1, moves), own, lambda: moved) == spreads_of(Depth(), own, lambda: moved)
-
-
 def test_without_floats_among_the_inputs_long_sums_may_differ() -> None:
     own = results_of([1.0, 2.0])
-    ((spread,),) = spreads_of(Depth(10_000, 4), own, lambda: own)
+    (spread,) = by_nudges(Depth(10_000, 4), own[0], own[0])
     assert spread.largest == pytest.approx(2.0 * (1 + 4 / 2) * 200 * 2**-23)
 
 
 def test_the_widened_program_says_how_far_the_default_is_off() -> None:
-    """Moves of f32 sums and those of narrow floats come from different roundings: their squares add up."""
     rng = np.random.default_rng(0)
     exact = rng.standard_normal(4096).astype(np.float32)
     default = exact.astype(np.float16)
-    moves = ((Spread(3e-4, 4e-4),),)
-    ((spread,),) = spreads_of(Depth(1, 1, moves), [[exact]], list, [[([default], [exact])]])
+    (spread,) = by_widened([([default], [exact])])
     off = np.abs(default.astype(np.float64) - exact)
-    assert spread.typical == pytest.approx(math.hypot(3e-4, math.sqrt(np.mean(off**2))), rel=0.01)
-    assert spread.largest == pytest.approx(math.hypot(4e-4, off.max()), rel=0.01)
+    assert spread.typical == pytest.approx(math.sqrt(np.mean(off**2)), rel=0.01)
+    assert spread.largest == pytest.approx(off.max(), rel=0.01)
+
+
+def test_independent_roundings_add_up_as_squares() -> None:
+    both = Spread(3e-4, 4e-4).and_also(Spread(4e-4, 3e-4, 0.5))
+    assert both == Spread(pytest.approx(5e-4), pytest.approx(5e-4), 0.5)
+
+
+def test_a_widened_program_without_numbers_says_nothing() -> None:
+    own = [np.ones(4, np.float16)]
+    assert stands_for([np.ones(4, np.float32)], own)
+    assert not stands_for([np.full(4, np.nan, np.float32)], own)
+    assert not stands_for([np.ones(3, np.float32)], own)
+    assert stands_for([np.ones(4, np.float32)], [np.full(4, np.inf, np.float16)]), (
+        "f16 overflows, f32 does not"
+    )
 
 
 def test_one_value_is_not_believed_to_be_as_exact_as_it_seems() -> None:
@@ -127,7 +131,7 @@ def test_eight_bits_are_not_loose(kind) -> None:
     moved = disturbed(values, deviation, rng)
     assert np.count_nonzero(moved != values) < 8
     for again in (moved, values):  # as dispatches move it, and as nudged inputs do
-        ((spread,),) = spreads_of(Depth(), [[values]], lambda again=again: [[again]])
+        (spread,) = by_nudges(Depth(), [values], [again])
         found = agreement_of([[moved]], [[values]], [[spread]])
         assert found.ok
         assert not found.loose
@@ -143,16 +147,16 @@ def test_integers_are_not_rounded() -> None:
     own = [np.arange(100, dtype=np.int32)]
     other = [own[0].copy()]
     other[0][3] += 1
-    ((none,),) = spreads_of(Depth(1000, 1000), [own], lambda: [own])
+    (none,) = by_nudges(Depth(1000, 1000), own, own)
     assert none == NONE
     assert agreement_of([own], [own], [[none]]).note == ""
     assert not agreement_of([other], [own], [[none]]).ok
-    ((some,),) = spreads_of(Depth(), [own], lambda: [own], [[(own, other)]])
+    (some,) = by_widened([(own, other)])
     assert agreement_of([other], [own], [[some]]).ok
     assert not agreement_of([[own[0] + 1]], [own], [[some]]).ok
 
 
-@pytest.mark.parametrize("limit", [lambda x: x, np.tanh, lambda x: 1 / (1 + np.exp(-x))])
+@pytest.mark.parametrize("limit", [lambda x: x, np.tanh, lambda x: 0.5 + 0.5 * np.tanh(0.5 * x)])
 @pytest.mark.parametrize("outliers", [False, True])
 def test_sums_are_measured_behind_what_limits_them(limit, outliers) -> None:
     """Any two orders of a sum differ by less than the tolerance, and by more than a thousandth of it."""

@@ -219,3 +219,22 @@ def test_functions_with_fences_run_one_after_the_other(vmfb, cpu, compilers, tmp
     assert not np.array_equal(once[0], found[0]), "each invocation adds to the sum"
     assert run.keeps_state
     np.testing.assert_array_equal(compilers.call(begun_anew, vmfb, run)[0], once[0])
+
+
+def test_weights_of_functions_that_are_called_are_weights():
+    text = """
+    func.func @main(%x: tensor<4x64xf16>, %w: tensor<64x32xf16>, %v: tensor<32x8xf16>) -> tensor<4x8xf16> {
+      %y = call @first(%x, %w) : (tensor<4x64xf16>, tensor<64x32xf16>) -> tensor<4x32xf16>
+      %z = call @second(%y, %v) : (tensor<4x32xf16>, tensor<32x8xf16>) -> tensor<4x8xf16>
+      return %z : tensor<4x8xf16>
+    }
+    func.func private @first(%x: tensor<4x64xf16>, %w: tensor<64x32xf16>) -> tensor<4x32xf16> {
+      %y = stablehlo.dot %x, %w : (tensor<4x64xf16>, tensor<64x32xf16>) -> tensor<4x32xf16>
+      return %y : tensor<4x32xf16>
+    }
+    func.func private @second(%x: tensor<4x32xf16>, %w: tensor<32x8xf16>) -> tensor<4x8xf16> {
+      %y = stablehlo.dot %x, %w : (tensor<4x32xf16>, tensor<32x8xf16>) -> tensor<4x8xf16>
+      return %y : tensor<4x8xf16>
+    }"""
+    (entry,) = entries_of(load_program(text))
+    assert [feed.summed for feed in entry.feeds] == [0, 64, 32]
