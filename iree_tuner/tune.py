@@ -387,6 +387,7 @@ class _TuningRun:
         flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
         entries = self._hitting(verdict.version) if with_kernels else verdict.version.entries
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self.blamed)]
+        told.append(self.plan.run.doubt)
         chosen = self.kernel_versions.get(verdict.version, [])
         return TuningResult(
             self.program, target, verdict.tuned.results,

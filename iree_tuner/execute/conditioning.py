@@ -23,7 +23,7 @@ import numpy.typing as npt
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.held import is_float
 from iree_tuner.execute.numerics import Agreement, compare, epsilon, in_blocks, real_parts
-from iree_tuner.ops.element_type import NARROW_FLOATS
+from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 
 Array = npt.NDArray[np.generic]
 Floats = npt.NDArray[np.float64]
@@ -45,6 +45,7 @@ _DRAWN = 1_000_003  # numbers; larger inputs repeat them
 _LOOSE = 0.1  # of how much results vary: with more, their comparison says little
 _SINGLE, _SQUARED = 4, 1e15  # bytes; numbers whose squares f32 does not hold
 _INTEGER = "i32"
+_EIGHT_BITS = 8
 
 _MLIR_NAMES = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16",
@@ -115,8 +116,11 @@ class Depth:
 
 
 def nudged(value: Array, rng: np.random.Generator) -> Array:
-    """Floats moved by one unit in the last place, either way; zeros, what is not finite and others stay."""
-    if not is_float(value):
+    """Floats moved by one unit in the last place, either way; zeros, what is not finite and others stay.
+
+    Eight-bit floats stay, too: rounding moves few of them, and a unit is an eighth of the value.
+    """
+    if not is_float(value) or value.dtype.itemsize == 1:
         return value
     own = np.ascontiguousarray(value)
     real = own.view(own.real.dtype) if own.dtype.kind == "c" else own
@@ -149,12 +153,25 @@ def deviations(own: Array, sums: Floats, element_type: str, tolerance: Tolerance
     def own_epsilon(kind: str) -> float:
         return epsilon("f32") if kind in NARROW_FLOATS and not narrow else epsilon(kind)
 
+    last = _last_rounding(element_type, own_epsilon(element_type))
+
     relative = _SUMS * math.sqrt(tolerance.reduction_length) * own_epsilon(tolerance.accumulator_type)
     if tolerance.factor_type:
         relative += own_epsilon(tolerance.factor_type) / math.sqrt(tolerance.factors)
     sizes = np.abs(own).astype(np.float64)
     sizes = np.where(np.isfinite(sizes), sizes, 0.0)
-    return np.hypot(relative * sums, (own_epsilon(element_type) + epsilon("f32")) * sizes)
+    return np.hypot(relative * sums, (last + epsilon("f32")) * sizes)
+
+
+def _last_rounding(kind: str, own: float) -> float:
+    """How far the last rounding of a value to a type moves it from one right version to another.
+
+    Values are f32 before they are rounded to eight bits: both versions round nearly all to the same number.
+    A number between the epsilons of both types makes some values change where they are moved.
+    """
+    element = ElementType.named(kind)
+    narrowest = element.is_float and element.bits == _EIGHT_BITS
+    return math.sqrt(own * epsilon("f32")) if narrowest else own
 
 
 def by_nudges(depth: Depth, straight: Sequence[Array], moved: Sequence[Array]) -> list[Spread]:
@@ -171,7 +188,7 @@ def by_nudges(depth: Depth, straight: Sequence[Array], moved: Sequence[Array]) -
         growth = _NUDGED * math.sqrt(depth.dispatches) * max(1.0, sums)
         spread = Spread.between([(value, other)]).times(growth)
         if not spread.largest and is_float(value):  # no input is a float: what sums may be off by
-            off = math.sqrt(depth.longest * depth.dispatches) * epsilon(kind)
+            off = math.sqrt(depth.longest * depth.dispatches) * _last_rounding(kind, epsilon(kind))
             spread = Spread.between([(value, np.zeros_like(value))]).times(off)
         found.append(replace(spread, flipped=0.0))
     return found

@@ -93,8 +93,13 @@ def _pattern(dtype: np.dtype[np.generic], byte: int) -> np.generic:
 
 
 def _bits(values: Array) -> npt.NDArray[np.generic]:
-    """Values as integers of their size, where there are such, or as bytes: NaN is equal to itself."""
+    """Values as integers of their size, where there are such, or as bytes: NaN is equal to itself.
+
+    Any byte but zero is a true boolean.
+    """
     own = np.ascontiguousarray(values).reshape(-1)
+    if own.dtype.kind == "b":
+        own = own.view(np.uint8) != 0
     return own.view(f"u{own.dtype.itemsize}") if own.dtype.itemsize <= _WORD else own.view(np.uint8)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 Outcome = Literal[
@@ -19,3 +20,10 @@ Outcome = Literal[
 
 DEFAULT_WRONG = "the default itself is wrong"
 """How it begins, what is said of a candidate that is right where the default is not."""
+
+MAY_BE_INVALID = "generated inputs may be invalid"
+
+
+def blamed(message: str, unclear: Sequence[str]) -> str:
+    """A message about wrong code; the inputs are the other possible cause, where indices are unclear."""
+    return f"{MAY_BE_INVALID}, or {message}" if unclear else message

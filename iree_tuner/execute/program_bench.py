@@ -177,7 +177,8 @@ class ProgramBench:
             if not found.ok or found.loose:
                 found = self._by_the_host(found, table, depth)
             if not found.ok:
-                return replace(blank, agreement=found, error=f"wrong results: {found.message}")
+                error = self._table.run.blamed(f"wrong results: {found.message}")
+                return replace(blank, agreement=found, error=error)
             worst = max(found, worst, key=lambda each: each.worst)
         return replace(blank, agreement=worst)
 

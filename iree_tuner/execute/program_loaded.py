@@ -158,7 +158,7 @@ class LoadedProgram:
         """How far right versions may be from its results, for each seed and result; found out once.
 
         Args:
-            depth: see `conditioning.spreads_of`.
+            depth: see `conditioning.by_nudges`.
             widened: the program with f32 for narrow floats.
         """
         known = self.known.spreads

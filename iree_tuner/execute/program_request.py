@@ -10,7 +10,7 @@ from pathlib import Path
 from iree.compiler import ir
 
 from iree_tuner.compiler.calls import SentPath
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
@@ -25,6 +25,9 @@ from iree_tuner.program.entries import Entry, entries_in, keeps_state
 from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.program import ValidInputs, valid_inputs
+
+_CONVERSIONS = (".fptosi", ".fptoui", ".convert", ".cast")
+"""How the names of ops end that make integers of floats; torch and ONNX do not tell what they take."""
 
 _LONG = 1 << 20  # bytes; long programs hold weights
 _MOST_ELEMENTS = 4096  # of a constant that is sent: tables of positions are shorter
@@ -77,7 +80,7 @@ def _valid(
     """Parameters and entries with what the program's uses of their integers allow."""
     inputs = [each for entry in entries for each in entry.inputs]
     types = [each.element_type for each in (*wanted, *inputs) if each is not None]
-    if None not in inputs and not any(map(_may_be_index, types)):
+    if None not in inputs and not any(map(_may_be_index, types)) and not _converts(module):
         return ValidInputs(), wanted, entries
     with Workers(1) as workers:
         try:
@@ -104,6 +107,12 @@ def _sent(program: Program, module: ir.Module) -> bytes:
 def _may_be_index(element_type: str) -> bool:
     kind = ElementType.named(element_type)
     return (kind.is_integer and kind.bits > 1) or kind.kind == "index"
+
+
+def _converts(module: ir.Module) -> bool:
+    """Whether an op may make integers of floats, which may become indices."""
+    made = (op.results[0].type for op in walk(module.operation) if op.name.endswith(_CONVERSIONS))
+    return any(ElementType.of(kind).is_integer for kind in made)
 
 
 def _with_values(entry: Entry, found: ValidInputs) -> Entry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from iree_tuner.execute.outcome import MAY_BE_INVALID, blamed
 from iree_tuner.program.dynamic import DimensionSize
 from iree_tuner.program.entries import Entry
 from iree_tuner.program.feeds import PLAIN, Feed
@@ -56,10 +57,11 @@ class ProgramRun:
         """Why generated inputs may be invalid; empty where nothing says so."""
         if not self.unclear:
             return ""
-        return (
-            f"generated inputs may be invalid: indices depend on {', '.join(self.unclear)}; "
-            "pass inputs with --input"
-        )
+        return f"{MAY_BE_INVALID}: indices depend on {', '.join(self.unclear)}; pass inputs with --input"
+
+    def blamed(self, message: str) -> str:
+        """A message about wrong code, for people: generated inputs may be the cause."""
+        return blamed(message, self.unclear)
 
     def feed(self, function: str, number: int) -> Feed:
         """The role of a function's input."""

@@ -176,10 +176,10 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
         unwritten = default.known.unwritten
         if other.known.unwritten and not unwritten:
             return Agreement(False, math.inf, other.known.unwritten)
-        if table.for_host and (not found.ok or found.loose):
+        if table.for_host and not table.run.unclear and (not found.ok or found.loose):
             found = _arbitrated(table, found, got, expected, spreads, depth)
         if unwritten:
-            found = replace(found, note=f"by default, {unwritten}")
+            found = replace(found, note=table.run.blamed(f"by default, {unwritten}"))
         if found.ok and other.known is not default.known:
             other.forget_results()
         return found

@@ -59,6 +59,8 @@ class Harness:
         bindings: where they are in it.
         inputs: of a problem alone, which binding each of its inputs is; empty where they have its order.
         bounded: whether a function limits results after they are summed (`ops.bounded`).
+        unclear: ops through which indices could not be followed to the dispatch's inputs, so that generated
+            ones may be invalid.
     """
 
     module: bytes
@@ -67,6 +69,7 @@ class Harness:
     bindings: tuple[Binding, ...]
     inputs: tuple[int, ...] = ()
     bounded: bool = False
+    unclear: tuple[str, ...] = ()
 
     @property
     def stride(self) -> int:

@@ -192,8 +192,9 @@ def _describe(raw: RawHarness, calls: CallCount, target: Target, session: Compil
         workload = None if reason else replace(workload, prologue=prologue or own)
     carried = carried_in(function)
     harness = Harness(
-        to_bytecode(raw.module), raw.function, raw.buffer_bytes, raw.bindings, bounded=bounds_sums(function)
-    )
+        to_bytecode(raw.module), raw.function, raw.buffer_bytes, raw.bindings,
+        bounded=bounds_sums(function), unclear=raw.unclear,
+    )  # fmt: skip
     return Dispatch(
         raw.export,
         calls,

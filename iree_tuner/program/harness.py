@@ -54,6 +54,7 @@ class RawHarness:
     buffer_bytes: int
     bindings: tuple[Binding, ...]
     constants: tuple[int, ...] = ()  # what the dispatch is given besides its buffers: sizes, offsets
+    unclear: tuple[str, ...] = ()
 
 
 def dump_benchmarks(module: ir.Module, session: CompilerSession) -> list[ir.Module]:
@@ -119,7 +120,8 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
     ranges = zip(dispatch.binding_offsets, dispatch.binding_lengths, strict=True)
     constants = [_constant(value) for value in dispatch.constants]
     body = find_function(module, export[-1])
-    tensors = _tensors(body, constants, _uses(body, constants))
+    uses = _uses(body, constants)
+    tensors = _tensors(body, constants, uses)
     bindings = tuple(
         Binding(_constant(offset), _constant(length), tensors.get(index, ()))
         for index, (offset, length) in enumerate(ranges)
@@ -130,7 +132,8 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         bindings, size = packed, packed_size
         _place(dispatch, bindings)
     _rotate(dispatch, copies, first, stride_of(size))
-    return RawHarness(module, export[-1], _symbol(function), size, bindings, tuple(constants))
+    unclear = uses.unclear if uses else ()
+    return RawHarness(module, export[-1], _symbol(function), size, bindings, tuple(constants), unclear)
 
 
 def _packed(bindings: Sequence[Binding], used: Mapping[int, tuple[int, int]]) -> tuple[Binding, ...]:

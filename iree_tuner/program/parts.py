@@ -273,7 +273,8 @@ class _Apart:
         """A part that makes the program's results, unless blocks decide them or they have other types."""
         lasts = [list(each.regions[0].blocks)[-1].operations for each in self._functions]
         given = [value for last in lasts for value in list(last)[-1].operation.operands]
-        values = [found for value in given if (found := exported(value)) is not None]
+        exports = (self._views.get(value) or exported(value) for value in given)  # an argument, or a result
+        values = [found for found in exports if found is not None]
         branches = any(len(each.regions[0].blocks) > 1 for each in self._functions)
         if branches or len(values) != len(given):
             return

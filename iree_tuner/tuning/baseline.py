@@ -12,6 +12,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.bench import Bench, Tolerance
 from iree_tuner.execute.candidate import Built
 from iree_tuner.execute.check_program import compile_check
+from iree_tuner.execute.outcome import Outcome, blamed
 from iree_tuner.ops.family import family_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
@@ -92,7 +93,7 @@ def _baseline_of(
     harness = _harness(task)
     bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance_of(task.workload), lab.cold, check)
     if default.outcome != "ok":
-        note = f"the compiler's default fails ({default.outcome}): {default.message}"
+        note = _fails(default.outcome, default.message, harness)
         return Baseline(task, bench, default, 0.0, None, note=note)
     space, note = None, ""
     try:
@@ -105,9 +106,14 @@ def _baseline_of(
     lab.settle()
     timed = lab.measurer.time_default(bench, checked=space is not None)
     if timed.outcome != "ok":
-        note = f"the compiler's default fails ({timed.outcome}): {timed.message}"
+        note = _fails(timed.outcome, timed.message, harness)
         return Baseline(task, bench, default, 0.0, None, note=note)
     return Baseline(task, bench, default, min(timed.samples_us), space, note=note, wrong=timed.message)
+
+
+def _fails(outcome: Outcome, message: str, harness: Harness) -> str:
+    unclear = harness.unclear if outcome.startswith("run_") else ()
+    return blamed(f"the compiler's default fails ({outcome}): {message}", unclear)
 
 
 def _begin_emitting(task: Task, lab: Lab) -> Callable[[], Emitted]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.apart import DispatchFault, Fault
@@ -33,11 +33,13 @@ class Blame:
         version: it.
         findings: its dispatches that are to blame, in order.
         problem: why nothing was found out.
+        run: how it was run.
     """
 
     version: ProgramVersion
     findings: tuple[DispatchFault, ...] = ()
     problem: str = ""
+    run: ProgramRun = field(default_factory=ProgramRun)
 
     @property
     def note(self) -> str:
@@ -47,7 +49,7 @@ class Blame:
         if not self.findings:
             return f"{self.version.what}: each of its dispatches is correct alone"
         faults = (f"{each.dispatch} {_WORDS[each.fault]}: {each.message}" for each in self.findings)
-        return f"{self.version.what}: {'; '.join(faults)}"
+        return f"{self.version.what}: {self.run.blamed('; '.join(faults))}"
 
 
 def blame(
@@ -76,4 +78,4 @@ def blame(
             )  # fmt: skip
     except TunerError as error:
         return Blame(version, problem=str(error))
-    return Blame(version, findings)
+    return Blame(version, findings, run=run)

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from iree_tuner.execute.apart import DispatchFault, JudgedDispatches, judge_here
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.loader import Loader
 from iree_tuner.execute.parts_loaded import Pieces
-from iree_tuner.execute.program_inputs import why_no_values
+from iree_tuner.execute.program_inputs import why_no_value, why_no_values
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.entries import Taken
 from iree_tuner.program.parts import Parts, take_apart
 from iree_tuner.program.source import Program
 from iree_tuner.spec.entry import SpecEntry
@@ -45,29 +46,33 @@ class Soundness:
         judged: all of it.
         uncompared: dispatches that entries configure and that could not be compared.
         reason: why they could not.
+        run: how the program was run.
+        covered: whether the comparison of the whole program covers these.
     """
 
     wrong: Mapping[SpecEntry, DispatchFault]
     judged: JudgedDispatches
     uncompared: tuple[str, ...] = ()
     reason: str = ""
+    run: ProgramRun = field(default_factory=ProgramRun)
+    covered: bool = True
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The message about it."""
+        blamed = self.run.blamed
         found = [
-            f"left out, because {fault.dispatch} computes wrong results with it: {entry.workload.name}: "
-            f"{fault.message}"
+            f"left out, because {blamed(f'{fault.dispatch} computes wrong results with it')}: "
+            f"{entry.workload.name}: {fault.message}"
             for entry, fault in self.wrong.items()
         ]
         found += [
-            f"by default, {fault.dispatch} reads uninitialized memory: {fault.message}"
+            blamed(f"by default, {fault.dispatch} reads uninitialized memory: {fault.message}")
             for fault in self.judged.own
         ]
         if self.uncompared:
-            found.append(
-                f"not compared in the program: {', '.join(self.uncompared)} ({self.reason}); {_COVERED}"
-            )
+            names, covered = ", ".join(self.uncompared), f"; {_COVERED}" if self.covered else ""
+            found.append(f"not compared in the program: {names} ({self.reason}){covered}")
         if self.judged.overflown:
             found.append(
                 f"with generated inputs, results are infinite or NaN in {', '.join(self.judged.overflown)}"
@@ -126,13 +131,26 @@ class EntryCheck:
             for entry in names.get(fault.dispatch, ()):
                 wrong.setdefault(entry, fault)
         compared = set(judged.compared)
-        reason = "; ".join(pieces[0].parts.left_out) or _NOT_REACHED
-        return Soundness(wrong, judged, tuple(name for name in names if name not in compared), reason)
+        parts = pieces[0].parts
+        missing = _missing(parts, self._run)
+        reason = missing or "; ".join(parts.left_out) or _NOT_REACHED
+        uncompared = tuple(name for name in names if name not in compared)
+        return Soundness(wrong, judged, uncompared, reason, self._run, covered=not missing)
 
 
 def not_checked(error: TunerError) -> str:
     """The note about a program that cannot be taken apart."""
     return f"dispatches in the program: not checked: {error}; {_COVERED}"
+
+
+def _missing(parts: Parts, run: ProgramRun) -> str:
+    """Why the first of the inputs that cannot be generated cannot be; empty where all can."""
+    for (name, number), value in zip(parts.takes, parts.values, strict=False):
+        taken = Taken(value.element_type, value.shape)
+        given = run.input(number) if name == parts.takes[0][0] else None
+        if reason := why_no_value(number, taken, given, run.sizes):
+            return reason
+    return ""
 
 
 def _load_ahead(loader: Loader, begun: Future[Parts]) -> None:

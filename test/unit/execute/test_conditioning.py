@@ -19,9 +19,12 @@ from iree_tuner.execute.conditioning import (
     by_nudges,
     by_widened,
     deviations,
+    mlir_name,
+    nudged,
     stands_for,
 )
 from iree_tuner.execute.data import stepped
+from iree_tuner.execute.held import disturbed
 from iree_tuner.execute.numerics import partial_sums
 
 RIGHT = np.linspace(1.0, 2.0, 64, dtype=np.float16)
@@ -116,6 +119,22 @@ def test_a_comparison_is_loose_only_if_no_seed_says_more() -> None:
     found = agreement_of([values] * 2, [values] * 2, [[loose], [loose]])
     assert found.loose
     assert found.note.startswith("comparing result 0 is unreliable: rounding moves it by 1.2, and its ")
+
+
+@pytest.mark.parametrize("kind", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_eight_bits_are_not_loose(kind) -> None:
+    """Their epsilon is an eighth or a quarter; right versions have nearly always the same values."""
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((16, 16)).astype(kind)
+    assert np.array_equal(nudged(values, rng), values)
+    deviation = deviations(values, np.zeros(values.shape), mlir_name(values.dtype), Tolerance(), narrow=True)
+    moved = disturbed(values, deviation, rng)
+    assert np.count_nonzero(moved != values) < 8
+    for again in (moved, values):  # as dispatches move it, and as nudged inputs do
+        (spread,) = by_nudges(Depth(), [values], [again])
+        found = agreement_of([[moved]], [[values]], [[spread]])
+        assert found.ok
+        assert not found.loose
 
 
 def test_nothing_but_nan_is_nothing_compared() -> None:

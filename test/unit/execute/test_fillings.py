@@ -157,6 +157,24 @@ def test_what_a_dispatch_leaves_alone_is_seen_by_two_fillings():
     assert left_alone(made[0], made[:1]) is None
 
 
+def test_booleans_that_a_dispatch_leaves_alone_hold_any_byte():
+    made = [np.full(3, byte, np.uint8).view(np.bool_) for byte in FILLINGS]
+    for each in made:
+        each[1] = True
+    assert left_alone(made[0], made[1:]).tolist() == [True, False, True]
+
+
+def test_an_argument_that_a_program_returns_is_a_result_of_its_parts():
+    text = """
+    func.func @main(%a: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+      %y = stablehlo.tanh %a : tensor<4x8xf32>
+      return %a, %y : tensor<4x8xf32>, tensor<4x8xf32>
+    }"""
+    parts = take_apart(text.encode(), "t", target_for_device(DEVICE, "host"))
+    assert parts.whole
+    assert parts.results.reads == (0, 1)
+
+
 def test_dispatches_that_write_to_their_inputs_spoil_them_for_nobody(tmp_path):
     text = """
     func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x16xf32>, %c: tensor<64x16xf32>)
@@ -173,7 +191,7 @@ def test_dispatches_that_write_to_their_inputs_spoil_them_for_nobody(tmp_path):
     uploads = Recent()
     for each in loaded:
         each._uploads = uploads  # as on a device with memory of its own
-    read = [Held(value) for value in loaded[0].inputs(1)]
+    read = [Held(value) for value in loaded[0].inputs(1).values()]
     (part,) = parts.parts
     made = [each.call(part, read, 0)[0] for _ in range(3) for each in loaded]
     assert all(np.array_equal(each, made[0]) for each in made)

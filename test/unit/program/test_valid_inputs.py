@@ -166,7 +166,8 @@ def test_floats_that_become_indices_are_within_the_table():
     body = "%w = arith.fptosi %a : f32 to i32\n    %d = arith.index_cast %w : i32 to index"
     text = lookup("f32", body=body, index="%w").replace("%x = arith.index_cast %w : f32 to index", "")
     program = text.replace("%t[%x", "%t[%d")
-    allowed = dict(dict(valid_inputs(program.encode(), "test.mlir").arguments)["main"])[1]
+    (entry,) = request(load_program(program)).entries
+    allowed = entry.feeds[1].values
     assert allowed == Interval(0, 5)
     for seed in SEEDS:
         values = argument(
@@ -174,6 +175,18 @@ def test_floats_that_become_indices_are_within_the_table():
         )
         assert values.min() >= 0
         assert values.max() <= 5
+
+
+@pytest.mark.parametrize(
+    ("op", "values", "unclear"),
+    [("stablehlo.convert", Interval(0, 5), ()), ("tosa.cast", None, ("arith.maximumf",))],
+)
+def test_floats_that_other_dialects_convert_are_looked_at(op, values, unclear):
+    made = f"  %c = {op} %i : (tensor<8xf32>) -> tensor<8xi32>\n"
+    text = lookup("i32").replace("%i: tensor<8xi32>)", "%i: tensor<8xf32>)")
+    text = text.replace("  %e =", f"{made}  %e =", 1).replace("ins(%i", "ins(%c")
+    run = request(load_program(text))
+    assert (run.entries[0].feeds[1].values, run.unclear) == (values, unclear)
 
 
 TAKES_POSITIONS = [name for name, (_, expected) in PROGRAMS.items() if expected]

@@ -138,6 +138,22 @@ func.func @main(%x: tensor<16x48xKIND>) -> tensor<KIND> {
   return %r : tensor<KIND>
 }
 """
+UNCLEAR = """
+func.func @main(%x: tensor<16x48xf32>, %i: tensor<4xi32>) -> tensor<4x48xf32> {
+  %mask = arith.constant dense<12> : tensor<4xi32>
+  %j = arith.xori %i, %mask : tensor<4xi32>
+  %e = tensor.empty() : tensor<4x48xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%j : tensor<4xi32>) outs(%e : tensor<4x48xf32>) {
+  ^bb0(%at: i32, %o: f32):
+    %row = arith.index_cast %at : i32 to index
+    %column = linalg.index 1 : index
+    %v = tensor.extract %x[%row, %column] : tensor<16x48xf32>
+    linalg.yield %v : f32
+  } -> tensor<4x48xf32>
+  return %r : tensor<4x48xf32>
+}
+"""
 FAILS = "the program does not compile, with or without a spec: "
 NOTHING = "the program has no dispatches that can be tuned: "
 NO_LOOPS = f"{NOTHING}it has no loops: there is nothing to tile"
@@ -185,6 +201,13 @@ def test_a_program_is_tuned(program, options, lab, tmp_path):
     assert status == 0, told
     assert records[-1]["workloads"] == 1
     assert (tmp_path / "p.spec.mlir").exists()
+
+
+def test_the_note_says_that_indices_are_unclear(lab, tmp_path):
+    status, records, told = tuned(UNCLEAR, lab, tmp_path, wins=False)
+    assert status == 0, told
+    assert "generated inputs may be invalid: indices depend on arith.xori" in records[-1]["note"]
+    assert not BLAMED.search("\n".join(told))
 
 
 @settings(

@@ -146,6 +146,58 @@ def test_functions_without_inputs_are_left_out():
     assert functions_run(request(Program("two.mlir", TWO.encode()))) == ("first", "second")
 
 
+BESIDE = """
+func.func @main(%a: tensor<8x64xf32>, %w: tensor<64x32xf32>, %c: tensor<?x64x16xf32>)
+    -> (tensor<8x32xf32>, tensor<16x32xf32>) {
+  %y = stablehlo.dot %a, %w : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%c init: %zero) applies stablehlo.add across dimensions = [0]
+      : (tensor<?x64x16xf32>, tensor<f32>) -> tensor<64x16xf32>
+  %t = stablehlo.transpose %r, dims = [1, 0] : (tensor<64x16xf32>) -> tensor<16x64xf32>
+  %d = stablehlo.dot %t, %w : (tensor<16x64xf32>, tensor<64x32xf32>) -> tensor<16x32xf32>
+  return %y, %d : tensor<8x32xf32>, tensor<16x32xf32>
+}
+"""
+
+
+def test_a_product_is_checked_where_the_size_of_another_is_not_set(lab):
+    found, names = check_of(BESIDE, lab)
+    (uncompared,) = names - {*found.judged.compared}
+    assert len(names) == 2
+    assert found.notes == (
+        f"not compared in the program: {uncompared} "
+        "(input 2 (?x64x16xf32) has dynamic sizes: set them with --dim 128)",
+    )
+
+
+UNCLEAR = """
+func.func @main(%a: tensor<8x64xf32>, %w: tensor<64x32xf32>, %i: tensor<8xi32>) -> tensor<8x32xf32> {
+  %mask = stablehlo.constant dense<12> : tensor<8xi32>
+  %j = stablehlo.xor %i, %mask : tensor<8xi32>
+  %e = tensor.empty() : tensor<8x64xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%j : tensor<8xi32>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%at: i32, %o: f32):
+    %row = arith.index_cast %at : i32 to index
+    %column = linalg.index 1 : index
+    %x = tensor.extract %a[%row, %column] : tensor<8x64xf32>
+    linalg.yield %x : f32
+  } -> tensor<8x64xf32>
+  %y = stablehlo.dot %g, %w : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>
+  return %y : tensor<8x32xf32>
+}
+"""
+
+
+def test_where_indices_are_unclear_the_compiler_is_not_blamed(lab):
+    found, _ = check_of(UNCLEAR, lab)
+    assert found.run.unclear == ("arith.xori",)
+    assert found.judged.own, "rows outside of the table are read"
+    blames = [each for each in found.notes if "uninitialized" in each]
+    assert blames[-1].startswith("generated inputs may be invalid, or by default, ")
+    assert all("generated inputs may be invalid, or " in each for each in blames), blames
+
+
 def test_the_note_about_a_program_that_is_not_taken_apart():
     error = TunerError("no dispatch of @main can be called by itself: it has none")
     assert not_checked(error) == (
