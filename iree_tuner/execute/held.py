@@ -54,9 +54,9 @@ class Held:
             own = own * self.array.dtype.type(1 + 1j)
         return Held(np.asarray(own, self.array.dtype), self.holes)
 
-    def stepped(self, noise: np.random.Generator) -> Held:
-        """Values that are a step off, each (`numerics.stepped`)."""
-        return Held(stepped(self.array, noise), self.holes) if is_float(self.value) else self
+    def stepped(self, noise: np.random.Generator, step: float) -> Held:
+        """Values that are a step off, each (`data.stepped`)."""
+        return Held(stepped(self.array, noise, step), self.holes) if is_float(self.value) else self
 
     def within(self, byte: int) -> Array | float | int:
         """The value in memory that was filled with a byte."""

@@ -19,7 +19,7 @@ from iree_tuner.execute.conditioning import (
     deviations,
     spreads_of,
 )
-from iree_tuner.execute.data import stepped
+from iree_tuner.execute.data import step_for, stepped
 from iree_tuner.execute.numerics import partial_sums
 
 RIGHT = np.linspace(1.0, 2.0, 64, dtype=np.float16)
@@ -133,7 +133,7 @@ def test_integers_are_not_rounded() -> None:
     assert not agreement_of([[own[0] + 1]], [own], [[some]]).ok
 
 
-@pytest.mark.parametrize("limit", [lambda x: x, np.tanh, lambda x: 1 / (1 + np.exp(-x))])
+@pytest.mark.parametrize("limit", [lambda x: x, np.tanh, np.sin, lambda x: 0.5 + 0.5 * np.tanh(x / 2)])
 @pytest.mark.parametrize("outliers", [False, True])
 def test_sums_are_measured_behind_what_limits_them(limit, outliers) -> None:
     """Any two orders of a sum differ by less than the tolerance, and by more than a thousandth of it."""
@@ -150,8 +150,9 @@ def test_sums_are_measured_behind_what_limits_them(limit, outliers) -> None:
         return limit(sums)
 
     own, other = ordered(range(length)), ordered(range(length - 1, -1, -1))
-    moved = limit(stepped(left, np.random.default_rng(3)) @ right)
-    sums = partial_sums(own, moved)
+    step = step_for(["f32"])
+    moved = limit(stepped(left, np.random.default_rng(3), step) @ right)
+    sums = partial_sums(own, moved, step)
     apart = np.abs(own.astype(np.float64) - other)
     assert (apart <= 3 * math.sqrt(length) * 2**-23 * sums + 1e-6).all()
     deviation = deviations(own, sums, "f32", Tolerance("f32", length), narrow=True)
