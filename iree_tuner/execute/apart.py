@@ -151,7 +151,7 @@ class _Judge:
 
     def go_through(self, seed: int, *, thorough: bool) -> None:
         """All dispatches in order, on the base's values for one seed."""
-        values: Values = dict(enumerate(map(Held, self._base.inputs(seed))))
+        values: Values = {number: Held(each) for number, each in self._base.inputs(seed).items()}
         noise = np.random.default_rng(seed)
         moving = dict(values)
         for place, part in enumerate(self._base.parts.parts):

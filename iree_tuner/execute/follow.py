@@ -97,12 +97,11 @@ class _Follower:
         # Of other dispatches, equal names say nothing.
         self._alike_in_form = base.parts.values == other.parts.values
         self._magnitudes: dict[int, list[Array]] = {}
-        inputs = [Held(each) for each in base.inputs(seed)]
-        self._values = dict(enumerate(inputs))
+        self._values = {number: Held(each) for number, each in base.inputs(seed).items()}
+        taken = {base.parts.takes[number]: number for number in self._values}
         for part in base.parts.parts:
             if runs(part, self._values):
                 self._values |= self._passed_on(base, part, self._values)
-        taken = dict(zip(base.parts.takes, range(len(inputs)), strict=False))
         self._same = {
             number: taken[place] for number, place in enumerate(other.parts.takes) if place in taken
         }

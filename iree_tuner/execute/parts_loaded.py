@@ -13,7 +13,7 @@ import numpy.typing as npt
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.held import Held
 from iree_tuner.execute.memory import copied, read_back, uploaded
-from iree_tuner.execute.program_inputs import argument
+from iree_tuner.execute.program_inputs import argument, why_no_value
 from iree_tuner.execute.program_loaded import first_line, hal_type
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import ProgramRun
@@ -71,17 +71,21 @@ class LoadedParts:
         except RUNTIME_ERRORS as error:
             raise TunerError(f"the program in parts does not load: {first_line(error)}") from None
 
-    def inputs(self, seed: int) -> list[Array | float | int]:
-        """Values of the functions' arguments."""
+    def inputs(self, seed: int) -> dict[int, Array | float | int]:
+        """Values of the functions' arguments, by number, if they can be generated."""
         names = [name.removesuffix(ASYNC) for name in self.parts.functions]
         seeds = {name: (seed, place) if place else seed for place, name in enumerate(names)}
         rngs = {name: np.random.default_rng(each) for name, each in seeds.items()}
-        found: list[Array | float | int] = []
-        for (name, number), value in zip(self.parts.takes, self.parts.values, strict=False):
+        found: dict[int, Array | float | int] = {}
+        for place, ((name, number), value) in enumerate(
+            zip(self.parts.takes, self.parts.values, strict=False)
+        ):
             taken = Taken(value.element_type, value.shape)
             feed = self._run.feed(name, number)
             given = self._run.input(number) if name == names[0] else None
-            found.append(argument(number, taken, given, self._run.sizes, seed, rngs[name], feed))
+            if why_no_value(number, taken, given, self._run.sizes):
+                continue
+            found[place] = argument(number, taken, given, self._run.sizes, seed, rngs[name], feed)
         return found
 
     def call(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array]:

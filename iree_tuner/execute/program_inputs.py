@@ -35,14 +35,21 @@ def why_no_values(
     """
     for number, each in enumerate(taken):
         value = given[number] if number < len(given) else None
-        if each is None or dtype_of(each.element_type) is None:
-            return f"no values can be generated for the type of input {number}"
-        check_input(number, each, value)
-        shape = _shape(number, each, value, sizes)
-        if shape is not None and None in shape:
-            return f"input {number} ({each}) has dynamic sizes: set them with --dim 128"
+        if reason := why_no_value(number, each, value, sizes):
+            return reason
     if len(given) > len(taken):
         raise TunerError(f"wrong number of inputs: {len(given)} instead of {len(taken)}")
+    return ""
+
+
+def why_no_value(number: int, taken: Taken | None, value: InputValue, sizes: Sequence[DimensionSize]) -> str:
+    """The same for one input."""
+    if taken is None or dtype_of(taken.element_type) is None:
+        return f"no values can be generated for the type of input {number}"
+    check_input(number, taken, value)
+    shape = _shape(number, taken, value, sizes)
+    if shape is not None and None in shape:
+        return f"input {number} ({taken}) has dynamic sizes: set them with --dim 128"
     return ""
 
 

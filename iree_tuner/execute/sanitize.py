@@ -56,7 +56,7 @@ def guarded_here(watched: Watched, skipped: Collection[int]) -> int:
     """Run all dispatches but those skipped, with guarded inputs, and count them. A defect kills it."""
     loaded = _Guarded(watched.pieces, watched.device, watched.run)
     count = 0
-    values = dict(enumerate(map(Held, loaded.inputs(SEEDS[1]))))
+    values = {number: Held(each) for number, each in loaded.inputs(SEEDS[1]).items()}
     for place, part in enumerate(loaded.parts.parts):
         if not runs(part, values):
             continue

@@ -17,9 +17,10 @@ from iree_tuner.execute.apart import DispatchFault, JudgedDispatches, judge_here
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.loader import Loader
 from iree_tuner.execute.parts_loaded import Pieces
-from iree_tuner.execute.program_inputs import why_no_values
+from iree_tuner.execute.program_inputs import why_no_value, why_no_values
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.entries import Taken
 from iree_tuner.program.parts import Parts, take_apart
 from iree_tuner.program.source import Program
 from iree_tuner.spec.entry import SpecEntry
@@ -126,13 +127,24 @@ class EntryCheck:
             for entry in names.get(fault.dispatch, ()):
                 wrong.setdefault(entry, fault)
         compared = set(judged.compared)
-        reason = "; ".join(pieces[0].parts.left_out) or _NOT_REACHED
+        parts = pieces[0].parts
+        reason = "; ".join(parts.left_out) or _missing(parts, self._run) or _NOT_REACHED
         return Soundness(wrong, judged, tuple(name for name in names if name not in compared), reason)
 
 
 def not_checked(error: TunerError) -> str:
     """The note about a program that cannot be taken apart."""
     return f"dispatches in the program: not checked: {error}; {_COVERED}"
+
+
+def _missing(parts: Parts, run: ProgramRun) -> str:
+    """Why the first of the inputs that cannot be generated cannot be; empty where all can."""
+    for (name, number), value in zip(parts.takes, parts.values, strict=False):
+        taken = Taken(value.element_type, value.shape)
+        given = run.input(number) if name == parts.takes[0][0] else None
+        if reason := why_no_value(number, taken, given, run.sizes):
+            return reason
+    return ""
 
 
 def _load_ahead(loader: Loader, begun: Future[Parts]) -> None:

@@ -79,7 +79,7 @@ class Apart:
     def results(self, seed):
         """The program's results, of its parts."""
         loaded = LoadedParts(self.base, DEVICE, self.run)
-        values = dict(enumerate(map(Held, loaded.inputs(seed))))
+        values = {number: Held(each) for number, each in loaded.inputs(seed).items()}
         for part in loaded.parts.parts:
             if runs(part, values):
                 made = loaded.values(part, [values[number] for number in part.reads], FILLINGS[0])

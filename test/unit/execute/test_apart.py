@@ -144,7 +144,7 @@ def test_results_are_right(name, apart_of):
     apart = apart_of(name)
     loaded, whole = LoadedParts(apart.base, "local-task", apart.run), apart.whole()
     for seed in (*SEEDS, SEEDS[0]):
-        inputs = loaded.inputs(seed)
+        inputs = loaded.inputs(seed).values()
         assert same(whole.results_of(seed), [np.asarray(each) for each in RIGHT[name](*inputs)])
         whole.run()
 

@@ -173,7 +173,7 @@ def test_dispatches_that_write_to_their_inputs_spoil_them_for_nobody(tmp_path):
     uploads = Recent()
     for each in loaded:
         each._uploads = uploads  # as on a device with memory of its own
-    read = [Held(value) for value in loaded[0].inputs(1)]
+    read = [Held(value) for value in loaded[0].inputs(1).values()]
     (part,) = parts.parts
     made = [each.call(part, read, 0)[0] for _ in range(3) for each in loaded]
     assert all(np.array_equal(each, made[0]) for each in made)
