@@ -121,7 +121,8 @@ class Expectations:
         sums: list[Floats | None] = [None] * len(values)
         if stepped:
             step = step_of(self._harness.bindings)
-            sums = [partial_sums(*pair, step) for pair in zip(values, stepped, strict=True)]
+            alike = self._bench.tolerance.reduction_length if kind_of(seed) == "positive" else 1
+            sums = [partial_sums(*pair, step, alike) for pair in zip(values, stepped, strict=True)]
         tolerance = self._bench.tolerance.on(kind_of(seed))
         return Expected(values, magnitudes, sums, left, tolerance)
 

@@ -171,3 +171,21 @@ def test_spreads_are_of_finite_values_and_of_any_shape(count, kind, flat):
     assert found.largest <= 0.27 * (1 + 4 / count)
     assert (found.largest > 0) == (count > 1)
     assert agreement_of([[a]], [[a]], [[found]]).ok
+
+
+@pytest.mark.parametrize("limit", [lambda x: x, np.sin])
+def test_sums_of_one_sign_are_as_large_as_they_grow(limit) -> None:
+    rng, length, step = np.random.default_rng(4), 2048, step_for(["f32"])
+    left, right = (rng.uniform(0.1, 1.0, shape).astype(np.float32) for shape in ((16, length), (length, 16)))
+    total = left.astype(np.float64) @ right
+    moved = limit(stepped(left, rng, step).astype(np.float64) @ right)
+    measured = partial_sums(limit(total), moved, step, length)
+    typical = math.sqrt(np.mean(measured**2)) / (1.0 if limit is not np.sin else math.sqrt(0.5))
+    assert 0.8 < typical / (math.sqrt(2) * total.mean()) < 1.6
+
+
+def test_a_result_is_one_of_its_partial_sums() -> None:
+    """Addends of one sign move it by less than they make of it."""
+    own, tolerance = np.full(8, 1000.0, np.float32), Tolerance("f32", 4096)
+    found = deviations(own, np.full(8, 10.0), "f32", tolerance, narrow=True)
+    assert found == pytest.approx(0.2 * 64 * 2**-23 * 1000, rel=0.05)
