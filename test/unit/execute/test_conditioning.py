@@ -20,6 +20,7 @@ from iree_tuner.execute.conditioning import (
     spreads_of,
 )
 from iree_tuner.execute.data import step_for, stepped
+from iree_tuner.execute.held import disturbed
 from iree_tuner.execute.numerics import partial_sums
 
 RIGHT = np.linspace(1.0, 2.0, 64, dtype=np.float16)
@@ -189,3 +190,26 @@ def test_a_result_is_one_of_its_partial_sums() -> None:
     own, tolerance = np.full(8, 1000.0, np.float32), Tolerance("f32", 4096)
     found = deviations(own, np.full(8, 10.0), "f32", tolerance, narrow=True)
     assert found == pytest.approx(0.2 * 64 * 2**-23 * 1000, rel=0.05)
+
+
+@pytest.mark.parametrize("kind", ["positive", "signed"])
+@pytest.mark.parametrize("length", [64, 1024, 8192])
+def test_other_orders_of_a_sum_are_right(kind, length) -> None:
+    """By the spread that moving a dispatch's results gives, also where sums are long and only grow."""
+    rng = np.random.default_rng(length)
+    draw = (lambda shape: rng.uniform(0.1, 1, shape)) if kind == "positive" else rng.standard_normal
+    left, right = (draw((64, length)).astype(np.float32) for _ in range(2))
+    products = left * right
+    default = np.add.accumulate(products, axis=1)[:, -1]
+    lanes = np.add.accumulate(products.reshape(64, -1, 16), axis=1)[:, -1].sum(axis=1)
+    backwards = np.add.accumulate(products[:, ::-1], axis=1)[:, -1]
+    step = step_for(["f32"])
+    alike = length if kind == "positive" else 1
+    moved = np.sum(stepped(left, rng, step).astype(np.float64) * right, axis=1)
+    sums = partial_sums(default, moved, step, alike)
+    off = deviations(default, sums, "f32", Tolerance("f32", length), narrow=True)
+    spread = Spread.between([(default, disturbed(default, off, rng))])
+    for other in (lanes, backwards):
+        assert agreement_of([[other]], [[default]], [[spread]]).ok
+    missing = default - products[:, length // 2]
+    assert not agreement_of([[missing]], [[default]], [[spread]]).ok
