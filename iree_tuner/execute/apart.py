@@ -19,6 +19,7 @@ import numpy.typing as npt
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.conditioning import Floats, Spread, deviations
+from iree_tuner.execute.data import step_for
 from iree_tuner.execute.held import (
     FILLINGS,
     Held,
@@ -204,9 +205,12 @@ class _Judge:
         """The size of each result's sums (`partial_sums`); None for what is not a float."""
         if not any(is_float(each.value) for each in expected):
             return [None for _ in expected]
-        moved = self._base.call(part, [each.stepped(noise) for each in read], FILLINGS[1])
+        step = step_for(self._base.parts.values[number].element_type for number in part.reads)
+        moved = self._base.call(part, [each.stepped(noise, step) for each in read], FILLINGS[1])
+        one_sign = not any(each.has_negative for each in read)
+        alike = sums_in(part, self._sums).reduction_length if one_sign else 1
         return [
-            partial_sums(own.array, other) if is_float(own.value) else None
+            partial_sums(own.array, other, step, alike) if is_float(own.value) else None
             for own, other in zip(expected, moved, strict=True)
         ]
 

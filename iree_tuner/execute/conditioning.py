@@ -140,7 +140,7 @@ def deviations(own: Array, sums: Floats, element_type: str, tolerance: Tolerance
     """The deviation of each value of a dispatch's result, from one right version to another.
 
     `K` roundings of sums that grow like the root of their length have `0.2 sqrt(K) eps` of the last sum as
-    their deviation: each is uniform in half an epsilon of its partial sum.
+    their deviation: each is uniform in half an epsilon of its partial sum. A result is a partial sum, too.
 
     Args:
         own: the result.
@@ -160,7 +160,7 @@ def deviations(own: Array, sums: Floats, element_type: str, tolerance: Tolerance
         relative += own_epsilon(tolerance.factor_type) / math.sqrt(tolerance.factors)
     sizes = np.abs(own).astype(np.float64)
     sizes = np.where(np.isfinite(sizes), sizes, 0.0)
-    return np.hypot(relative * sums, (last + epsilon("f32")) * sizes)
+    return np.hypot(relative * np.maximum(sums, sizes), (last + epsilon("f32")) * sizes)
 
 
 def _last_rounding(kind: str, own: float) -> float:

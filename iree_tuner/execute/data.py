@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -26,8 +27,9 @@ PERIOD = 262_147
 
 It is a prime, so that what is read from the wrong row or tile is something else."""
 
-STEP = 2.0**-6
-"""Of each value: more than a unit in the last place of bf16, and so little that functions are straight."""
+_LEAST_STEP = 2.0**-12
+"""Of each value: so little that functions are straight, even where sums of outliers are hundreds."""
+_LARGEST_STEP = 0.25
 
 _SMALL = 3
 _BITS = Interval(0, 1)
@@ -126,14 +128,29 @@ def _floats(shape: Sequence[int], kind: Kind, rng: np.random.Generator) -> npt.N
     return values
 
 
-def stepped(values: npt.NDArray[np.generic], noise: np.random.Generator) -> npt.NDArray[np.generic]:
-    """Floats that are a `STEP` larger or smaller each, at random; what is not a float stays."""
+def step_for(element_types: Iterable[str]) -> float:
+    """The part of each value that `stepped` moves values of such types by: what all of them can hold."""
+    kinds = [ElementType.named(each) for each in element_types]
+    dtypes = [each.dtype for each in kinds if each.is_float and each.dtype is not None]
+    return min(max([_LEAST_STEP, *(float(ml_dtypes.finfo(each).eps) for each in dtypes)]), _LARGEST_STEP)
+
+
+def step_of(bindings: Sequence[Binding]) -> float:
+    """That of the inputs in a harness's buffer."""
+    every = (each for binding in bindings for each in binding.tensors if _is_given(each))
+    return step_for(each.element_type for each in every)
+
+
+def stepped(
+    values: npt.NDArray[np.generic], noise: np.random.Generator, step: float
+) -> npt.NDArray[np.generic]:
+    """Floats that are a step larger or smaller each, at random; what is not a float stays."""
     if values.dtype.kind in "iub":
         return values
     signs = np.resize(noise.integers(0, 2, min(values.size, PERIOD), np.int8) * 2.0 - 1.0, values.shape)
     wide = np.result_type(values.dtype, np.float64) if values.dtype.kind == "c" else np.float64
     with np.errstate(all="ignore"):
-        return np.asarray(values.astype(wide) * (1.0 + STEP * signs)).astype(values.dtype)
+        return np.asarray(values.astype(wide) * (1.0 + step * signs)).astype(values.dtype)
 
 
 def fill(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
@@ -217,7 +234,8 @@ def _drawn(
     ]
     if steps:
         noise = np.random.default_rng(_STEPPED + seed)
-        found = [stepped(each, noise) for each in found]
+        step = step_for(kind for _, kind, _ in inputs)
+        found = [stepped(each, noise, step) for each in found]
     return tuple(each.view(np.uint8) for each in found)
 
 

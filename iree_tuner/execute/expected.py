@@ -11,7 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.data import fill, kind_of, magnitudes_of, span, stepped_of, values_in, written
+from iree_tuner.execute.data import (
+    fill,
+    kind_of,
+    magnitudes_of,
+    span,
+    step_of,
+    stepped_of,
+    values_in,
+    written,
+)
 from iree_tuner.execute.device_check import CheckProgram, DeviceCheck, integers
 from iree_tuner.execute.memory import Memory, StagedMemory, run_commands, uploaded
 from iree_tuner.execute.numerics import Floats, numbers, partial_sums, same_bytes
@@ -111,7 +120,9 @@ class Expectations:
             values = reference
         sums: list[Floats | None] = [None] * len(values)
         if stepped:
-            sums = [partial_sums(*pair) for pair in zip(values, stepped, strict=True)]
+            step = step_of(self._harness.bindings)
+            alike = self._bench.tolerance.reduction_length if kind_of(seed) == "positive" else 1
+            sums = [partial_sums(*pair, step, alike) for pair in zip(values, stepped, strict=True)]
         tolerance = self._bench.tolerance.on(kind_of(seed))
         return Expected(values, magnitudes, sums, left, tolerance)
 

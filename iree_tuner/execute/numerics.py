@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.execute.check_layout import sampling_step
-from iree_tuner.execute.data import STEP, dtype_of
+from iree_tuner.execute.data import dtype_of
 
 _RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
 _FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
@@ -264,20 +264,23 @@ def tolerances(
     return allowed.reshape(values.shape)
 
 
-def partial_sums(own: Array, moved: Array) -> Floats:
+def partial_sums(own: Array, moved: Array, step: float, alike: int = 1) -> Floats:
     """The size of the sums that results come from, for each value, as it acts on it.
 
     Inputs that move by a step each, at random, move a sum by the step times the root of the sum of its
     squared addends, which is about the size of its partial sums. A function that follows (tanh, softmax)
-    changes this by as much as it changes the sum's rounding errors.
+    changes this by as much as it changes the sum's rounding errors. If all addends have one sign, partial
+    sums grow to the root of their number times that.
 
     Args:
         own: results.
         moved: results for inputs that are `stepped`.
+        step: by so much of each.
+        alike: the number of addends, if they have one sign.
     """
     wide = np.result_type(own.dtype, np.float64) if own.dtype.kind == "c" else np.float64
     with np.errstate(all="ignore"):
-        apart = np.abs(moved.astype(wide) - own.astype(wide)) / STEP
+        apart = np.abs(moved.astype(wide) - own.astype(wide)) * (math.sqrt(alike) / step)
     known = np.where(np.isfinite(apart), apart, 0.0)
     typical = math.sqrt(float(np.mean(np.square(known)))) if known.size else 0.0
     return np.asarray(np.hypot(known, typical))

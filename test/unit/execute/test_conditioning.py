@@ -23,7 +23,7 @@ from iree_tuner.execute.conditioning import (
     nudged,
     stands_for,
 )
-from iree_tuner.execute.data import stepped
+from iree_tuner.execute.data import step_for, stepped
 from iree_tuner.execute.held import disturbed
 from iree_tuner.execute.numerics import partial_sums
 
@@ -156,7 +156,7 @@ def test_integers_are_not_rounded() -> None:
     assert not agreement_of([[own[0] + 1]], [own], [[some]]).ok
 
 
-@pytest.mark.parametrize("limit", [lambda x: x, np.tanh, lambda x: 0.5 + 0.5 * np.tanh(0.5 * x)])
+@pytest.mark.parametrize("limit", [lambda x: x, np.tanh, np.sin, lambda x: 0.5 + 0.5 * np.tanh(x / 2)])
 @pytest.mark.parametrize("outliers", [False, True])
 def test_sums_are_measured_behind_what_limits_them(limit, outliers) -> None:
     """Any two orders of a sum differ by less than the tolerance, and by more than a thousandth of it."""
@@ -173,8 +173,9 @@ def test_sums_are_measured_behind_what_limits_them(limit, outliers) -> None:
         return limit(sums)
 
     own, other = ordered(range(length)), ordered(range(length - 1, -1, -1))
-    moved = limit(stepped(left, np.random.default_rng(3)) @ right)
-    sums = partial_sums(own, moved)
+    step = step_for(["f32"])
+    moved = limit(stepped(left, np.random.default_rng(3), step) @ right)
+    sums = partial_sums(own, moved, step)
     apart = np.abs(own.astype(np.float64) - other)
     assert (apart <= 3 * math.sqrt(length) * 2**-23 * sums + 1e-6).all()
     deviation = deviations(own, sums, "f32", Tolerance("f32", length), narrow=True)
@@ -193,3 +194,44 @@ def test_spreads_are_of_finite_values_and_of_any_shape(count, kind, flat):
     assert found.largest <= 0.27 * (1 + 4 / count)
     assert (found.largest > 0) == (count > 1)
     assert agreement_of([[a]], [[a]], [[found]]).ok
+
+
+@pytest.mark.parametrize("limit", [lambda x: x, np.sin])
+def test_sums_of_one_sign_are_as_large_as_they_grow(limit) -> None:
+    rng, length, step = np.random.default_rng(4), 2048, step_for(["f32"])
+    left, right = (rng.uniform(0.1, 1.0, shape).astype(np.float32) for shape in ((16, length), (length, 16)))
+    total = left.astype(np.float64) @ right
+    moved = limit(stepped(left, rng, step).astype(np.float64) @ right)
+    measured = partial_sums(limit(total), moved, step, length)
+    typical = math.sqrt(np.mean(measured**2)) / (1.0 if limit is not np.sin else math.sqrt(0.5))
+    assert 0.8 < typical / (math.sqrt(2) * total.mean()) < 1.6
+
+
+def test_a_result_is_one_of_its_partial_sums() -> None:
+    """Addends of one sign move it by less than they make of it."""
+    own, tolerance = np.full(8, 1000.0, np.float32), Tolerance("f32", 4096)
+    found = deviations(own, np.full(8, 10.0), "f32", tolerance, narrow=True)
+    assert found == pytest.approx(0.2 * 64 * 2**-23 * 1000, rel=0.05)
+
+
+@pytest.mark.parametrize("kind", ["positive", "signed"])
+@pytest.mark.parametrize("length", [64, 1024, 8192])
+def test_other_orders_of_a_sum_are_right(kind, length) -> None:
+    """By the spread that moving a dispatch's results gives, also where sums are long and only grow."""
+    rng = np.random.default_rng(length)
+    draw = (lambda shape: rng.uniform(0.1, 1, shape)) if kind == "positive" else rng.standard_normal
+    left, right = (draw((64, length)).astype(np.float32) for _ in range(2))
+    products = left * right
+    default = np.add.accumulate(products, axis=1)[:, -1]
+    lanes = np.add.accumulate(products.reshape(64, -1, 16), axis=1)[:, -1].sum(axis=1)
+    backwards = np.add.accumulate(products[:, ::-1], axis=1)[:, -1]
+    step = step_for(["f32"])
+    alike = length if kind == "positive" else 1
+    moved = np.sum(stepped(left, rng, step).astype(np.float64) * right, axis=1)
+    sums = partial_sums(default, moved, step, alike)
+    off = deviations(default, sums, "f32", Tolerance("f32", length), narrow=True)
+    spread = Spread.between([(default, disturbed(default, off, rng))])
+    for other in (lanes, backwards):
+        assert agreement_of([[other]], [[default]], [[spread]]).ok
+    missing = default - products[:, length // 2]
+    assert not agreement_of([[missing]], [[default]], [[spread]]).ok
