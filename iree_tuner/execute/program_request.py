@@ -62,6 +62,8 @@ def request(
         own = [path for other, path in archives if other == scope]
         _check_archives(own, [each for each in wanted if each.scope == scope])
     given = tuple(_existing(value) if isinstance(value, str) else value for value in inputs)
+    run = [entry for entry in entries if not functions or entry.name in functions]
+    all_given = len(run) == 1 and len(given) == len(run[0].inputs) and None not in given
     return ProgramRun(
         tuple(functions),
         given,
@@ -69,7 +71,7 @@ def request(
         sizes_of(program),
         wanted,
         entries,
-        valid.unclear,
+        () if all_given and (archives or not wanted) else valid.unclear,
         keeps_state(module),
     )
 

@@ -116,6 +116,9 @@ def test_an_op_that_is_not_understood_is_named():
     assert "may be invalid" in run.doubt
     assert "arith.xori" in run.doubt
     assert request(load_program(lookup("i32"))).doubt == ""
+    program = load_program(lookup("i32", body=body, index="%w"))
+    assert request(program, inputs=[1.0]).doubt
+    assert not request(program, inputs=[1.0, 2]).doubt, "no input is generated"
 
 
 def test_a_program_without_integers_starts_no_worker(monkeypatch):
