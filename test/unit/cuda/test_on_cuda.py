@@ -13,6 +13,7 @@ from execute.whole_programs import scaling
 from iree_tuner import tune_module
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError
 from iree_tuner.execute.apart import judge_here
 from iree_tuner.execute.bench import Bench
 from iree_tuner.execute.check_program import compile_check
@@ -160,9 +161,8 @@ def test_a_device_that_is_not_there_is_told(measurer: Measurer, target: Target, 
     _, bench = bench_of(MATMUL, target, compilers)
     with Workers(1, memory_bytes=None) as pool:
         absent = Measurer("cuda://99", pool)
-        found = absent.time(bench.default, replace(bench, device="cuda://99"))
-    assert found.outcome != "ok"
-    assert found.message
+        with pytest.raises(TunerError, match="cuda://99: the device does not open"):
+            absent.time(bench.default, replace(bench, device="cuda://99"))
 
 
 CROSS = """
