@@ -1,34 +1,14 @@
 """Random small programs through `tune`: a result or one clear line, whatever a program consists of."""
 
-import contextlib
-import io
-import json
-import re
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 from amounts import ALL, amount
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tuning.random_programs import DYNAMIC_SIZE, random_program
+from tuning.tuned import BLAMED, tuned
 
-from iree_tuner.cli.main import run
 from iree_tuner.targets import target_for_device
-from iree_tuner.tuning.effort import EFFORTS
-from iree_tuner.tuning.finals import FinalPlan
 from iree_tuner.tuning.lab import Lab
-
-OPTIONS = (
-    "--effort", "smoke", "--no-db", "--keep-flags", "--no-profile", "--no-kernels", "--candidates", "1",
-    "--jobs", "1", "--json",
-)  # fmt: skip
-BLAMED = re.compile(r"the default itself is wrong|by default, \S+ (reads uninitialized memory|computes)")
-"""What is said of the compiler's own code."""
-
-
-QUICK = replace(EFFORTS["smoke"], rounds=3, program_rounds=3)
-"""The verdicts do not matter."""
 
 
 @pytest.fixture(scope="module")
@@ -36,30 +16,6 @@ def lab():
     """The workers of all runs: they start once."""
     with Lab(target_for_device("local-task"), 1) as found:
         yield found
-
-
-def tuned(text, lab, folder, *options, wins=True):
-    """The status of `tune`, its objects, and the lines on standard error."""
-    program, spec = Path(folder) / "p.mlir", Path(folder) / "p.spec.mlir"
-    program.write_text(text)
-    out, err = io.StringIO(), io.StringIO()
-
-    @contextlib.contextmanager
-    def kept(*_, **__):
-        yield lab
-
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-    ):
-        patch.setattr("iree_tuner.tune.lab_for", kept)
-        patch.setitem(EFFORTS, "smoke", QUICK)
-        # If it is to win, whatever was tried is checked in the program, and the program is compared.
-        patch.setattr(FinalPlan, "takes", lambda *_: wins)
-        patch.setattr(FinalPlan, "most_score", 1e3)
-        status = run(["tune", str(program), *OPTIONS, *options, "-o", str(spec)])
-    return status, [json.loads(line) for line in out.getvalue().splitlines()], err.getvalue().splitlines()
 
 
 def check(text, dynamic, lab, folder):
