@@ -49,7 +49,7 @@ def test_the_same_candidates_are_tried_and_the_verdict_holds(processes):
     (trials,) = [each.trials for each in there.results]
     assert {trial.outcome for trial in trials} <= {"ok", "too_slow", "wrong_result"}
     assert {trial.device for trial in trials if trial.samples_us} == {"local-task of board"}
-    assert there.speedup > 0
+    assert there.speedup is None or there.speedup > 0, "it is None where nothing won, so nothing was compared"
     assert len(there.time.lanes) > 1
 
 

@@ -138,7 +138,10 @@ def test_dispatches_are_checked_without_sizes_that_they_do_not_need(lab, tmp_pat
     )
 
 
-@pytest.mark.parametrize("name", ["bf16_layer", "f16_layer", "tanh_layer", "f16_block"])
+LAYERS = ["bf16_layer", "f16_layer", "tanh_layer", pytest.param("f16_block", marks=pytest.mark.exhaustive)]
+
+
+@pytest.mark.parametrize("name", LAYERS)
 def test_right_code_of_a_layer_is_called_right(name, lab, tmp_path):
     compared(case(name), lab, tmp_path)
 
