@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import CancelledError, Future, wait
 from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
@@ -275,8 +275,7 @@ class ProgramVersions:
         """The program with f32 for narrow floats; empty where it has none, or cannot be compiled so."""
         self.begin_widened()
         assert self._widened is not None, "it was begun"
-        end = self._lab.compilers.end(self._widened)
-        return end.value if isinstance(end, Ok) else b""
+        return _made(self._widened, self._lab)
 
     def _for_host(self) -> bytes:
         """The program for this machine's processor; empty where it does not compile for it."""
@@ -324,7 +323,15 @@ def for_processor(program: Program, lab: Lab) -> bytes:
 
 def widened_of(program: Program, lab: Lab) -> bytes:
     """A program with f32 for f16 and bf16; empty where it has none, or cannot be compiled so."""
-    end = lab.compilers.end(submit_widened(program, lab.target, lab.compilers))
+    return _made(submit_widened(program, lab.target, lab.compilers), lab)
+
+
+def _made(widened: Future[bytes], lab: Lab) -> bytes:
+    """The widened program; empty where its compiler died, or a request to stop came first."""
+    try:
+        end = lab.compilers.end(widened)
+    except CancelledError:
+        return b""
     return end.value if isinstance(end, Ok) else b""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
@@ -155,3 +156,14 @@ def test_memory_that_nobody_wrote_is_found_there_too(lab, varying) -> None:
     assert found.memory_provided
     assert "by default, result 0 depends on uninitialized memory: at [400]" in found.agreement.note
     assert notes == [f"O1: {found.agreement.note}"]
+
+
+def test_a_widened_program_that_is_cancelled_is_none(lab):
+    """A request to stop cancels what compiles; what is done by then is still compared."""
+    program = load_program(TWO.replace("f32", "f16"))
+    versions = ProgramVersions(program, request(program), lab, Silent(), Depth())
+    versions._widened = Future()
+    versions._widened.cancel()
+    versions._widened.set_running_or_notify_cancel()  # as the workers do
+    versions.settle()
+    assert versions.widened() == b""
