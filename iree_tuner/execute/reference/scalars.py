@@ -157,18 +157,22 @@ def _convert(op: ir.Operation, value: Value, kind: ElementType) -> Value:
         case "arith.truncf":
             return rounded(value, kind)
         case "arith.extsi" | "arith.trunci" | "arith.index_cast":
-            return wrap(value, width(kind))
+            return wrap(_signed(value, source), width(kind))
         case "arith.extui" | "arith.index_castui":
             return wrap(unsigned(value, width(source)).astype(np.int64), width(kind))
         case "arith.sitofp":
-            signed = -value if width(source) == 1 else value
-            return rounded(np.asarray(signed).astype(np.float64), kind)
+            return rounded(np.asarray(_signed(value, source)).astype(np.float64), kind)
         case "arith.uitofp":
             return rounded(unsigned(value, width(source)).astype(np.float64), kind)
         case "arith.fptosi" | "arith.fptoui":
             return _to_integer(rounded(value, source), width(kind))
         case _:
             raise UnsupportedError(op.name)
+
+
+def _signed(value: Value, kind: ElementType) -> Value:
+    """An integer with its sign: a true boolean, which is held as 1, is -1."""
+    return -value if width(kind) == 1 else value
 
 
 def _to_integer(value: Value, bits: int) -> Value:

@@ -181,6 +181,15 @@ def test_a_result_without_dimensions(cpu, compilers, kind):
     each_dispatch_agrees(load_program(SUM.replace("<0>", f"<{zero}>").replace("KIND", kind)), cpu, compilers)
 
 
+def test_a_true_boolean_with_a_sign_is_minus_one(cpu, compilers):
+    text = """
+    func.func @main(%a: tensor<7x64xi1>) -> tensor<7x64xi8> {
+      %r = arith.extsi %a : tensor<7x64xi1> to tensor<7x64xi8>
+      return %r : tensor<7x64xi8>
+    }"""
+    each_dispatch_agrees(load_program(text), cpu, compilers)
+
+
 @pytest.mark.parametrize("path", some(FILES, 4), ids=lambda path: path.stem)
 def test_the_default_of_whole_programs_does(cpu, compilers, path):
     each_dispatch_agrees(load_program(str(path)), cpu, compilers)
