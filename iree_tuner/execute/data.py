@@ -55,7 +55,7 @@ _STEPPED = 3 << 20
 
 
 def stepped_of(seed: int) -> int:
-    """The seed that gives another seed's values, each of them a step off (`numerics.stepped`)."""
+    """The seed that gives another seed's values, each of them a step off (`stepped`)."""
     return seed + _STEPPED
 
 
