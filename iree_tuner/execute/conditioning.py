@@ -39,9 +39,14 @@ TYPICAL = 3.0
 
 _SUMS = 0.2
 _NUDGED = 1.5  # deviations of rounding in each dispatch's results, for a unit in the last place of inputs
+NARROW_BYTES = 2
+FEW = 16
+"""With fewer values, a result may be close to another one by chance."""
+
 _FEW = 4.0  # results: with so many, twice the spread that was seen is taken
 _ULPS, _FUNCTIONS = 1.0, 4.0  # of the typical, and of f32 of the largest value: rounding of results alone
 _DRAWN = 1_000_003  # numbers; larger inputs repeat them
+_MOST_ALLOWED, _FURTHER = 0.09, 2.5  # of how much results vary, and of what is seen: for sums in f16
 _LOOSE = 0.1  # of how much results vary: with more, their comparison says little
 _SINGLE, _SQUARED = 4, 1e15  # bytes; numbers whose squares f32 does not hold
 _INTEGER = "i32"
@@ -147,7 +152,8 @@ def deviations(own: Array, sums: Floats, element_type: str, tolerance: Tolerance
         sums: see `numerics.partial_sums`.
         element_type: MLIR's name of its type.
         tolerance: of the dispatch.
-        narrow: whether rounding to f16 and bf16 counts; not where a widened program shows it.
+        narrow: whether rounding of values to f16 and bf16 counts; not where a widened program shows it. Sums
+            in f16 or bf16 always count: where the program has them, the default's code may sum in f32.
     """
 
     def own_epsilon(kind: str) -> float:
@@ -155,7 +161,7 @@ def deviations(own: Array, sums: Floats, element_type: str, tolerance: Tolerance
 
     last = _last_rounding(element_type, own_epsilon(element_type))
 
-    relative = _SUMS * math.sqrt(tolerance.reduction_length) * own_epsilon(tolerance.accumulator_type)
+    relative = _SUMS * math.sqrt(tolerance.reduction_length) * epsilon(tolerance.accumulator_type)
     if tolerance.factor_type:
         relative += own_epsilon(tolerance.factor_type) / math.sqrt(tolerance.factors)
     sizes = np.abs(own).astype(np.float64)
@@ -202,6 +208,41 @@ def by_widened(pairs: Sequence[tuple[Sequence[Array], Sequence[Array]]]) -> list
     """
     columns = zip(*([*zip(*pair, strict=True)] for pair in pairs), strict=True)
     return [Spread.between(each) for each in columns]
+
+
+def and_allowed(seen: Spread, moved: Spread, value: Array) -> Spread:
+    """The spread of a result that the widened program shows, with how far moved dispatches move it.
+
+    Sums that may be in f16 or bf16 are moved by more than code that has them in f32 is off. So they do not
+    make a comparison say little, and a narrow result is no more than `_FURTHER` times as far off as the
+    default's is.
+    """
+    both = seen.and_also(moved)
+    if not is_float(value):
+        return both
+    most = max(seen.typical, _MOST_ALLOWED * _variation(value) / TYPICAL)
+    if value.dtype.itemsize <= NARROW_BYTES:
+        most = min(most, _FURTHER * seen.typical)
+    part = min(1.0, most / both.typical) if both.typical else 1.0
+    return replace(both, typical=part * both.typical, largest=max(seen.largest, part * both.largest))
+
+
+def of_any_seed(moves: Spreads, results: Results) -> list[list[Spread]]:
+    """How far results move; those with few values as far as for any seed, in parts of their size.
+
+    One value may move by little by chance.
+    """
+    found = [[*each] for each in moves]
+    for number, column in enumerate(zip(*results, strict=True)):
+        if not is_float(column[0]) or column[0].size >= FEW:
+            continue
+        sizes = [_size(each) for each in column]
+        pairs = [(each[number], size) for each, size in zip(moves, sizes, strict=True) if size > 0]
+        for part, own, size in zip(found, moves, sizes, strict=True):
+            most = max((spread.typical / each for spread, each in pairs), default=0.0)
+            largest = max((spread.largest / each for spread, each in pairs), default=0.0)
+            part[number] = replace(own[number], typical=most * size, largest=largest * size)
+    return found
 
 
 def stands_for(exact: Sequence[Array], own: Sequence[Array]) -> bool:
@@ -255,9 +296,8 @@ def _agrees(value: Array, wanted: Array, spread: Spread) -> Agreement:
     if not found.ok or not found.worst:
         return found
     total, _ = _differences(value, wanted)
-    sample = _sample(wanted)
-    own = _ULPS * epsilon(kind) * math.sqrt(float(np.mean(np.square(sample)))) if sample.size else 0.0
-    own += _FUNCTIONS * min(epsilon("f32"), epsilon(kind)) * float(np.max(sample, initial=0.0))
+    own = _ULPS * epsilon(kind) * _size(wanted)
+    own += _FUNCTIONS * min(epsilon("f32"), epsilon(kind)) * float(np.max(_sample(wanted), initial=0.0))
     allowed, off = TYPICAL * spread.typical + own, math.sqrt(total / wanted.size)
     if off <= allowed:
         return replace(found, worst=max(found.worst, off / allowed))
@@ -335,6 +375,12 @@ def _sample(values: Array) -> Floats:
     """Finite absolute values: of a million where there are more."""
     some = np.abs(values.reshape(-1)[:: values.size // _DRAWN | 1]).astype(np.float64)
     return some[np.isfinite(some)]
+
+
+def _size(values: Array) -> float:
+    """The root of the mean square of finite values."""
+    sample = _sample(values)
+    return math.sqrt(float(np.mean(np.square(sample)))) if sample.size else 0.0
 
 
 def _variation(values: Array) -> float:

@@ -104,6 +104,8 @@ def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
     """Values as what they feed needs them: weights by how many are summed, so that sizes stay as they are."""
     if values.dtype.kind in "iubc" or feed.values is not None:
         return values
+    if feed.fraction:
+        return (_LEAST / 2 + (1 - _LEAST) * (np.abs(values.astype(np.float32)) % 1)).astype(values.dtype)
     if feed.positive and kind != "positive":
         return (np.abs(values.astype(np.float32)) + _LEAST).astype(values.dtype)
     if not feed.summed:

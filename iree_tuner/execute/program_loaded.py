@@ -13,11 +13,15 @@ import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import (
+    FEW,
+    NARROW_BYTES,
     Depth,
     Spread,
+    and_allowed,
     by_nudges,
     by_widened,
     loose_results,
+    of_any_seed,
     stands_for,
 )
 from iree_tuner.execute.conditioning import nudged as nudge
@@ -41,8 +45,7 @@ SEEDS = (0, 1, 2)
 _MOST_KEPT = 1 << 29  # bytes
 _LONG_S, _VERY_LONG_S = 0.2, 1.0  # an invocation
 _AWAKE_S = 0.005
-_ENOUGH, _MOST_DRAWN, _DRAWING_S = 16, 8, 0.2  # results, and invocations on inputs close to a seed's
-_NARROW_BYTES = 2
+_MOST_DRAWN, _DRAWING_S = 8, 0.2  # invocations on inputs close to a seed's
 
 Array = npt.NDArray[np.generic]
 Alone = tuple[list[Array], list[Spread]]
@@ -164,7 +167,8 @@ class LoadedProgram:
         known = self.known.spreads
         if depth not in known:
             results = self.results()
-            moves = depth.moves if [*map(len, depth.moves)] == [*map(len, results)] else [None] * len(results)
+            measured = [*map(len, depth.moves)] == [*map(len, results)]
+            moves = of_any_seed(depth.moves, results) if measured else [None] * len(results)
             places = range(1 if self.known.once else len(results))
             found = [self._spreads_of(place, depth, moves[place], widened) for place in places]
             if widened is not None and loose_results(results[: len(found)], found):
@@ -186,18 +190,18 @@ class LoadedProgram:
         if not stands_for(exact, own):
             return by_nudges(depth, own, self._nudged_of(seed))
         found = by_widened(self._pairs(widened, seed, own, exact))
-        if all(each.dtype.itemsize <= _NARROW_BYTES for each in own if is_float(each)):
+        if not moves and all(each.dtype.itemsize <= NARROW_BYTES for each in own if is_float(each)):
             return found  # rounding to them is more than what comes before
         noise = moves or by_nudges(depth, exact, widened._nudged_of(seed))
-        return [each.and_also(other) for each, other in zip(found, noise, strict=True)]
+        return [and_allowed(*each) for each in zip(found, noise, own, strict=True)]
 
     def _pairs(
         self, widened: LoadedProgram, seed: int, own: list[Array], exact: list[Array]
     ) -> list[tuple[list[Array], list[Array]]]:
         """Results of both for a seed; and for inputs close to it, where a result has few values."""
         found, end = [(own, exact)], time.monotonic() + _DRAWING_S
-        few = min((value.size for value in own if is_float(value) and value.size), default=_ENOUGH)
-        while len(found) * few < _ENOUGH and len(found) < _MOST_DRAWN and time.monotonic() < end:
+        few = min((value.size for value in own if is_float(value) and value.size), default=FEW)
+        while len(found) * few < FEW and len(found) < _MOST_DRAWN and time.monotonic() < end:
             near = len(found)
             found.append((self.results_of(seed, near), widened.results_of(seed, near)))
         return found
@@ -410,7 +414,7 @@ def _shaped(taken: Taken) -> Array:
 
 
 def _widen(value: Array | float | int) -> Array | float | int:
-    if isinstance(value, np.ndarray) and is_float(value) and value.dtype.itemsize == _NARROW_BYTES:
+    if isinstance(value, np.ndarray) and is_float(value) and value.dtype.itemsize == NARROW_BYTES:
         return value.astype(np.float32)
     return value
 

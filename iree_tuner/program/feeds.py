@@ -23,7 +23,10 @@ _SAME = (
 )  # fmt: skip
 _PRODUCTS = ("dot", "matmul", "mm", "linear", "conv", "convolution", "einsum", "vecmat", "matvec")
 _POSITIVE = ("sqrt", "rsqrt", "log", "batch_norm", "batchnorm")
-_SUMS = ("add", "maximum")
+_SUMS = ("add", "maximum", "divide", "div", "divf")
+_DIFFERENCES = {"subtract": 1, "sub": 1, "subf": 1, "rsub": 0, "negate": 0, "neg": 0, "negf": 0}
+"""Ops that have what is left of a number to one, or its negative for `log(1 + x)`; the operand that it is."""
+
 _CALLS = ("func.call", "util.call")
 
 
@@ -34,11 +37,13 @@ class Feed:
     Attributes:
         summed: how many of its values go into one result of the products that it is a weight of; 0 for none.
         positive: whether a root, a logarithm or a normalisation needs it to be.
+        fraction: whether what is left of it to one must be positive, too: a probability.
         values: what the program's uses of its integers allow (`program.valid`); None where they say nothing.
     """
 
     summed: int = 0
     positive: bool = False
+    fraction: bool = False
     values: Interval | None = None
 
 
@@ -54,28 +59,31 @@ def feeds_of(function: ir.Operation) -> tuple[Feed, ...]:
 
 
 def _feed(argument: ir.Value, others: Mapping[str, ir.Operation]) -> Feed:
-    summed, positive = 0, False
+    summed, positive, fraction = 0, False, False
     seen = set[ir.Value]()
-    todo = [(argument, True)]
+    todo = [(argument, True, False)]
     while todo:
-        value, plain = todo.pop()
+        value, plain, left = todo.pop()
         if value in seen:
             continue
         seen.add(value)
         for use in value.uses:
             op, place = use.owner.operation, use.operand_number
             words = _words(op)
+            rooted = _rooted(op, place)
             if op.name in _CALLS:
-                todo += [(each, plain) for each in _taken_by(op, place, others)]
-            elif words & set(_POSITIVE) or _takes_root(op, place):
-                positive = True
+                todo += [(each, plain, left) for each in _taken_by(op, place, others)]
+            elif words & set(_POSITIVE) or rooted:
+                positive, fraction = True, fraction or left or rooted == "fraction"
             elif plain and place > 0 and (words & set(_PRODUCTS) or _reduces(op)):
                 summed = max(summed, _summed(op, place))
             elif words & set(_SAME) or _moves(op):
-                todo += [(result, plain) for result in op.results]
+                todo += [(result, plain, left) for result in op.results]
             elif words & set(_SUMS):
-                todo += [(result, False) for result in op.results]
-    return Feed(summed, positive)
+                todo += [(result, False, left) for result in op.results]
+            elif _leaves(op, place):
+                todo += [(result, False, not left) for result in op.results]
+    return Feed(summed, positive, fraction)
 
 
 def _taken_by(call: ir.Operation, place: int, others: Mapping[str, ir.Operation]) -> list[ir.Value]:
@@ -88,7 +96,7 @@ def _taken_by(call: ir.Operation, place: int, others: Mapping[str, ir.Operation]
 def _words(op: ir.Operation) -> set[str]:
     """The words of an op's name: `dot_general` is also `dot`."""
     name = op.name.rpartition(".")[2]
-    return {name, op.name.partition(".")[2], *name.split("_")}
+    return {name, op.name.partition(".")[2], *op.name.split("."), *name.split("_")}
 
 
 def _sizes(kind: ir.Type) -> tuple[int, ...]:
@@ -127,13 +135,35 @@ def _adds_up(op: ir.Operation) -> bool:
     return "reduction" in iterators(op)
 
 
-def _takes_root(op: ir.Operation, place: int) -> bool:
+def _rooted(op: ir.Operation, place: int) -> str:
+    """Whether the body of a generic op takes a root or a logarithm of an operand, or of what it leaves."""
     if op.name != "linalg.generic":
-        return False
+        return ""
     argument = op.regions[0].blocks[0].arguments[place]
-    users = [use.owner.operation for use in argument.uses]
-    users += [use.owner.operation for user in users for result in user.results for use in result.uses]
-    return any(user.name in ("math.rsqrt", "math.sqrt", "math.log") for user in users)
+    found = ""
+    for user in (use.owner.operation for use in argument.uses):
+        behind = [use.owner.operation for result in user.results for use in result.uses]
+        if any(_words(each) & set(_POSITIVE) for each in behind):
+            number = next(n for n, each in enumerate(user.operands) if each == argument)
+            found = "fraction" if _leaves(user, number) else found or "positive"
+        found = found or ("positive" if _words(user) & set(_POSITIVE) else "")
+    return found
+
+
+def _leaves(op: ir.Operation, place: int) -> bool:
+    """Whether an op subtracts an operand from a constant."""
+    wanted = [_DIFFERENCES[each] for each in _words(op) & set(_DIFFERENCES)]
+    return place in wanted and all(_constant(each) for n, each in enumerate(op.operands) if n != place)
+
+
+def _constant(value: ir.Value) -> bool:
+    """Whether a value is a constant, or one that is broadcast or converted."""
+    if isinstance(value.owner, ir.Block):
+        return False
+    op = value.owner.operation
+    words = _words(op)
+    moved = len(op.operands) == 1 and words & set(_SAME)
+    return _constant(op.operands[0]) if moved else bool(words & {"constant", "splat"})
 
 
 def _body(op: ir.Operation) -> Sequence[ir.OpView]:

@@ -21,6 +21,7 @@ from iree_tuner.execute.conditioning import (
     deviations,
     mlir_name,
     nudged,
+    of_any_seed,
     stands_for,
 )
 from iree_tuner.execute.data import step_for, stepped
@@ -111,6 +112,13 @@ def test_a_small_shift_of_all_values_is_found_where_outliers_are_wide(kind: type
     found = agreement_of([[shifted]], [[default]], [[spread]])
     assert "root mean square" in found.message
     assert np.max(np.abs(shifted.astype(np.float64) - default.astype(np.float64))) < LARGEST * spread.largest
+
+
+def test_one_value_may_move_by_little_by_chance() -> None:
+    moves = [[Spread(1e-9, 1e-9)], [Spread(0.02, 0.02)]]
+    assert of_any_seed(moves, [*results_of(3.0), *results_of(1.0)]) == [[Spread(0.06, 0.06)], moves[1]]
+    many = [*results_of(np.ones(64)), *results_of(np.ones(64))]
+    assert of_any_seed(moves, many) == moves
 
 
 def test_a_comparison_is_loose_only_if_no_seed_says_more() -> None:

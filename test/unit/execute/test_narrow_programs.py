@@ -43,7 +43,8 @@ class Narrow:
         widened = LoadedProgram(self._write(data), DEVICE, self.run, like=self.base)
         dispatches = extract(self.program, self.target, compilers).dispatches
         self.sums = sums_of(dispatches)
-        self.spreads = self.base.spreads(Depth(160, len(dispatches)), widened)
+        moves = judge_here(self.parts, None, DEVICE, self.run, self.sums, narrow=False).moves
+        self.spreads = self.base.spreads(Depth(160, len(dispatches), moves), widened)
 
     def _write(self, data):
         path = self.folder / f"{len(list(self.folder.iterdir()))}.vmfb"

@@ -192,6 +192,42 @@ def test_floats_that_other_dialects_convert_are_looked_at(op, values, unclear):
     assert (run.entries[0].feeds[1].values, run.unclear) == (values, unclear)
 
 
+T = "tensor<8xf32>"
+ONE = f"%one = stablehlo.constant dense<1.0> : {T}"
+LEFT = f"%q = stablehlo.subtract %one, %p : {T}"
+FRACTIONS = {
+    "cross entropy": f"{ONE}\n {LEFT}\n %l = stablehlo.log %q : {T}\n %r = stablehlo.add %l, %x : {T}",
+    "odds": f"{ONE}\n {LEFT}\n %o = stablehlo.divide %p, %q : {T}\n %r = stablehlo.log %o : {T}",
+    "noise": f"{ONE}\n {LEFT}\n %s = stablehlo.sqrt %q : {T}\n %r = stablehlo.multiply %s, %x : {T}",
+    "log1p": f"%n = stablehlo.negate %p : {T}\n %r = stablehlo.log_plus_one %n : {T}",
+    "body": f"""%r = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]}} ins(%p : {T}) outs(%x : {T}) {{
+      ^bb0(%a: f32, %b: f32):
+        %c1 = arith.constant 1.0 : f32
+        %d = arith.subf %c1, %a : f32
+        %e = math.log %d : f32
+        linalg.yield %e : f32
+      }} -> {T}""",
+}
+NO_FRACTIONS = {
+    "variance": f"%r = stablehlo.rsqrt %p : {T}",
+    "gate": f"{ONE}\n {LEFT}\n %r = stablehlo.multiply %q, %x : {T}",
+    "log of one and more": f"%r = stablehlo.log_plus_one %p : {T}",
+    "difference": f"%d = stablehlo.subtract %x, %p : {T}\n %r = stablehlo.exponential %d : {T}",
+}
+
+
+@pytest.mark.parametrize("name", FRACTIONS | NO_FRACTIONS)
+def test_probabilities_are_between_zero_and_one(name):
+    body = (FRACTIONS | NO_FRACTIONS)[name]
+    (entry,) = request(
+        load_program(f"func.func @main(%p: {T}, %x: {T}) -> {T} {{ {body}\n return %r : {T} }}")
+    ).entries
+    values = [arguments(entry.inputs, (), (), (seed, 0), entry.feeds)[0] for seed in SEEDS]
+    assert all(((each > 0) & (each < 1)).all() for each in values) == (name in FRACTIONS)
+    assert all(np.unique(each).size == each.size for each in values)
+
+
 TAKES_POSITIONS = [name for name, (_, expected) in PROGRAMS.items() if expected]
 
 
