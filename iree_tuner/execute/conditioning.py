@@ -214,7 +214,7 @@ def and_allowed(seen: Spread, moved: Spread, value: Array) -> Spread:
     """The spread of a result that the widened program shows, with how far moved dispatches move it.
 
     Sums that may be in f16 or bf16 are moved by more than code that has them in f32 is off. So they do not
-    make a comparison say little, and a narrow result is no more than `_FURTHER` times as far off as the
+    make a comparison say little, and a narrow result is no more than `_FURTHER` times further off than the
     default's is.
     """
     both = seen.and_also(moved)
@@ -228,7 +228,7 @@ def and_allowed(seen: Spread, moved: Spread, value: Array) -> Spread:
 
 
 def of_any_seed(moves: Spreads, results: Results) -> list[list[Spread]]:
-    """How far results move; those with few values as far as for any seed, in parts of their size.
+    """How far results move. Those with few values have the largest movement of all seeds, relative to their size.
 
     One value may move by little by chance.
     """

@@ -6,6 +6,7 @@ has improved: see the report for what can then be taken out of this project.
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from importlib.metadata import version
@@ -248,12 +249,23 @@ def test_transients_size(tmp_path: Path) -> None:
     assert "constant 16384 : index" in size
 
 
+def ran_on_the_host(name: str, processor: str, folder: Path) -> str:
+    flags = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
+             f"--iree-llvmcpu-target-cpu={processor}", "--iree-llvmcpu-target-cpu-features=")  # fmt: skip
+    made = folder / "made.vmfb"
+    assert (
+        compile_(REPRODUCERS / name, *flags[: 3 if processor == "host" else 4], output=made).returncode == 0
+    )
+    command = [str(Path(sys.executable).parent / "iree-run-module"), f"--module={made}", "--function=main"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
 @on_this_release
 def test_load_leaves_loop(tmp_path: Path) -> None:
-    flags = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
-             "--iree-llvmcpu-target-cpu=host")  # fmt: skip
-    made = tmp_path / "load.vmfb"
-    assert compile_(REPRODUCERS / "load_leaves_loop.mlir", *flags, output=made).returncode == 0
-    command = [str(Path(sys.executable).parent / "iree-run-module"), f"--module={made}", "--function=main"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert "i32=3" in ran.stdout, "it should be 6"
+    assert "i32=3" in ran_on_the_host("load_leaves_loop.mlir", "host", tmp_path), "it should be 6"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="x86-64 only")
+@on_this_release
+def test_f16_subnormals(tmp_path: Path) -> None:
+    assert "2xf16=0 0" in ran_on_the_host("f16_subnormals.mlir", "x86-64", tmp_path), "it rounds both to zero"
