@@ -228,7 +228,7 @@ def and_allowed(seen: Spread, moved: Spread, value: Array) -> Spread:
 
 
 def of_any_seed(moves: Spreads, results: Results) -> list[list[Spread]]:
-    """How far results move. Those with few values have the largest movement of all seeds, relative to their size.
+    """How far results move; of those with few values the largest movement of all seeds, relative to size.
 
     One value may move by little by chance.
     """
