@@ -64,6 +64,8 @@ _FLOAT_UNARY: dict[str, Callable[[Value], Value]] = {
     "math.erf": lambda x: _erf(x),
 }
 
+_FEW_BITS = 8
+
 _FLOAT_STEPS: dict[str, Callable[[Value], Value]] = {
     "math.floor": np.floor,
     "math.ceil": np.ceil,
@@ -128,15 +130,16 @@ def evaluate(op: ir.Operation, operands: Sequence[Value]) -> Value:
         if name == "arith.constant":
             return constant(op.attributes["value"])
         if name in _FLOAT_BINARY:
-            return _FLOAT_BINARY[name](operands[0], operands[1])
+            return _of_few_bits(_FLOAT_BINARY[name](operands[0], operands[1]), kind)
         if name in _FLOAT_UNARY:
-            return _FLOAT_UNARY[name](operands[0])
+            return _of_few_bits(_FLOAT_UNARY[name](operands[0]), kind)
         if name in _FLOAT_STEPS:
             return _FLOAT_STEPS[name](rounded(operands[0], kind))
         if name == "math.fma":
-            return operands[0] * operands[1] + operands[2]
+            return _of_few_bits(operands[0] * operands[1] + operands[2], kind)
         if name in _INTEGER_BINARY:
-            return wrap(_INTEGER_BINARY[name](operands[0], operands[1]), width(kind))
+            a, b = (_signed(each, kind) for each in operands)
+            return wrap(_INTEGER_BINARY[name](a, b), width(kind))
         if name in _UNSIGNED_BINARY:
             a, b = (unsigned(each, width(kind)) for each in operands)
             return wrap(_UNSIGNED_BINARY[name](a, b), width(kind))
@@ -170,6 +173,11 @@ def _convert(op: ir.Operation, value: Value, kind: ElementType) -> Value:
             raise UnsupportedError(op.name)
 
 
+def _of_few_bits(value: Value, kind: ElementType) -> Value:
+    """Floats of eight bits and less are rounded by each op: no processor adds them."""
+    return rounded(value, kind) if kind.is_float and kind.bits <= _FEW_BITS else value
+
+
 def _signed(value: Value, kind: ElementType) -> Value:
     """An integer with its sign: a true boolean, which is held as 1, is -1."""
     return -value if width(kind) == 1 else value
@@ -186,7 +194,7 @@ def _compare(op: ir.Operation, operands: Sequence[Value]) -> Value:
     kind = ElementType.of(op.operands[0].type)
     if not kind.is_float:
         if predicate < 6:
-            found = _COMPARE[predicate](operands[0], operands[1])
+            found = _COMPARE[predicate](*(_signed(each, kind) for each in operands))
         else:
             a, b = (unsigned(each, width(kind)) for each in operands)
             found = _COMPARE[predicate - 4](a, b)

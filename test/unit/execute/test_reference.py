@@ -131,7 +131,50 @@ func.func @functions(%a: tensor<32x40xf32>) -> tensor<32x40xf32> {
 }
 """
 
+SIGNED_BITS = """
+func.func @bits(%a: tensor<33xi1>, %b: tensor<33xi1>) -> tensor<33xi1> {
+  %sum = arith.addi %a, %b : tensor<33xi1>
+  %r = arith.maxsi %a, %sum : tensor<33xi1>
+  return %r : tensor<33xi1>
+}
+"""
+
+EIGHT_BITS = """
+func.func @eight(%a: tensor<64xf8E4M3FN>, %b: tensor<64xf8E5M2>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %t = math.tanh %a : tensor<64xf8E4M3FN>
+  %s = arith.addf %t, %a : tensor<64xf8E4M3FN>
+  %x = arith.extf %s : tensor<64xf8E4M3FN> to tensor<64xf32>
+  %m = arith.mulf %b, %b : tensor<64xf8E5M2>
+  %y = arith.extf %m : tensor<64xf8E5M2> to tensor<64xf32>
+  return %x, %y : tensor<64xf32>, tensor<64xf32>
+}
+"""
+
+DIVIDED = """
+func.func @divided(%a: tensor<512x16xf32>) -> tensor<512x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<512xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<512xf32>) -> tensor<512xf32>
+  %sums = linalg.reduce { arith.addf }
+      ins(%a : tensor<512x16xf32>) outs(%fill : tensor<512xf32>) dimensions = [1]
+  %out = tensor.empty() : tensor<512x16xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                                        affine_map<(i, j) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%a, %sums : tensor<512x16xf32>, tensor<512xf32>) outs(%out : tensor<512x16xf32>) {
+    ^bb0(%x: f32, %s: f32, %o: f32):
+      %y = arith.divf %x, %s : f32
+      linalg.yield %y : f32
+  } -> tensor<512x16xf32>
+  return %r : tensor<512x16xf32>
+}
+"""
+"""Sums of both signs, some of which nearly cancel."""
+
 PROGRAMS = {
+    "signed_bits": SIGNED_BITS,
+    "eight_bits": EIGHT_BITS,
+    "divided": DIVIDED,
     "zero_matmul": ZERO_MATMUL,
     "one_matmul": ONE_MATMUL,
     "bf16_matmul": ZERO_MATMUL.replace("128xf32", "128xbf16").replace("128x64xf32", "128x64xbf16"),
