@@ -18,9 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from xml.etree import ElementTree
 
 import noted_lines
 from coverage import Coverage
@@ -52,7 +54,8 @@ FOLDERS = {
 }
 """The folder of a command's lit tests: that of the package it calls. Other commands are named like it."""
 
-LEAST_COVERED = 10
+LEAST_COVERED, SLOWEST, MOST_ROOMS = 10, 40, 16
+JUNIT = "pytest.xml"
 NO_TESTS = 5  # pytest's status
 
 
@@ -101,7 +104,7 @@ def run(
     if pytest or not lit or lit == ["test"]:
         # One more than cores: lit ends long before pytest, and tests wait for processes of their own.
         spread = ["-n", str(cores + 1), "--dist", "worksteal"]
-        command = [sys.executable, "-m", "pytest", "-q", *spread, "--durations=10", *pytest]
+        command = [sys.executable, "-m", "pytest", "-q", *spread, f"--junitxml={folder / JUNIT}", *pytest]
         print(f"$ {' '.join(command)}", flush=True)
         running.append(subprocess.Popen(command, cwd=ROOT, env=environment, text=True))
     lit_status = 0
@@ -115,10 +118,27 @@ def run(
     statuses = [process.wait() for process in running]
     if lit:
         print(told.read_text(), end="")
+    if (folder / JUNIT).exists():
+        report_durations(folder / JUNIT)
     print(f"{time.monotonic() - start:.0f} s", flush=True)
     if lit_status:
         print(f"lit failed with status {lit_status}: see its summary above", flush=True)
     return lit_status == 0 and all(status in (0, NO_TESTS if lit else 0) for status in statuses)
+
+
+def report_durations(path: Path) -> None:
+    """Where pytest's time goes: seconds of each room, and the slowest tests."""
+    cases = [
+        (float(case.get("time", "0")), case.get("classname", ""), case.get("name", ""))
+        for case in ElementTree.parse(path).iter("testcase")
+    ]
+    rooms: Counter[str] = Counter()
+    for seconds, place, _ in cases:
+        parts = place.split(".")  # test.unit.ROOM.test_file
+        rooms[parts[2] if len(parts) > 3 else parts[-1]] += round(seconds)
+    print(", ".join(f"{room} {seconds} s" for room, seconds in rooms.most_common(MOST_ROOMS)))
+    for seconds, place, name in sorted(cases, reverse=True)[:SLOWEST]:
+        print(f"  {seconds:6.1f} s  {place.removeprefix('test.unit.')}::{name}")
 
 
 @contextmanager
