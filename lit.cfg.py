@@ -32,7 +32,7 @@ config.excludes = [
     "plugin",
     "unit",
     # What `lit .` must not walk.
-    *("benchmarks", "docs", "examples", "iree_tuner", "programs", "recordings", "specs", "codegen_scripts"),
+    *("benchmarks", "docs", "examples", "iree_tuner", "programs", "recordings", "specs", "transforms"),
     *(path.name for pattern in (".*", "build-*", "dist") for path in root.glob(pattern)),
 ]
 
