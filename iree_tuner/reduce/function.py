@@ -1,4 +1,4 @@
-"""What edits change: attributes and their parts, and ops with a signature (functions, named sequences)."""
+"""Attributes with their parts, and ops with a signature (functions, named sequences): all that edits change."""
 
 from __future__ import annotations
 
