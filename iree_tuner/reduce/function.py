@@ -1,4 +1,4 @@
-"""Attributes with their parts, and ops with a signature (functions, named sequences): all that edits change."""
+"""Attributes with their parts, and ops with a signature (functions, named sequences): what is edited."""
 
 from __future__ import annotations
 
