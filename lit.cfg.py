@@ -32,7 +32,7 @@ config.excludes = [
     "plugin",
     "unit",
     # What `lit .` must not walk.
-    *("benchmarks", "docs", "examples", "iree_tuner", "programs", "recordings", "specs", "codegen_scripts"),
+    *("benchmarks", "docs", "examples", "iree_tuner", "programs", "recordings", "specs", "transforms"),
     *(path.name for pattern in (".*", "build-*", "dist") for path in root.glob(pattern)),
 ]
 
@@ -55,7 +55,7 @@ def host_features() -> set[str]:
 
 
 config.available_features.update(host_features())
-packages = ("jax", "onnx", "onnxruntime", "onnxscript", "sklearn", "torch", "triton")
+packages = ("iree_tuner_strategies", "jax", "onnx", "onnxruntime", "onnxscript", "sklearn", "torch", "triton")
 config.available_features.update(name for name in packages if has(name))
 if any(shutil.which(name) for name in (os.environ.get("CC"), "gcc", "clang") if name):
     config.available_features.add("cc")

@@ -4,7 +4,8 @@
     python scripts/figures.py dispatches cluster # some
 
 Writes docs/pictures/NAME-{light,dark}.svg. `results_chart.py` draws the whole models, and
-`search_curves.py --redraw` the strategies. Needs the extra `report`.
+`search_curves.py --redraw` the strategies. Needs the extra `report`, and
+`pip install ./benchmarks/strategies`.
 """
 
 from __future__ import annotations

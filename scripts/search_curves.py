@@ -7,7 +7,8 @@
 Writes OUTPUT/results.json, plots beside it, and the tables between the markers in OUTPUT.md if there is one.
 Each recording is replayed with a prior that was trained on the recordings of other workloads, so that what is
 shown is shown for workloads that nothing was tuned to. The same recordings and the same release of
-scikit-learn give the same results. Needs the extras `learn` and `report`.
+scikit-learn give the same results. Needs the extras `learn` and `report`. The strategies to
+compare with are installed by `pip install ./benchmarks/strategies`.
 """
 
 from __future__ import annotations
@@ -173,7 +174,7 @@ def own_strategies(space: RecordedSpace) -> tuple[str, ...]:
     """Those of this project that can be made: other packages' stand in their own tables."""
     found: list[str] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        if not entry.value.startswith("iree_tuner."):
+        if not entry.value.startswith(("iree_tuner.", "iree_tuner_strategies.")):
             continue
         try:
             make_strategy(entry.name, space, 0, space.start)

@@ -69,7 +69,7 @@ class BenchOptions(DatabaseOptions, DeviceOptions):
     budget_s
         Time limit for the search: 90s, 5m. Default: no limit.
     strategy
-        Search strategy, as in `tune`: local, genetic, annealing, shuffle and others.
+        Search strategy, as in `tune`: local, analytic, shuffle and others.
     seed
         Seed of all random choices.
     rounds

@@ -51,7 +51,7 @@ def compare(
         Operations: folders that `suite generate` wrote, names of suites, suite files (.toml), quoted commands
         of MIOpenDriver, BOO or Fusilli, or .txt files of such commands.
     libraries
-        Libraries, separated by commas: numpy, torch, torch-compiled, onnxruntime, jax, triton and others. Or
+        Libraries, separated by commas: numpy, torch, torch-compiled, onnxruntime, jax and others. Or
         all, or none. A library that is not installed is reported.
     spec
         Measure IREE with this tuning spec as `iree-tuned`.

@@ -11,19 +11,8 @@ from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
     from iree_tuner.reduce.candidate import Candidate
-    from iree_tuner.reduce.judge import Answer, CommandJudge
-    from iree_tuner.reduce.lab import InWorkers
-    from iree_tuner.reduce.reducer import Reducer, ReductionProgress
+    from iree_tuner.reduce.reducer import Answer, CommandJudge, InWorkers, Reducer, ReductionProgress
 
 __all__ = ["Answer", "Candidate", "CommandJudge", "InWorkers", "Reducer", "ReductionProgress"]
 
-_HOMES = {
-    "Answer": "judge",
-    "Candidate": "candidate",
-    "InWorkers": "lab",
-    "CommandJudge": "judge",
-    "ReductionProgress": "reducer",
-    "Reducer": "reducer",
-}
-
-__getattr__ = lazily(__name__, _HOMES)
+__getattr__ = lazily(__name__, {name: "candidate" if name == "Candidate" else "reducer" for name in __all__})

@@ -1,4 +1,4 @@
-"""A module with some edits made. Module-level functions: they are called in workers."""
+"""A module with some edits made, and its size. Module-level functions: they are called in workers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from functools import lru_cache
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.compiler.session import CompileError, parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
-from iree_tuner.reduce import attributes, operations, shapes, signatures, symbols
-from iree_tuner.reduce.size import ProgramSize, size_of
-from iree_tuner.reduce.symbols import Edit
+from iree_tuner.reduce import edits
+from iree_tuner.reduce.function import (
+    STAND_INS,
+    attributes_of,
+    is_resource,
+    parts_of,
+    static_sizes,
+    values_of,
+)
 
 
 @dataclass(frozen=True)
@@ -23,34 +29,79 @@ class ReductionStep:
 
     Attributes:
         name: for people.
-        edits: the edits that a module has, see `symbols.Edit`.
+        edits: the edits that a module has.
         alone: whether only one of them can be made at a time.
     """
 
     name: str
-    edits: Callable[[ir.Module], Sequence[Edit]]
+    edits: Callable[[ir.Module], Sequence[edits.Edit]]
     alone: bool = False
 
 
 STEPS = (
-    ReductionStep("entries of specs", symbols.entries),
-    ReductionStep("symbols", symbols.top_level),
-    ReductionStep("nested symbols", symbols.nested),
-    ReductionStep("results", signatures.results),
-    ReductionStep("unused ops", operations.unused),
-    ReductionStep("last ops", operations.returned_operands),
-    ReductionStep("ops by operands", operations.by_operand),
-    ReductionStep("ops by arguments", operations.by_argument),
-    ReductionStep("ops by tensor.empty", operations.by_empty),
-    ReductionStep("ops by constants", operations.by_constant),
-    ReductionStep("arguments", signatures.arguments),
-    ReductionStep("arguments of actions", signatures.handed_over),
-    ReductionStep("inputs of linalg.generic", signatures.inputs),
-    ReductionStep("attributes", attributes.attributes),
-    ReductionStep("constants", attributes.splats),
-    ReductionStep("sizes", shapes.smaller_sizes, alone=True),
+    ReductionStep("entries of specs", edits.entries),
+    ReductionStep("symbols", edits.top_level),
+    ReductionStep("nested symbols", edits.nested),
+    ReductionStep("results", edits.results),
+    ReductionStep("unused ops", edits.unused),
+    ReductionStep("last ops", edits.returned_operands),
+    ReductionStep("ops by operands", edits.by_operand),
+    ReductionStep("ops by arguments", edits.by_argument),
+    ReductionStep("ops by tensor.empty", edits.by_empty),
+    ReductionStep("ops by constants", edits.by_constant),
+    ReductionStep("arguments", edits.arguments),
+    ReductionStep("arguments of actions", edits.handed_over),
+    ReductionStep("inputs of linalg.generic", edits.inputs),
+    ReductionStep("attributes", edits.attributes),
+    ReductionStep("constants", edits.splats),
+    ReductionStep("sizes", edits.smaller_sizes, alone=True),
 )
 """All steps, the ones that take out most first."""
+
+
+@dataclass(frozen=True, order=True)
+class ProgramSize:
+    """The counts of a module, the most important first: every accepted edit makes it smaller in this order.
+
+    Attributes:
+        work: ops that compute something, symbols and terminators among them.
+        ops: all of them.
+        values: results, block arguments and operands.
+        attributes: attributes of ops, and their parts.
+        elements: numbers in dense constants that are not splats; 1 for a resource.
+        extent: the sum of the static sizes of all values.
+    """
+
+    work: int
+    ops: int
+    values: int
+    attributes: int
+    elements: int
+    extent: int
+
+
+def size_of(module: ir.Module) -> ProgramSize:
+    """Count a module's parts."""
+    ops, values = list(walk(module.operation)), list(values_of(module))
+    found = [attribute for op in ops for attribute in attributes_of(op).values()]
+    return ProgramSize(
+        work=sum(op.name not in STAND_INS for op in ops),
+        ops=len(ops),
+        values=len(values) + sum(len(op.operands) for op in ops),
+        attributes=len(found) + sum(map(_leaves, found)),
+        elements=sum(map(_elements, found)),
+        extent=sum(sum(static_sizes(value.type)) for value in values),
+    )
+
+
+def _leaves(attribute: ir.Attribute) -> int:
+    return sum(1 + _leaves(part) for part in parts_of(attribute).values())
+
+
+def _elements(attribute: ir.Attribute) -> int:
+    if isinstance(attribute, ir.DenseElementsAttr) and not attribute.is_splat:
+        return len(attribute)
+    return int(is_resource(attribute))
 
 
 @dataclass(frozen=True)
@@ -95,10 +146,10 @@ def edited(text: str, step: int, chosen: frozenset[int]) -> Candidate | None:
     with context, ir.Location.unknown():
         module = parse_module(text, context)
         before = size_of(module)
-        edits = STEPS[step].edits(module)
+        made = STEPS[step].edits(module)
         try:
             for number in sorted(chosen):
-                edits[number]()
+                made[number]()
             module.operation.verify()
             smaller = _text(module)
             size = size_of(parse_module(smaller, _context_for(smaller)))

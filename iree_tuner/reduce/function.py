@@ -1,23 +1,100 @@
-"""Ops with a signature (functions, named sequences), whose arguments and results can be changed."""
+"""Attributes with their parts, and ops with a signature (functions, named sequences): what is edited."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.compiler.context import walk
-from iree_tuner.reduce.parts import attributes_of
 from iree_tuner.spec.grammar import references, symbol_name
 
 T = TypeVar("T")
+
+STAND_INS = ("arith.constant", "tensor.empty")
+"""Ops that take the place of others: they compute nothing."""
 
 _SIGNATURE = "function_type"
 _ARGUMENTS, _RESULTS, _TIED = "arg_attrs", "res_attrs", "tied_operands"
 _CALLEES = ("callee", "target")  # func.call and util.call; transform.include
 _FOREACH_MATCH = "transform.foreach_match"
+
+
+def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
+    """An op's attributes by name, without ones that the bindings cannot read: dense complex constants."""
+    found: dict[str, ir.Attribute] = {}
+    for name in op.attributes.keys():  # noqa: SIM118  (iterating it gives attributes)
+        with suppress(TypeError):
+            found[name] = op.attributes[name]
+    return found
+
+
+def parts_of(attribute: ir.Attribute) -> dict[str | int, ir.Attribute]:
+    """The attributes in an attribute, by keys or positions; none where `made_of` cannot make it again."""
+    with suppress(TypeError):  # as in `attributes_of`
+        match attribute:
+            case ir.DictAttr():
+                return {named.name: named.attr for named in attribute}
+            case ir.ArrayAttr():
+                return dict(enumerate(attribute))
+            case iree_gpu.LoweringConfigAttr():
+                return {0: attribute.attributes}
+            case iree_codegen.CompilationInfoAttr():
+                return {0: attribute.lowering_config, 1: attribute.translation_info}
+            case iree_codegen.TranslationInfoAttr() if attribute.configuration is not None:
+                return {0: attribute.configuration}
+            case _:
+                pass
+    return {}
+
+
+def made_of(attribute: ir.Attribute, parts: dict[str | int, ir.Attribute]) -> ir.Attribute:
+    """An attribute again, of other parts under the same keys; of a dictionary's, some may be missing."""
+    values = list(parts.values())
+    match attribute:
+        case ir.DictAttr():
+            return ir.DictAttr.get({str(key): value for key, value in parts.items()})
+        case ir.ArrayAttr():
+            return ir.ArrayAttr.get(values)
+        case iree_gpu.LoweringConfigAttr():
+            return iree_gpu.LoweringConfigAttr.get(values[0])
+        case iree_codegen.CompilationInfoAttr():
+            return iree_codegen.CompilationInfoAttr.get(values[0], values[1])
+        case iree_codegen.TranslationInfoAttr():
+            pipeline, codegen_spec = attribute.pass_pipeline, attribute.codegen_spec
+            sizes = attribute.workgroup_size, attribute.subgroup_size
+            return iree_codegen.TranslationInfoAttr.get(pipeline, codegen_spec, *sizes, values[0])
+        case _:
+            return attribute
+
+
+def is_resource(attribute: ir.Attribute) -> bool:
+    """Whether an attribute is a `dense_resource`, which has no Python type of its own."""
+    try:
+        ir.DenseResourceElementsAttr(attribute)
+    except ValueError:
+        return False
+    return True
+
+
+def values_of(module: ir.Module) -> Iterator[ir.Value]:
+    """All results and block arguments."""
+    for op in walk(module.operation):
+        yield from op.results
+        for region in op.regions:
+            for block in region:
+                yield from block.arguments
+
+
+def static_sizes(kind: ir.Type) -> list[int]:
+    """The sizes that a type fixes; none for types without a shape."""
+    if not isinstance(kind, ir.ShapedType) or not kind.has_rank:
+        return []
+    return [kind.get_dim_size(axis) for axis in range(kind.rank) if kind.is_static_dim(axis)]
 
 
 @dataclass(frozen=True)

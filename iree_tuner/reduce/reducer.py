@@ -3,23 +3,207 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
+from typing import Literal, Self
 
+from iree.compiler import ir
+
+from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
-from iree_tuner.reduce.candidate import STEPS, Candidate
-from iree_tuner.reduce.ddmin import ddmin
-from iree_tuner.reduce.judge import Answer
-from iree_tuner.reduce.lab import JudgeLab
+from iree_tuner.reduce.candidate import STEPS, Candidate, count, edited, printed
 
+_PLACE = "{}"
+"""Stands for the candidate's path in a command."""
+_SHELL = "/bin/sh"
+_SIGNAL = 128
+"""The number that a shell adds to the number of the signal that ended a command."""
 _NOT_FOUND = (126, 127)
 """The status of a shell that cannot run a command."""
+_KEPT, _QUOTED = 4000, 400
+"""Characters of the end of a judge's output that are kept, and that are in a message."""
+_EDIT_S = 60.0
+_CALLS = 2000
+"""Of edits, before a worker is replaced: a context keeps all attributes and types that it has seen."""
+_NONE = (WorkerError, ir.MLIRError, TypeError, ValueError, RecursionError)
+"""How an edit may end: a verifier crashed, or there is IR that the bindings cannot read, make or walk."""
 
-_QUOTED = 400
-"""Characters of a judge's output in a message."""
+Wanted = int | Literal["fail", "crash"]
+"""A status: a number; any but 0; or what a signal leaves, 128 or more."""
+First = Callable[[Iterator[frozenset[int]]], int | None]
+"""Which of some sets of edits is the first that keeps the defect; None where each loses it."""
+
+
+@dataclass(frozen=True)
+class CommandJudge:
+    """A command, and how it ends where the defect shows.
+
+    Attributes:
+        command: for a POSIX shell; `{}` stands for the candidate's path, which ends a command without it.
+        status: that it ends with.
+        output: a text that its output, of both streams, has in it.
+    """
+
+    command: str
+    status: Wanted = 0
+    output: str = ""
+
+    def on(self, path: Path) -> str:
+        """The command for a candidate."""
+        name = shlex.quote(str(path))
+        return self.command.replace(_PLACE, name) if _PLACE in self.command else f"{self.command} {name}"
+
+    def accepts(self, status: int, output: str) -> bool:
+        """Whether this is how the command ends where the defect shows."""
+        match self.status:
+            case "fail":
+                fits = status != 0
+            case "crash":
+                fits = status >= _SIGNAL
+            case number:
+                fits = status == number
+        return fits and self.output in output
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A judge's answer.
+
+    Attributes:
+        shows: whether the defect does.
+        status: of the command, as a shell gives it: 139 where signal 11 ended it; None where it did not end.
+        output: the end of what it printed.
+    """
+
+    shows: bool
+    status: int | None
+    output: str
+
+
+def ask(judge: CommandJudge, content: bytes, suffix: str) -> Answer:
+    """Run a judge on a candidate, in a folder of its own. For workers, whose process group it joins.
+
+    Raises:
+        OSError: the folder cannot be made, or there is no shell.
+    """
+    with tempfile.TemporaryDirectory(prefix="judge_") as folder:
+        path = Path(folder) / f"candidate{suffix}"
+        path.write_bytes(content)
+        done = subprocess.run(
+            [_SHELL, "-c", judge.on(path)],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    status = done.returncode if done.returncode >= 0 else _SIGNAL - done.returncode
+    output = done.stdout.decode(errors="replace")
+    return Answer(judge.accepts(status, output), status, output[-_KEPT:])
+
+
+class InWorkers:
+    """Candidates made and judged in workers, which an edit or a judge may end.
+
+    Args:
+        judge: the command.
+        jobs: how many candidates are made, and judged, at a time.
+        timeout_s: for a judge, which is killed then; the candidate does not show the defect.
+    """
+
+    def __init__(self, judge: CommandJudge, jobs: int, timeout_s: float) -> None:
+        self.jobs = jobs
+        self._judge = judge
+        self._timeout_s = timeout_s
+        self.editors = Workers(jobs, _CALLS)
+        self.judges = Workers(jobs, memory_bytes=None)  # the limit would be the command's as well
+
+    def printed(self, program: Program) -> Candidate:
+        """The program without any edit. Raises what `candidate.printed` raises."""
+        return self.editors.call(printed, program)
+
+    def count(self, text: str, step: int) -> int:
+        """How many edits of a step a module has."""
+        try:
+            return self.editors.call(count, text, step, timeout_s=_EDIT_S)
+        except _NONE:
+            return 0
+
+    def edited(self, text: str, step: int, sets: Sequence[frozenset[int]]) -> list[Candidate | None]:
+        """The module with each of some sets of edits made; None if it is no candidate."""
+        calls = [self.editors.submit(edited, text, step, each, timeout_s=_EDIT_S) for each in sets]
+        found = list[Candidate | None]()
+        for call in calls:
+            try:
+                found.append(self.editors.wait(call))
+            except _NONE:
+                found.append(None)
+        return found
+
+    def judged(self, contents: Sequence[bytes], suffix: str = ".mlir") -> Generator[Answer]:
+        """The judge's answers on candidates, in their order; closing this gives up the rest."""
+        calls = [
+            self.judges.submit(ask, self._judge, content, suffix, timeout_s=self._timeout_s)
+            for content in contents
+        ]
+        try:
+            for call in calls:
+                try:
+                    yield self.judges.wait(call)
+                except WorkerError as error:  # it took too long, or was killed from outside
+                    yield Answer(False, None, str(error))
+        finally:
+            for call in calls:
+                call.cancel()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.judges.close()
+        self.editors.close()
+
+
+def ddmin(count: int, first: First) -> frozenset[int]:
+    """A set of edits that keeps the defect, and loses it with any one edit more.
+
+    All are tried together, then halves, quarters and so on down to single edits, each in addition to the
+    edits that are known to keep it.
+
+    Args:
+        count: of the edits, which are called 0 to `count` - 1.
+        first: is asked about sets that it has not found to keep the defect; no edit at all does so.
+
+    Raises:
+        Exceptions of `first`.
+    """
+    made: frozenset[int] = frozenset()
+    left = list(range(count))
+    size = count
+    while left and size:
+        progress = False
+        start = 0
+        while start < len(left):
+            chunks = [left[at : at + size] for at in range(start, len(left), size)]
+            hit = first(map(made.union, chunks))
+            if hit is None:
+                break
+            progress = True
+            start += hit * size
+            made = made.union(chunks[hit])
+            left = [edit for edit in left if edit not in made]
+        if size > 1:
+            size = (size + 1) // 2
+        elif not progress:
+            break
+    return made
 
 
 @dataclass(frozen=True)
@@ -55,7 +239,7 @@ class Reducer:
             until the input is known to show it.
     """
 
-    def __init__(self, lab: JudgeLab, tell: Callable[[ReductionProgress], None] = lambda _: None) -> None:
+    def __init__(self, lab: InWorkers, tell: Callable[[ReductionProgress], None] = lambda _: None) -> None:
         self.smallest: Candidate | None = None
         self._start: Candidate | None = None
         self._lab = lab

@@ -3,5 +3,5 @@
 A script is a module with a sequence `@__kernel_config` that finds the functions it is for, does what code
 generation does (tile, fuse, vectorize, bufferize, distribute), and leaves them to LLVM. Here scripts are read
 and linked with the library, compiled with, shown stage by stage, explained where they fail, and searched:
-their knobs are a search space. The shipped ones are in codegen_scripts/. See docs/codegen-scripts.md.
+their knobs are a search space. The shipped ones are in transforms/. See docs/codegen-scripts.md.
 """

@@ -63,8 +63,8 @@ class Script:
 def folder() -> Path:
     """The folder of shipped scripts: inside the package in a wheel, next to it in a checkout."""
     package = Path(__file__).resolve().parents[1]
-    installed = package / "_codegen_scripts"
-    return installed if installed.is_dir() else package.parent / "codegen_scripts"
+    installed = package / "_transforms"
+    return installed if installed.is_dir() else package.parent / "transforms"
 
 
 def shipped() -> tuple[Path, ...]:
@@ -76,7 +76,7 @@ def load_script(source: str | os.PathLike[str]) -> Script:
     """Read a script: a path, or the name of one that ships.
 
     Sequences that it declares (`transform.named_sequence private @x(...)`, without a body) are taken from the
-    library in codegen_scripts/library; its own sequences go before the library's.
+    library in transforms/library; its own sequences go before the library's.
 
     Raises:
         TunerError: there is none, it is empty or no MLIR, includes what is nowhere, or has no entry.

@@ -137,7 +137,10 @@ class Exact:
     def unary(self, kind: Unary, x: Array) -> Array:
         """By its formula."""
         with np.errstate(all="ignore"):
-            return _UNARY[kind](self._wide(x))
+            wide = self._wide(x)
+            if kind == "gelu":
+                return wide * (1.0 + self._erf(wide / math.sqrt(2.0))) / 2
+            return _UNARY[kind](wide)
 
     def binary(self, kind: Binary, a: Array, b: Array) -> Array:
         """By NumPy's own."""
@@ -147,9 +150,8 @@ class Exact:
     def _wide(self, x: Array) -> Floats:
         return x.astype(self._dtype, copy=False)
 
-
-def _erf(x: Floats) -> Floats:
-    return np.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x
+    def _erf(self, x: Floats) -> Floats:
+        return np.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x
 
 
 def _sigmoid(x: Floats) -> Floats:
@@ -157,12 +159,11 @@ def _sigmoid(x: Floats) -> Floats:
 
 
 def _gelu_tanh(x: Floats) -> Floats:
-    return x * (1.0 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+    return x * (1.0 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))) / 2
 
 
-_UNARY: Mapping[Unary, Callable[[Floats], Floats]] = {
+_UNARY: Mapping[str, Callable[[Floats], Floats]] = {
     "relu": lambda x: np.maximum(x, 0.0),
-    "gelu": lambda x: x * (1.0 + _erf(x / math.sqrt(2.0))) / 2,
     "gelu_tanh": _gelu_tanh,
     "silu": lambda x: x * _sigmoid(x),
     "sigmoid": _sigmoid,

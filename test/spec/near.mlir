@@ -78,7 +78,7 @@ module @near attributes {transform.with_named_sequence} {
 // CHECK-NEXT: conv_dispatch_0 is hit by no matcher
 // CHECK: rows_dispatch_0 is hit by @match_fill
 // CHECK-NEXT: {{^}}  @match_columns nearly hits rows_dispatch_0 (linalg.generic): rank of operand 1: 1, expected more than 1
-// CHECK-NEXT: {{^}}  @match_rows nearly hits rows_dispatch_0 (linalg.generic): op 1 of the body of linalg.generic: arith.maximumf, expected arith.addf [transform.iree.match.cast_compatible_dag_from_root, line 42]
+// CHECK-NEXT: {{^}}  @match_rows nearly hits rows_dispatch_0 (linalg.generic): body of linalg.generic: %3: f32 = arith.maximumf %2, %1 {fastmath = #arith.fastmath<none>}, expected %3: f32 = arith.addf %2, %1 {fastmath = #arith.fastmath<none>} [transform.iree.match.cast_compatible_dag_from_root, line 42]
 // CHECK-NEXT: attention_dispatch_0 is hit by no matcher
 // CHECK: error: {{.*}}near.mlir: @match_k: hits no dispatch of the program
 

@@ -25,7 +25,7 @@ README_LINES = 120
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset)=\"([^\"]+)\"")
 NAMED = re.compile(
-    r"(?<![\w/.~%-])(?:benchmarks|codegen_scripts|docs|examples|iree_tuner|programs|recordings|scripts|specs|test)"
+    r"(?<![\w/.~%-])(?:benchmarks|docs|examples|iree_tuner|programs|recordings|scripts|specs|test|transforms)"
     r"/(?:[\w.-]+/)*[\w.-]+\.(?:gz|ipynb|json|jsonl|md|mlir|py|sh|svg|test)\b"
 )
 """Files by their paths in the repository, also in code."""

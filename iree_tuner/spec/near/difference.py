@@ -7,7 +7,7 @@ It compares the same things in the same order as the compiler does for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -115,68 +115,54 @@ def compare_dags(
             else:
                 pending.append((producer, given.owner.operation, step))
         matched[asked] = op, place
-    values: dict[ir.Value, ir.Value] = {}
     for wanted, (given, place) in reversed(matched.items()):
-        yield from compare_regions(wanted, given, place, values)
-        values.update(zip(wanted.results, given.results, strict=True))
+        yield from compare_bodies(wanted, given, place)
     for number, argument in enumerate(arguments):
-        yield (
-            None
-            if argument in inputs
-            else Difference(
-                "operands", f"input {number} of the matcher", "no operand", "one that is compared"
-            )
-        )
+        if argument not in inputs:
+            what = f"input {number} of the matcher"
+            yield Difference("operands", what, "no operand", "one that is compared")
 
 
 def compare_ops(asked: ir.Operation, op: ir.Operation, place: str) -> Comparisons:
     """Compare two ops of one name, without what is in their regions."""
     yield compare("operands", f"number of operands of {place}", len(op.operands), len(asked.operands))
     yield compare("results", f"number of results of {place}", len(op.results), len(asked.results))
-    yield from compare_attributes(asked, op, place)
-    for number, (wanted, given) in enumerate(zip(asked.operands, op.operands, strict=True)):
-        yield compare_types(f"type of operand {number} of {place}", given.type, wanted.type)
-
-
-def compare_attributes(
-    asked: ir.Operation | ir.DictAttr, op: ir.Operation, place: str, *, exactly: bool = True
-) -> Comparisons:
-    """Compare attributes; where not `exactly`, the op may have others too."""
-    if isinstance(asked, ir.DictAttr):
-        wanted = {each.name: each.attr for each in asked}
-    else:
-        wanted = _attributes(asked)
-    given = _attributes(op)
-    for name in sorted(wanted.keys() | (given.keys() if exactly else ())):
+    wanted, given = _attributes(asked), _attributes(op)
+    for name in sorted(wanted.keys() | given.keys()):
         if name in _LISTS and name in wanted and name in given:
             yield from _compare_lists(name, ir.ArrayAttr(given[name]), ir.ArrayAttr(wanted[name]), place)
-            continue
-        kind, what = "attribute", f"attribute {name} of {place}"
-        if name == "value":
-            kind, what = "constant", f"value of {place}"
-        yield compare(kind, what, given.get(name, "none"), wanted.get(name, "none"))
+        else:
+            kind, what = ("constant", "value") if name == "value" else ("attribute", f"attribute {name}")
+            yield compare(kind, f"{what} of {place}", given.get(name, "none"), wanted.get(name, "none"))
+    for number, (one, other) in enumerate(zip(op.operands, asked.operands, strict=True)):
+        yield compare_types(f"type of operand {number} of {place}", one.type, other.type)
 
 
-def compare_regions(
-    asked: ir.Operation, op: ir.Operation, place: str, values: dict[ir.Value, ir.Value] | None = None
-) -> Comparisons:
-    """Compare what is in the regions of two ops, op by op.
+def compare_bodies(asked: ir.Operation, op: ir.Operation, place: str) -> Comparisons:
+    """Compare what is in the regions of two ops, op by op."""
+    for given, wanted in zip_longest(_lines(op, {}), _lines(asked, {}), fillvalue="nothing"):
+        yield compare("body", f"body of {place}", given, wanted)
 
-    Args:
-        asked: an op of a matcher.
-        op: an op of a dispatch.
-        place: what messages call it.
-        values: of the matcher, with the dispatch's values in their place; added to.
-    """
-    known = {} if values is None else values
-    yield compare("body", f"number of regions of {place}", len(op.regions), len(asked.regions))
-    for wanted, given in zip(asked.regions, op.regions, strict=True):
-        blocks = list(zip(wanted, given, strict=False))
-        for one, other in blocks:
-            yield from _compare_arguments(one, other, place, known)
-        for one, other in blocks:
-            yield from _compare_blocks(one, other, place, known)
-        yield compare("body", f"number of blocks of {place}", len(list(given)), len(list(wanted)))
+
+def _lines(op: ir.Operation, names: dict[ir.Value, str]) -> Iterator[str]:
+    """A line for each block and each op in an op, with values numbered from it on; ends of regions too."""
+    for region in op.regions:
+        for block in region:
+            yield f"a block of {_named(block.arguments, names)}"
+            for inner in block:
+                operands = ", ".join(names.get(each, "an outer value") for each in inner.operands)
+                attributes = ", ".join(f"{name} = {each}" for name, each in _attributes(inner).items())
+                name = f"{inner.operation.name} {operands}" + (f" {{{attributes}}}" if attributes else "")
+                yield f"{_named(inner.results, names)} = {name}" if inner.results else name
+                yield from _lines(inner.operation, names)
+        yield "the end of a region"
+
+
+def _named(values: Sequence[ir.Value], names: dict[ir.Value, str]) -> str:
+    """Give values the next numbers, and print them with their types."""
+    for value in values:
+        names[value] = f"%{len(names)}"
+    return ", ".join(f"{names[value]}: {value.type}" for value in values)
 
 
 def text_of(value: object) -> str:
@@ -189,7 +175,7 @@ def text_of(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
+def _attributes(op: ir.Operation | ir.OpView) -> dict[str, ir.Attribute]:
     """All attributes except the ones that follow from the number of operands, which is compared before."""
     return {name: op.attributes[name] for name in op.attributes if name != _SEGMENTS}
 
@@ -204,67 +190,12 @@ def _compare_lists(name: str, given: ir.ArrayAttr, wanted: ir.ArrayAttr, place: 
 
 
 def _same_op(what: str, op: ir.Operation, before: ir.Operation) -> Difference | None:
-    return (
-        None
-        if op == before
-        else Difference("structure", what, "a different op", "the op that is matched already")
-    )
+    if op == before:
+        return None
+    return Difference("structure", what, "a different op", "the op that is matched already")
 
 
 def _same_input(what: str, before: ir.Value, given: ir.Value) -> Difference | None:
     if before == given:
         return None
     return Difference("operands", what, "a different value", "the same value as an earlier operand")
-
-
-def _compare_arguments(
-    asked: ir.Block, block: ir.Block, place: str, values: dict[ir.Value, ir.Value]
-) -> Comparisons:
-    wanted, given = list(asked.arguments), list(block.arguments)
-    yield compare("body", f"number of arguments of the body of {place}", len(given), len(wanted))
-    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
-        what = f"type of argument {number} of the body of {place}"
-        yield compare("element_type", what, one.type, other.type)
-        values[other] = one
-
-
-def _compare_blocks(
-    asked: ir.Block, block: ir.Block, place: str, values: dict[ir.Value, ir.Value]
-) -> Comparisons:
-    for number, (wanted, given) in enumerate(zip_longest(asked, block)):
-        what = f"op {number} of the body of {place}"
-        if wanted is None or given is None:
-            found, expected = ("none" if each is None else each.operation.name for each in (given, wanted))
-            yield Difference("body", what, found, expected)
-            return
-        yield from _compare_inside(
-            wanted.operation, given.operation, f"of the body of {place}", number, values
-        )
-
-
-def _compare_inside(
-    asked: ir.Operation, op: ir.Operation, body: str, number: int, values: dict[ir.Value, ir.Value]
-) -> Comparisons:
-    """Compare an op of a body with the one in its place."""
-    yield compare("body", f"op {number} {body}", op.name, asked.name)
-    place = f"{op.name}, op {number} {body}"
-    yield compare("body", f"number of operands of {place}", len(op.operands), len(asked.operands))
-    yield compare("body", f"number of results of {place}", len(op.results), len(asked.results))
-    yield from compare_attributes(asked, op, place)
-    for index, (wanted, given) in enumerate(zip(asked.results, op.results, strict=True)):
-        yield compare("body", f"type of result {index} of {place}", given.type, wanted.type)
-        values[wanted] = given
-    for index, (wanted, given) in enumerate(zip(asked.operands, op.operands, strict=True)):
-        what, expected = f"operand {index} of {place}", _origin(wanted)
-        if wanted not in values:
-            expected += " (from outside of the body: the compiler finds those unequal)"
-        yield None if values.get(wanted) == given else Difference("body", what, _origin(given), expected)
-    yield from compare_regions(asked, op, place, values)
-
-
-def _origin(value: ir.Value) -> str:
-    """Where a value of a body comes from."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return f"argument {ir.BlockArgument(value).arg_number}"
-    return f"the result of {owner.operation.name}"

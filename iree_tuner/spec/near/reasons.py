@@ -1,7 +1,8 @@
 """Why a condition of a matcher fails on an op: what it asks for and what is there instead.
 
 The interpreter says that it fails (`conditions`). The values are read from the IR; where they are not found,
-the interpreter's own words are the reason.
+the interpreter's own words are the reason. First the reasons by the match op, then the numbers that a matcher
+compares (sizes by role, strides, counts), then the ops and values that its handles stand for, by name.
 """
 
 from __future__ import annotations
@@ -10,33 +11,51 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from iree.compiler import ir
+from iree.compiler.dialects import transform
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.extents import bounds, extent
 from iree_tuner.ops.family import OpFamily, match_ops
-from iree_tuner.ops.structure import indexing_maps, iterators
-from iree_tuner.spec.near.conditions import Condition, FailedCondition
+from iree_tuner.ops.matching import ANY_SIZE
+from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
+from iree_tuner.spec.grammar import is_sequence
+from iree_tuner.spec.near.conditions import Condition, FailedCondition, number_of, ops_of
 from iree_tuner.spec.near.difference import (
     Comparisons,
     Difference,
     compare,
+    compare_bodies,
     compare_dags,
-    compare_regions,
     compare_types,
     first_difference,
     text_of,
 )
-from iree_tuner.spec.near.handles import (
-    DAG,
-    MATCH,
-    STRUCTURED,
-    called,
-    last_of,
-    of,
-    positions_in,
-    values_of,
-)
-from iree_tuner.spec.near.numbers import compared_numbers, listed_numbers
+
+MATCH = "transform.iree.match."
+DAG = f"{MATCH}cast_compatible_dag_from_root"
+STRUCTURED = "transform.match.structured"
+_ASSOCIATIONS = "transform.num_associations"
+_SEARCH = "transform.structured.match"
+
+_POSITIONS = {"transform.get_operand": "operand", "transform.get_result": "result"}
+_NUMBERS = {
+    f"{STRUCTURED}.rank": ("rank", "number of loops"),
+    f"{STRUCTURED}.num_inputs": ("operands", "number of inputs"),
+    f"{STRUCTURED}.num_inits": ("operands", "number of inits"),
+    f"{STRUCTURED}.elemental_bitwidth": ("element_type", "bit width of the element type"),
+    _ASSOCIATIONS: ("structure", "number of ops"),
+}
+"""Ops that yield one number, and what that is a number of."""
+_PREDICATES = {
+    "eq": "",
+    "ne": "other than ",
+    "lt": "less than ",
+    "le": "at most ",
+    "gt": "more than ",
+    "ge": "at least ",
+}
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def reason(failure: FailedCondition) -> Difference:
@@ -191,7 +210,7 @@ def _typed(failure: FailedCondition) -> Comparisons:
 def _regions(failure: FailedCondition) -> Comparisons:
     asked = failure.match.regions[0].blocks[0].operations[0].operation
     for op in failure.ops(failure.match.operands[0]):
-        yield from compare_regions(asked, op, op.name)
+        yield from compare_bodies(asked, op, op.name)
 
 
 def _dag(failure: FailedCondition) -> Comparisons:
@@ -250,6 +269,194 @@ def _too_few(kind: str, what: str, count: int, position: int) -> Difference:
 
 def _names(match: ir.Operation) -> list[str]:
     return [ir.StringAttr(each).value for each in ir.ArrayAttr(match.attributes["op_names"])]
+
+
+def listed_numbers(failure: FailedCondition) -> Comparisons:
+    """Sizes of a role, strides or dilations that differ from the list of `dims_equal`."""
+    param = failure.match.operands[0]
+    wanted = list(ir.DenseI64ArrayAttr(failure.match.attributes["expected_values"]))
+    what, found, is_size = _numbers(failure, param)
+    if found is None:
+        return
+    known = {ANY_SIZE: "any", ir.ShapedType.get_dynamic_size(): "?", None: "?"}
+    words = [[known.get(each, str(each)) for each in numbers] for numbers in (found, wanted)]
+    one = len(found) == len(wanted) == 1
+    given, asked = (each[0] if one else f"[{', '.join(each)}]" for each in words)
+    if is_size:
+        yield compare("size", f"size{'' if one else 's'} of {what.replace('_', ' ')}", given, asked)
+    else:
+        yield compare(what, what, given, asked)
+
+
+def _numbers(failure: FailedCondition, param: ir.Value) -> tuple[str, Sequence[int | None] | None, bool]:
+    """A parameter's contents, as a word and as numbers, and whether they are sizes; None if not found."""
+    owner = param.owner
+    if isinstance(owner, ir.Block):
+        return "", None, True
+    match = owner.operation
+    kind = match.name.removeprefix(MATCH)
+    known = match_ops().get(kind)
+    if known is None:
+        number = number_of(failure.condition, param, failure.op)
+        return called_number(param)[1], None if number is None else [number], True
+    family, described = known
+    role = (*described.yields, *described.parameters)[ir.OpResult(param).result_number]
+    (op,) = failure.ops(match.operands[0])
+    if role in described.parameters:
+        return role, family.parameters(op).get(role), False
+    loops = family.roles(op)
+    sizes = loop_sizes(op)
+    return role, None if loops is None or sizes is None else [sizes[loop] for loop in loops[role]], True
+
+
+def compared_numbers(failure: FailedCondition) -> Comparisons:
+    """Two numbers, one of them usually a constant."""
+    predicate = transform.MatchCmpIPredicate(ir.IntegerAttr(failure.match.attributes["predicate"]).value).name
+    found, wanted = failure.match.operands
+    if _constant(found) and not _constant(wanted):
+        found, wanted, predicate = wanted, found, _MIRRORED.get(predicate, predicate)
+    numbers = [number_of(failure.condition, each, failure.op) for each in (found, wanted)]
+    if None in numbers:
+        return
+    kind, what = called_number(found)
+    search = searched_by(found)
+    if search is not None and predicate == "eq" and numbers == [0, 1]:
+        yield from _not_found(failure, search)
+    yield Difference(kind, what, str(numbers[0]), f"{_PREDICATES[predicate]}{numbers[1]}")
+
+
+def _not_found(failure: FailedCondition, search: ir.Operation) -> Comparisons:
+    """The difference in the only op of a name that is searched for, or that there is none."""
+    names = names_searched(search)
+    for op in failure.ops(search.operands[0]):
+        named = [each for each in walk(op) if each.name in names]
+        if not named:
+            yield Difference("body", f"number of {' and '.join(names)}{of(search.operands[0])}", "0", "1")
+        elif len(named) == 1:
+            yield from _filtered(search, named[0])
+
+
+def _filtered(search: ir.Operation, op: ir.Operation) -> Comparisons:
+    """Compare an op with the attributes and operand types that `transform.structured.match` looks for."""
+    if "op_attrs" in search.attributes:
+        for each in ir.DictAttr(search.attributes["op_attrs"]):
+            given = op.attributes.get(each.name, "none")
+            yield compare("attribute", f"attribute {each.name} of {op.name}", given, each.attr)
+    if "filter_operand_types" in search.attributes:
+        types = [ir.TypeAttr(each).value for each in ir.ArrayAttr(search.attributes["filter_operand_types"])]
+        yield compare("operands", f"number of operands of {op.name}", len(op.operands), len(types))
+        for number, (operand, wanted) in enumerate(zip(op.operands, types, strict=True)):
+            yield compare("type", f"type of operand {number} of {op.name}", operand.type, wanted)
+
+
+def _constant(param: ir.Value) -> bool:
+    return not isinstance(param.owner, ir.Block) and param.owner.operation.name == "transform.param.constant"
+
+
+def called(handle: ir.Value) -> str:
+    """The name of a handle's op: `the producer of operand 0`."""
+    owner = handle.owner
+    if isinstance(owner, ir.Block):
+        return "the op" if is_sequence(owner.owner.operation) else called(owner.owner.operation.operands[0])
+    op = owner.operation
+    if op.name == "transform.get_producer_of_operand":
+        number = ir.IntegerAttr(op.attributes["operand_number"]).value
+        return f"the producer of operand {number}{of(op.operands[0])}"
+    if op.name == "transform.get_consumers_of_result":
+        number = ir.IntegerAttr(op.attributes["result_number"]).value
+        return f"the user of result {number}{of(op.operands[0])}"
+    if op.name == "transform.get_parent_op":
+        return f"the parent{of(op.operands[0])}"
+    return f"what {op.name} finds"
+
+
+def of(handle: ir.Value) -> str:
+    """The same, to be put after something that belongs to the op; empty for the op that is visited."""
+    name = called(handle)
+    return "" if name == "the op" else f" of {name}"
+
+
+def values_of(condition: Condition, handle: ir.Value, op: ir.Operation) -> list[tuple[str, ir.Value]]:
+    """The values that a handle stands for when a condition is reached on an op, with their names."""
+    owner = handle.owner
+    if isinstance(owner, ir.Block):
+        return []
+    match = owner.operation
+    if match.name == DAG:
+        return _matched_by_dag(match, ops_of(condition, match.operands[0], op), ir.OpResult(handle))
+    if match.name not in _POSITIONS:
+        return []
+    kind = _POSITIONS[match.name]
+    found: list[tuple[str, ir.Value]] = []
+    for each in ops_of(condition, match.operands[0], op):
+        values = list(each.operands if kind == "operand" else each.results)
+        positions = positions_in(match, "raw_position_list", len(values))
+        found += [(f"{kind} {number}{of(match.operands[0])}", values[number]) for number in positions]
+    return found
+
+
+def positions_in(match: ir.Operation, name: str, count: int) -> list[int]:
+    """Positions among `count` that an attribute lists: from the start or the end, all, or all but those."""
+    if "is_all" in match.attributes:
+        return list(range(count))
+    listed = [each + count if each < 0 else each for each in ir.DenseI64ArrayAttr(match.attributes[name])]
+    return (
+        [each for each in range(count) if each not in listed] if "is_inverted" in match.attributes else listed
+    )
+
+
+def called_number(param: ir.Value) -> tuple[str, str]:
+    """The kind of value in a parameter (`spec.difference`), and its name."""
+    owner = param.owner
+    if isinstance(owner, ir.Block):
+        return "other", "number"
+    op = owner.operation
+    if op.name == STRUCTURED:
+        end = list(op.regions[0].blocks[0])[-1].operation
+        return called_number(end.operands[ir.OpResult(param).result_number])
+    if op.name == f"{STRUCTURED}.dim":
+        loops = list(ir.DenseI64ArrayAttr(op.attributes["raw_dim_list"]))
+        return "size", f"size of loop {' '.join(map(str, loops))}"
+    search = searched_by(param)
+    if search is not None and names_searched(search):
+        filtered = " with the matcher's attributes" if search.attributes.get("op_attrs", None) else ""
+        return "body", f"number of {' and '.join(names_searched(search))}{of(search.operands[0])}{filtered}"
+    return _NUMBERS.get(op.name, ("other", f"what {op.name} finds"))
+
+
+def searched_by(param: ir.Value) -> ir.Operation | None:
+    """The `transform.structured.match` whose ops a parameter is the number of; None for any other."""
+    owner = param.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != _ASSOCIATIONS:
+        return None
+    search = owner.operation.operands[0].owner
+    return None if isinstance(search, ir.Block) or search.operation.name != _SEARCH else search.operation
+
+
+def names_searched(search: ir.Operation) -> list[str]:
+    """Names of the ops that a `transform.structured.match` looks for; none where it looks for others."""
+    names = search.attributes.get("ops", None)
+    return [] if names is None else [ir.StringAttr(each).value for each in ir.ArrayAttr(names)]
+
+
+def _matched_by_dag(
+    match: ir.Operation, ops: Sequence[ir.Operation], result: ir.OpResult
+) -> list[tuple[str, ir.Value]]:
+    if result.result_number == 1:
+        return [(f"result {number}", each) for op in ops for number, each in enumerate(op.results)]
+    block = match.regions[0].blocks[0]
+    found: list[tuple[str, ir.Value]] = []
+    for op in ops:
+        inputs: dict[ir.Value, ir.Value] = {}
+        first_difference(compare_dags(last_of(match), op, inputs))
+        known = [(number, each) for number, each in enumerate(block.arguments) if each in inputs]
+        found += [(f"input {number}", inputs[each]) for number, each in known]
+    return found
+
+
+def last_of(match: ir.Operation) -> ir.Operation:
+    """The op that a DAG in a matcher is compared from."""
+    return list(match.regions[0].blocks[0])[-2].operation
 
 
 _REASONS: dict[str, Callable[[FailedCondition], Comparisons]] = {

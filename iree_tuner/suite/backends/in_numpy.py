@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -16,17 +16,9 @@ from iree_tuner.suite.backends.backend import Job, Running
 from iree_tuner.suite.backends.calls import Calls, copies_of
 from iree_tuner.suite.backends.library import versions
 from iree_tuner.suite.backends.numpy_convolution import convolve, convolve_layer
+from iree_tuner.suite.exact import Exact
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import (
-    Binary,
-    CannotError,
-    FilterLayout,
-    ImageLayout,
-    Layer,
-    Reduction,
-    Unary,
-    Window,
-)
+from iree_tuner.suite.primitives import CannotError, FilterLayout, ImageLayout, Layer, Reduction, Window
 from iree_tuner.targets import on_host
 
 Values = npt.NDArray[Any]
@@ -67,8 +59,8 @@ class Numpy:
         return Calls[list[Values], Values](call, copies_of(job), read=np.asarray)
 
 
-class NumpyPrimitives:
-    """Functions of NumPy; `Primitives[Values]`."""
+class NumpyPrimitives(Exact):
+    """The reference's functions in the types that are asked for, and as fast as NumPy has them."""
 
     def cast(self, x: Values, element_type: str) -> Values:
         """Other elements, without a copy where they are of this type."""
@@ -82,14 +74,6 @@ class NumpyPrimitives:
     def constant(self, value: float, like: Values) -> Values:
         """A number, as an array of no dimensions."""
         return np.asarray(value, like.dtype)
-
-    def transpose(self, x: Values, order: Sequence[int]) -> Values:
-        """A view."""
-        return x.transpose(order)
-
-    def reshape(self, x: Values, shape: Sequence[int]) -> Values:
-        """A view where there is one."""
-        return x.reshape(tuple(shape))
 
     def matmul(self, a: Values, b: Values, element_type: str) -> Values:
         """By BLAS, which takes transposed views as they are."""
@@ -141,19 +125,21 @@ class NumpyPrimitives:
         """Over axes; sums and means of floats are held in f32 at least."""
         where = tuple(axes)
         if kind in ("max", "min"):
-            return np.asarray(_EXTREMES[kind](x, axis=where))
+            return np.asarray((np.max if kind == "max" else np.min)(x, axis=where))
         least = np.float32 if x.dtype.kind == "f" else x.dtype
         dtype = np.result_type(x.dtype, dtype_of(element_type) or x.dtype, least)
         total = np.asarray(np.sum(x, axis=where, dtype=dtype))
         return total if kind == "sum" else total / dtype.type(math.prod(x.shape[axis] for axis in where))
 
-    def unary(self, kind: Unary, x: Values) -> Values:
-        """Element by element."""
-        return _UNARY[kind](x)
+    def _wide(self, x: Values) -> Values:
+        return x
 
-    def binary(self, kind: Binary, a: Values, b: Values) -> Values:
-        """Element by element."""
-        return _BINARY[kind](a, b)
+    def _erf(self, x: Values) -> Values:
+        try:
+            special: Any = import_module("scipy.special")
+        except ImportError:
+            raise CannotError("NumPy has no erf, and SciPy is not installed: pip install scipy") from None
+        return special.erf(x)
 
 
 def _check_blas(*factors: Values) -> None:
@@ -176,41 +162,3 @@ def _softmax_in(x: Values, axis: int) -> Values:
     np.exp(x, out=x)
     x /= x.sum(axis=axis, keepdims=True)
     return x
-
-
-def _erf(x: Values) -> Values:
-    try:
-        special: Any = import_module("scipy.special")
-    except ImportError:
-        raise CannotError("NumPy has no erf, and SciPy is not installed: pip install scipy") from None
-    return special.erf(x)
-
-
-def _sigmoid(x: Values) -> Values:
-    return 1 / (1 + np.exp(-x))
-
-
-_UNARY: dict[Unary, Callable[[Values], Values]] = {
-    "relu": lambda x: np.maximum(x, 0),
-    "gelu": lambda x: 0.5 * x * (1 + _erf(x * math.sqrt(0.5))),
-    "gelu_tanh": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))),
-    "silu": lambda x: x * _sigmoid(x),
-    "sigmoid": _sigmoid,
-    "tanh": np.tanh,
-    "exp": np.exp,
-    "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "abs": np.abs,
-    "negate": np.negative,
-}
-
-_BINARY: dict[Binary, Callable[[Values, Values], Values]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-}
-
-_EXTREMES: dict[str, Callable[..., Any]] = {"max": np.max, "min": np.min}

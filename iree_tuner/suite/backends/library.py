@@ -22,16 +22,15 @@ def is_gpu(device: str) -> bool:
     return driver_of(device) in ("cuda", "hip")
 
 
-def lacks(title: str, modules: Sequence[str], install: str = _EXTRA) -> str:
+def lacks(title: str, modules: Sequence[str]) -> str:
     """The packages to install for a library; empty where its modules are there.
 
     Args:
         title: of the library, for people.
         modules: top-level names.
-        install: the command that brings it.
     """
     absent = [name for name in modules if find_spec(name) is None]
-    return f"{title} is not installed ({', '.join(absent)}): {install}" if absent else ""
+    return f"{title} is not installed ({', '.join(absent)}): {_EXTRA}" if absent else ""
 
 
 def versions(*distributions: str) -> str:

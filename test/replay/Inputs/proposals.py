@@ -1,6 +1,7 @@
-"""Print what each strategy proposes on small recordings: the first places among the members, a hash of all.
+"""Print what strategies propose on small recordings: the first places among the members, a hash of all.
 
-Strategies that need more than numpy are left out: what they propose depends on releases of other packages.
+    python proposals.py FOLDER STRATEGY...
+
 With and without a prior; this one is by hand, as scikit-learn's differ between its releases.
 """
 
@@ -15,7 +16,6 @@ from iree_tuner.replay.recorded import read_recording
 from iree_tuner.replay.run import replay
 from iree_tuner.search.registry import make_strategy
 
-STRATEGIES = ("analytic", "annealing", "genetic", "local", "model", "shark", "shuffle")
 RECORDINGS = ("deep_h200.jsonl.gz", "flat_cpu.jsonl.gz", "flat_h200.jsonl", "tall_cpu.jsonl")
 BATCH = 4
 SEEDS = (0, 1)
@@ -59,7 +59,7 @@ def main():
         space = read_recording(Path(sys.argv[1]) / recording)
         for known in (None, prior(space)):
             space.prior = known
-            for name in STRATEGIES:
+            for name in sys.argv[2:]:
                 for seed in SEEDS:
                     print(line(space, name, seed))
 

@@ -64,14 +64,14 @@ def test_rows_are_those_of_a_run_on_this_machine(processes, tmp_path, peaks):
     for place, more in (("here", []), ("there", ["--scheduler", processes.address])):
         folder = tmp_path / place
         how = ["--roofline", str(peaks), "--timing", "device", "--rounds", "4", "--sample", "0.001s"]
-        libraries = ["--backends", "numpy,triton"]
+        libraries = ["--backends", "numpy,rocblas"]
         command = ["suite", "compare", "gemm -m 64 -n 32 -k 16", *libraries, *how, "-o", str(folder)]
         assert main.run([*command, *more]) == 0
         found[place] = read_results(folder)
     here, there = found["here"], found["there"]
     assert [told(row) for row in there.rows] == [told(row) for row in here.rows]
     assert [(row.backend, row.state) for row in there.rows] == [
-        ("iree", "ok"), ("numpy", "ok"), ("triton", "missing"),
+        ("iree", "ok"), ("numpy", "ok"), ("rocblas", "missing"),
     ]  # fmt: skip
     assert there.rows[2].message.endswith(" (on board)")
     assert {row.device for row in there.rows} == {"local-task of board"}

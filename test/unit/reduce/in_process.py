@@ -6,11 +6,11 @@ from collections.abc import Callable, Generator, Sequence
 
 from iree_tuner.program.source import Program
 from iree_tuner.reduce.candidate import Candidate, count, edited, printed
-from iree_tuner.reduce.judge import Answer
+from iree_tuner.reduce.reducer import Answer
 
 
 class InProcess:
-    """See `reduce.lab.JudgeLab`.
+    """See `reduce.reducer.InWorkers`.
 
     Args:
         shows: whether a module, as text, shows the defect.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iree_tuner.reduce.ddmin import First, ddmin
+from iree_tuner.reduce.reducer import First, ddmin
 
 Shows = Callable[[frozenset[int]], bool]
 

@@ -9,8 +9,7 @@ import pytest
 
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.program.source import Program
-from iree_tuner.reduce.judge import Answer, CommandJudge, ask
-from iree_tuner.reduce.lab import InWorkers
+from iree_tuner.reduce.reducer import Answer, CommandJudge, InWorkers, ask
 
 MODULE = b"func.func @main() { return }\n"
 PATIENCE_S = 60.0

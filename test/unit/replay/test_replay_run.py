@@ -11,7 +11,7 @@ from iree_tuner.replay.run import Run, replay, replay_all
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.space.configuration import Assignment
 
-NUMPY = ("analytic", "annealing", "genetic", "local", "model", "shark", "shuffle")
+NUMPY = ("analytic", "local", "model", "shuffle")
 
 
 class Listed:

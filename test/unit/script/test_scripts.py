@@ -151,7 +151,7 @@ def test_the_space_is_what_the_script_says(name, lab):
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(strategy_names()) - {"optuna", "ranker"}))
+@pytest.mark.parametrize("name", strategy_names())
 def test_every_strategy_can_search_a_script(name, lab):
     script = load_script("cpu_matmul")
     space = script_space(script, workload_of(64, lab).workload, lab.context)

@@ -169,13 +169,14 @@ attention | (b, k2, k1) | (b, k1, k2) | map
 attention | %k2, [128] | %k2, [64] | size
     size of k2: 128, expected 64
 dag | maximumf %abs | addf %abs | body
-    op 1 of the body of linalg.generic: arith.maximumf, expected arith.addf
+    body of linalg.generic: %3: f32 = arith.maximumf %2, %1 {fastmath = #arith.fastmath<none>}, \
+expected %3: f32 = arith.addf %2, %1 {fastmath = #arith.fastmath<none>}
 dag | %absolute, %y : f32 | %y, %absolute : f32 | body
-    operand 0 of arith.maximumf, op 1 of the body of linalg.generic: the result of math.absf, \
-expected argument 1
-dag | absf %x : f32 | absf %x fastmath<nnan> : f32 | attribute
-    attribute fastmath of math.absf, op 0 of the body of linalg.generic: #arith.fastmath<none>, \
-expected #arith.fastmath<nnan>
+    body of linalg.generic: %3: f32 = arith.maximumf %2, %1 {fastmath = #arith.fastmath<none>}, \
+expected %3: f32 = arith.maximumf %1, %2 {fastmath = #arith.fastmath<none>}
+dag | absf %x : f32 | absf %x fastmath<nnan> : f32 | body
+    body of linalg.generic: %2: f32 = math.absf %0 {fastmath = #arith.fastmath<none>}, \
+expected %2: f32 = math.absf %0 {fastmath = #arith.fastmath<nnan>}
 dag | constant 1.0 | constant 2.0 | constant
     value of arith.constant at operand 1 -> 0: 1.000000e+00 : f32, expected 2.000000e+00 : f32
 dag | linalg.fill ins(%one : f32) outs(%empty : tensor<512xf32>) -> | tensor.splat %one : | name
@@ -187,7 +188,8 @@ dag | "reduction" | "parallel" | iterator
 dag | %ins[1], 512 | %ins[1], 768 | divisibility
     dim 1 of input 0: 1024, expected a multiple of 768
 regions | absf | ceil | body
-    op 0 of the body of linalg.generic: math.absf, expected math.ceil
+    body of linalg.generic: %2: f32 = math.absf %0 {fastmath = #arith.fastmath<none>}, \
+expected %2: f32 = math.ceil %0 {fastmath = #arith.fastmath<none>}
 structured | [1] reduction | [-2] reduction | iterator
     iterator of loop 0: parallel, expected reduction
 structured | [1] reduction | [2] reduction | rank

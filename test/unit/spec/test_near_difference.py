@@ -8,7 +8,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import new_context
 from iree_tuner.spec.near.conditions import conditions_of, said_by
 from iree_tuner.spec.near.difference import compare_dags, first_difference
-from iree_tuner.spec.near.handles import last_of
+from iree_tuner.spec.near.reasons import last_of
 
 ELEMENTWISE = """
   %init = tensor.empty() : tensor<64x64xf32>
@@ -26,6 +26,17 @@ CHAIN = """
   %product = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>) outs(%fill : tensor<64x64xf32>)
     -> tensor<64x64xf32>"""
 FILL = "linalg.fill ins(%one : f32) outs(%empty : tensor<64x64xf32>) -> tensor<64x64xf32>"
+TWICE = """%one = math.absf %x : f32
+    %two = math.absf %x : f32
+    %more = arith.divf %{0}, %y : f32
+    linalg.yield"""
+INNER = """%less = arith.cmpf olt, %x, %y : f32
+    %chosen = scf.if %less -> (f32) {{
+      scf.yield %{0} : f32
+    }} else {{
+      scf.yield %{1} : f32
+    }}
+    linalg.yield"""
 
 DAGS = {
     "elementwise": ELEMENTWISE,
@@ -35,6 +46,10 @@ DAGS = {
     "inputs the other way": ELEMENTWISE.replace("ins(%a, %b", "ins(%b, %a"),
     "operands the other way": ELEMENTWISE.replace("subf %x, %y", "subf %y, %x"),
     "another op": ELEMENTWISE.replace("subf", "mulf"),
+    "two equal ops": ELEMENTWISE.replace("linalg.yield", TWICE.format("one")),
+    "the second of two equal ops": ELEMENTWISE.replace("linalg.yield", TWICE.format("two")),
+    "a region": ELEMENTWISE.replace("linalg.yield", INNER.format("x", "y")),
+    "a region with another branch": ELEMENTWISE.replace("linalg.yield", INNER.format("y", "x")),
     "an op more": ELEMENTWISE.replace("linalg.yield", "%n = arith.negf %difference : f32\n linalg.yield"),
     "fast math": ELEMENTWISE.replace("%y : f32", "%y fastmath<fast> : f32"),
     "an attribute more": ELEMENTWISE.replace('"parallel"]}', '"parallel"], mine}'),

@@ -10,7 +10,7 @@ from iree_tuner import installed
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.suite.backends import library, registry
 
-HERE = ("hipblaslt", "jax", "numpy", "onnxruntime", "rocblas", "torch", "torch-compiled", "triton")
+HERE = ("hipblaslt", "jax", "numpy", "onnxruntime", "rocblas", "torch", "torch-compiled")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_what_is_installed_is_found():
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("tourch", "did you mean torch"), ("magic", "one of: .*numpy.*triton")]
+    ("name", "hint"), [("tourch", "did you mean torch"), ("magic", "one of: .*numpy.*torch")]
 )
 def test_an_unknown_name_is_told_with_those_that_are_meant_perhaps(name, hint):
     with pytest.raises(UsageError, match=rf"unknown back end '{name}' \({hint}"):
@@ -87,7 +87,6 @@ def test_what_is_not_installed_is_told_with_what_to_install(monkeypatch):
     ):  # fmt: skip
         why = found[name].missing("local-task")
         assert f"is not installed ({modules}): pip install 'iree-tuner[compare]'" in why
-    assert "pip install 'iree-tuner[triton,compare]'" in found["triton"].missing("cuda://0")
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -98,8 +97,8 @@ def test_devices_that_a_library_does_not_know(name):
 def test_who_computes_where():
     host = {name for name in HERE if not registry.backend(name).missing("local-task")}
     assert "numpy" in host
-    assert not host & {"triton", "rocblas", "hipblaslt"}
-    assert registry.backend("triton").missing("local-task") == "Triton requires an NVIDIA or AMD GPU"
+    assert not host & {"rocblas", "hipblaslt"}
+    assert registry.backend("rocblas").missing("local-task") == "rocBLAS runs only on AMD GPUs"
     assert registry.backend("numpy").missing("cuda://0") == "NumPy runs only on CPUs"
 
 

@@ -1,4 +1,4 @@
-"""A learned ranker: an online classifier of "in the top decile of measured members". Needs the extra `learn`.
+"""A learned ranker: an online classifier of "in the top decile of measured members".
 
 Likelihood-free Bayesian optimisation (J. Song, L. Yu, W. Neiswanger and S. Ermon, *A General Recipe for
 Likelihood-free Bayesian Optimization*, ICML 2022): where the good ones count as much as they are better than
@@ -8,16 +8,15 @@ of them. No assumption about the times of bad ones is needed, and failures count
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import RandomForestClassifier
 
 from iree_tuner.cost.access import Array
 from iree_tuner.cost.encoder import ESTIMATE
 from iree_tuner.cost.landscape import Landscape
-from iree_tuner.errors import UsageError
 from iree_tuner.search.pool import Pool, ranked
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
@@ -42,13 +41,9 @@ class Ranker:
         space: what can be tried.
         seed: of everything random.
         start: where the compiler's own choice lies; it is learned from.
-
-    Raises:
-        UsageError: scikit-learn is not installed.
     """
 
     def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
-        self._classifier = _classifier()
         self._space = space
         self._seed = seed
         self._pool = Pool(space, seed)
@@ -112,7 +107,7 @@ class Ranker:
         weights[~good] = weights[good].sum() / max(1, int((~good).sum()))
         rows = np.column_stack([self._pool.rows, order])
         seen = np.array(self._places)[kept]
-        forest: Any = self._classifier(
+        forest: Any = RandomForestClassifier(
             n_estimators=_TREES, min_samples_leaf=1, criterion="log_loss", random_state=self._seed, n_jobs=1
         )
         forest.fit(rows[seen], good[kept], sample_weight=weights[kept] / weights[kept].mean())
@@ -137,10 +132,3 @@ def _diverse(likely: Array, leaves: Array, order: Sequence[int], count: int) -> 
         shared = (leaves[looked_at] == leaves[looked_at[next_one]]).mean(axis=1)
         unlike = np.minimum(unlike, 1.0 - _ALIKE * shared)
     return chosen
-
-
-def _classifier() -> Any:  # noqa: ANN401 (scikit-learn has no types)
-    try:
-        return importlib.import_module("sklearn.ensemble").RandomForestClassifier
-    except ImportError:
-        raise UsageError("scikit-learn is not installed", hint="pip install 'iree-tuner[learn]'") from None

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from grid import Grid, Outcome
 
-from iree_tuner.search.peer import Shark
 from iree_tuner.search.shuffle import Shuffle
 from iree_tuner.space.configuration import Assignment
+
+Shark = pytest.importorskip(
+    "iree_tuner_strategies.shark", reason="needs `pip install ./benchmarks/strategies`"
+).Shark
 
 USUAL = {
     "tile_m": 64, "tile_n": 64, "tile_k": 32, "warps": 4, "tail_x": 1.25, "own_m": 32, "own_n": 32,

@@ -1,4 +1,4 @@
-"""Optuna's TPE sampler (J. Bergstra et al., 2011; T. Akiba et al., 2019) as a strategy: the extra `optuna`.
+"""Optuna's TPE sampler (J. Bergstra et al., 2011; T. Akiba et al., 2019) as a strategy.
 
 A sampler needs parameters, and a strategy does not know the knobs. The parameters are the principal
 components of the members' features; the member that is nearest to a suggestion is proposed, and the sampler
@@ -7,18 +7,16 @@ gets that member's place.
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any
 
 import numpy as np
+import optuna
 
 from iree_tuner.cost.access import Array
 from iree_tuner.cost.landscape import Landscape
-from iree_tuner.errors import TunerError
 from iree_tuner.search.pool import Pool
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
@@ -35,23 +33,19 @@ class Optuna:
         space: what can be tried.
         seed: of everything random.
         start: where the compiler's own choice lies; the sampler gets it.
-
-    Raises:
-        TunerError: Optuna is not installed.
     """
 
     def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
-        self._optuna = _optuna()
         self._pool = Pool(space, seed)
         self._axes = _Axes(self._pool.rows)
         points = self._axes.of(self._pool.rows)
         self._distributions = {
-            f"component_{place}": self._optuna.distributions.FloatDistribution(column.min(), column.max())
+            f"component_{place}": optuna.distributions.FloatDistribution(column.min(), column.max())
             for place, column in enumerate(points.T)
         }
-        with _quiet(self._optuna):
-            sampler = self._optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
-            self._study: Any = self._optuna.create_study(sampler=sampler)
+        with _quiet():
+            sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
+            self._study: Any = optuna.create_study(sampler=sampler)
         self._waiting: dict[int, Any] = {}
         if start is not None:  # the default has the score 1 by definition
             self._learn(self._pool.place(start), 1.0)
@@ -70,7 +64,7 @@ class Optuna:
             self._pool.propose([place])  # what others asked for is not open any more
             trial = self._waiting.pop(place, None)
             if trial is not None:  # it lies at the suggestion, not at the member
-                self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
+                self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
             self._learn(place, result.score)
 
     def _suggested(self, left: Sequence[int]) -> int:
@@ -88,7 +82,7 @@ class Optuna:
             for (name, each), value in zip(self._distributions.items(), point, strict=True)
         }
         value = float(np.clip(np.log2(max(score, 1e-6)), -10.0, _WORST)) if np.isfinite(score) else _WORST
-        done = self._optuna.trial.create_trial(params=params, distributions=self._distributions, value=value)
+        done = optuna.trial.create_trial(params=params, distributions=self._distributions, value=value)
         self._study.add_trial(done)
 
 
@@ -111,15 +105,8 @@ class _Axes:
         return np.round(((rows - self._center) / self._spread) @ self._axes.T, 6)
 
 
-def _optuna() -> ModuleType:
-    try:
-        return importlib.import_module("optuna")
-    except ImportError:
-        raise TunerError("Optuna is not installed", hint="pip install 'iree-tuner[optuna]'") from None
-
-
 @contextmanager
-def _quiet(optuna: ModuleType) -> Generator[None]:
+def _quiet() -> Generator[None]:
     """Nothing on standard error about a new study, and about options that are called experimental."""
     loud = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -1,0 +1,1 @@
+"""Search strategies that the project's own are compared with (docs/search.md), one file each."""
