@@ -1,0 +1,551 @@
+"""What a program says about the sizes that it leaves open: bounds, steps, names, and which are equal.
+
+A program says this in the dialect that it came in: `util.assume.int` and `flow.tensor.tie_shape`, torch's
+symbolic shapes, bounds of StableHLO's types, and the shape assertions of JAX. The functions are read from
+their start, without branches and loops: what is not understood there says nothing. The arithmetic is
+evaluated on all sizes of a range at once.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+from iree.compiler import ir
+
+from iree_tuner.compiler.unbound import bounds_of_type, enumerator_of, parameters_of
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.entries import hal_fence, is_entry, taken_as
+
+Variable = tuple[int, ...] | str
+"""A dimension (input, dimension), a number that is an input (input,), or the name of a symbol."""
+
+Array = npt.NDArray[np.int64]
+
+USUAL = 128
+"""The size that is suggested where it is allowed."""
+
+_SCANNED = np.arange(1, (1 << 17) + 1, dtype=np.int64)
+_PARTS = np.arange(1, 4097, dtype=np.int64)
+_TRIES = 8
+_LISTED = 6
+_MOST_DEEP = 16  # calls
+
+
+@dataclass(frozen=True)
+class Term:
+    """A number that is computed from sizes, or a condition on them.
+
+    Attributes:
+        of: what it is computed from.
+        at: its values, given those of what it is computed from.
+    """
+
+    of: frozenset[Variable]
+    at: Callable[[Mapping[Variable, Array]], Array]
+
+
+class SizeRules:
+    """The rules for sizes of one function.
+
+    Attributes:
+        places: dimensions of inputs that are dynamic, and numbers that are sizes of other tensors.
+        symbols: names of sizes.
+    """
+
+    def __init__(
+        self, places: Sequence[tuple[int, ...]], symbols: Sequence[str], defined: Mapping[Variable, Term],
+        conditions: Sequence[Term],
+    ) -> None:  # fmt: skip
+        self.places = tuple(places)
+        self.symbols = tuple(symbols)
+        self._defined = defined
+        self._free = {each: self._free_in([each]) for each in (*places, *symbols)}
+        open_ = {each for free in self._free.values() for each in free}
+        found = [(self._free_in(each.of), each) for each in conditions]
+        self._conditions = [(free, each) for free, each in found if free and free <= open_]
+
+    def resolved(self, given: Mapping[Variable, int], general: int | None = None) -> dict[Variable, int] | None:
+        """All sizes that follow from some; None where the program excludes these.
+
+        Args:
+            given: sizes of places and symbols.
+            general: the size of all other places.
+        """
+        known = {each: size for each, size in given.items() if each in self._free}
+        found = self._search(known, [each for place in known for each in self._free[place]])
+        if found is None or general is None:
+            return found
+        rest = {place: general for place in self.places if place not in found}
+        return self.resolved({**known, **rest}) if rest else found
+
+    def why_wrong(self, given: Mapping[Variable, int], general: int | None = None) -> str:
+        """Why sizes cannot be, and ones that can; empty if nothing says so."""
+        if self.resolved(given, general) is not None:
+            return ""
+        known = self.resolved(given) or given
+        rest = {} if general is None else {place: general for place in self.places if place not in known}
+        every = {each: size for each, size in (*given.items(), *rest.items()) if each in self._free}
+        suggested = self.suggestion({})
+        hint = f"; for example {suggested}" if suggested else ""
+        for each, size in every.items():
+            if self.resolved({each: size}) is None:
+                return f"{described(each)} cannot be {size}: the program says {self.allowed(each)}{hint}"
+        named = ", ".join(f"{written(each)}={size}" for each, size in every.items())
+        return f"the program excludes these sizes together: {named}{hint}"
+
+    def suggestion(self, given: Mapping[Variable, int]) -> str:
+        """`--dim` options with allowed sizes for all places that have none; empty where none are known."""
+        known = self.resolved(given) or {}
+        missing = [place for place in self.places if place not in known]
+        found = self.resolved(given, USUAL) if not self.symbols else None
+        if found is None:
+            todo = [each for place in missing for each in self._free[place]]
+            found = self._search({**known, **given}, [*(each for one in known for each in self._free[one]), *todo])
+        if found is None:
+            return ""
+        sizes = {found[place] for place in missing}
+        if len(sizes) == 1 and not self.symbols and self.resolved(given, min(sizes)) is not None:
+            return f"--dim {min(sizes)}"
+        names: dict[Variable, int] = {}
+        for place in missing:
+            if place not in (self.resolved({**given, **names}) or {}):
+                free = self._free[place]
+                symbol = next((each for each in self.symbols if self._free[each] == free), None)
+                name = place if symbol is None else symbol
+                names[name] = found[name]
+        return " ".join(f"--dim {written(name)}={size}" for name, size in names.items())
+
+    def allowed(self, place: Variable) -> str:
+        """The sizes that a place may have: `48 to 2016 in steps of 48`."""
+        free = self._free[place]
+        if len(free) != 1:
+            return "so"
+        (variable,) = free
+        env = self._env({variable: _SCANNED})
+        mask = self._holds(env, free, variable)
+        sizes = np.unique(env[place][mask] if env[place].shape == mask.shape else env[place])
+        if not len(sizes):
+            return "that no size is valid"
+        if len(sizes) <= _LISTED:
+            return " or ".join(str(size) for size in sizes)
+        step = math.gcd(*(int(each) for each in np.diff(sizes)))
+        first, last = int(sizes[0]), int(sizes[-1])
+        text = f"{first} or more" if mask[-step:].any() else f"{first} to {last}"
+        return text if step == 1 else f"{text} in steps of {step}"
+
+    def _free_in(self, variables: Iterable[Variable]) -> frozenset[Variable]:
+        """What variables are computed from, at last."""
+        found = set[Variable]()
+        for each in variables:
+            term = self._defined.get(each)
+            found |= {each} if term is None else self._free_in(term.of)
+        return frozenset(found)
+
+    def _env(self, values: Mapping[Variable, Array]) -> _Values:
+        return _Values(values, self._defined)
+
+    def _holds(self, env: _Values, known: Iterable[Variable], new: Variable) -> npt.NDArray[np.bool_]:
+        """Where the conditions hold that depend on a new variable and on known ones."""
+        mask = np.ones(env[new].shape, bool)
+        for free, condition in self._conditions:
+            if new in free and free <= {*known, new}:
+                mask &= condition.at(env).astype(bool)
+        return mask
+
+    def _search(
+        self, given: Mapping[Variable, int], todo: Sequence[Variable], known: Mapping[Variable, int] | None = None
+    ) -> dict[Variable, int] | None:  # fmt: skip
+        """Sizes of variables that are computed from nothing, and of all that follow from these."""
+        known = known or {}
+        left = [each for each in dict.fromkeys(todo) if each not in known]
+        values = {each: np.array([size], np.int64) for each, size in known.items()}
+        if not left:
+            env = self._env(values)
+            follow = [each for each, free in self._free.items() if free and free <= set(known)]
+            return {each: int(env[each][0]) for each in follow}
+        new = left[0]
+        tried = np.array([given[new]], np.int64) if new in given else _scanned(given.values())
+        env = self._env({**values, new: tried})
+        mask = self._holds(env, known, new)
+        for each, size in given.items():
+            if new in self._free[each] and self._free[each] <= {*known, new}:
+                mask &= env[each] == size
+        shown = next((each for each in self.places if self._free[each] == {new}), new)
+        candidates = tried[mask]
+        if len(candidates):
+            sizes = np.broadcast_to(env[shown], tried.shape)[mask]
+            distance = np.where(sizes >= USUAL, sizes - USUAL, (1 << 32) - sizes)
+            candidates = candidates[np.argsort(distance, kind="stable")]
+        for value in candidates[:_TRIES]:
+            found = self._search(given, left[1:], {**known, new: int(value)})
+            if found is not None:
+                return found
+        return None
+
+
+class _Values(dict[Variable, Array]):
+    """Values of variables; of those that are defined by others, computed when they are asked for."""
+
+    def __init__(self, values: Mapping[Variable, Array], defined: Mapping[Variable, Term]) -> None:
+        super().__init__(values)
+        self._defined = defined
+
+    def __missing__(self, variable: Variable) -> Array:
+        self[variable] = self._defined[variable].at(self)
+        return self[variable]
+
+
+def _scanned(given: Iterable[int]) -> Array:
+    """Sizes to try: small ones, and large ones of which given sizes are multiples."""
+    large = [each // _PARTS for each in given if each > _SCANNED[-1]]
+    return np.unique(np.concatenate([_SCANNED, *large])) if large else _SCANNED
+
+
+def written(variable: Variable) -> str:
+    """A variable as `--dim` takes it: `0.1`, `2`, `batch`."""
+    return variable if isinstance(variable, str) else ".".join(map(str, variable))
+
+
+def described(variable: Variable) -> str:
+    """A variable in a sentence."""
+    if isinstance(variable, str):
+        return variable
+    return f"input {variable[0]}" if len(variable) == 1 else f"dimension {variable[1]} of input {variable[0]}"
+
+
+def suggested(rules: Mapping[str, SizeRules], given: Mapping[Variable, int]) -> str:
+    """`--dim` options for all functions of a program that have dynamic sizes."""
+    of_function = {name: each.suggestion(given) for name, each in rules.items() if each.places}
+    options = list(dict.fromkeys(filter(None, of_function.values())))
+    for option in options:
+        size = option.removeprefix("--dim ")
+        if size.isdigit() and all(each.resolved(given, int(size)) is not None for each in rules.values()):
+            return option
+    if len(options) == 1:
+        return options[0]
+    return ", ".join(f"{option} for @{name}" for name, option in of_function.items() if option)
+
+
+def size_rules(module: ir.Module) -> dict[str, SizeRules]:
+    """The rules of each entry function of a program, in any dialect, by its name."""
+    operations = [view.operation for view in module.body.operations]
+    functions = {_symbol(op): op for op in operations if op.name in ("func.func", "util.func")}
+    return {name: _Reader(functions).rules(op) for name, op in functions.items() if is_entry(op)}
+
+
+_Known = Term | int
+"""What is known of a value: a number, or which input it is."""
+
+_SAME = {
+    "flow.tensor.tie_shape", "hal.tensor.import", "tensor.cast", "torch_c.to_builtin_tensor",
+    "torch_c.from_builtin_tensor", "torch.copy.to_tensor", "torch.copy.to_vtensor", "torch_c.to_i64",
+    "torch_c.from_i64", "util.optimization_barrier", "stablehlo.optimization_barrier", "arith.index_cast",
+    "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci", "stablehlo.convert",
+    "index.casts", "index.castu", "tensor.extract", "tensor.from_elements",
+}  # fmt: skip
+_DIMENSIONS = {"hal.buffer_view.dim": "index", "stablehlo.get_dimension_size": "dimension"}
+_DIMENSION_OPERANDS = ("tensor.dim", "torch.aten.size.int")
+_CONSTANTS = ("arith.constant", "stablehlo.constant", "torch.constant.int", "index.constant")
+
+
+def _quotient(a: Array, b: Array) -> Array:
+    """Rounded towards zero."""
+    return np.sign(a) * np.sign(b) * (np.abs(a) // np.maximum(np.abs(b), 1))
+
+
+def _rounded_up(a: Array, b: Array) -> Array:
+    return -(-a // np.maximum(b, 1))
+
+
+def _remainder(a: Array, b: Array) -> Array:
+    return a - b * _quotient(a, b)
+
+
+def _floored(a: Array, b: Array) -> Array:
+    return a // np.where(b == 0, 1, b)
+
+
+_BINARY: dict[str, Callable[..., Array]] = {
+    "addi": operator.add, "add": operator.add, "subi": operator.sub, "sub": operator.sub,
+    "subtract": operator.sub, "muli": operator.mul, "mul": operator.mul, "multiply": operator.mul,
+    "divsi": _quotient, "divui": _quotient, "divs": _quotient, "divu": _quotient, "divide": _quotient,
+    "floordivsi": _floored, "floordivs": _floored, "ceildivsi": _rounded_up, "ceildivui": _rounded_up,
+    "ceildivs": _rounded_up, "ceildivu": _rounded_up, "remsi": _remainder, "remui": _remainder,
+    "rems": _remainder, "remu": _remainder, "remainder": _remainder, "minsi": np.minimum, "minui": np.minimum,
+    "minimum": np.minimum, "maxsi": np.maximum, "maxui": np.maximum, "maximum": np.maximum,
+    "andi": operator.and_, "and": operator.and_, "ori": operator.or_, "or": operator.or_,
+    "xori": operator.xor, "xor": operator.xor, "sign": np.sign, "negate": operator.neg, "abs": np.abs,
+}  # fmt: skip
+"""Arithmetic of the dialects arith, index and StableHLO, without their names."""
+
+_ARITHMETIC = ("arith", "index", "stablehlo")
+_COMPARED = {
+    "EQ": operator.eq, "NE": operator.ne, "LT": operator.lt, "LE": operator.le, "GT": operator.gt,
+    "GE": operator.ge,
+}  # fmt: skip
+_PREDICATES = ("EQ", "NE", "LT", "LE", "GT", "GE", "LT", "LE", "GT", "GE")
+_CALLS = ("func.call", "util.call")
+
+
+class _Reader:
+    """Reads a function and those that it calls."""
+
+    def __init__(self, functions: Mapping[str, ir.Operation]) -> None:
+        self._functions = functions
+        self._symbols: list[str] = []
+        self._defined: dict[Variable, Term] = {}
+        self._conditions: list[Term] = []
+        self._sizes = set[Variable]()
+        self._depth = 0
+
+    def rules(self, function: ir.Operation) -> SizeRules:
+        arguments = function.regions[0].blocks[0].arguments
+        own = [each for each in arguments if each.type != hal_fence(function.context)]
+        known: dict[ir.Value, _Known] = {}
+        places: list[tuple[int, ...]] = []
+        for number, argument in enumerate(own):
+            taken = taken_as(argument)
+            shape = taken.shape if taken is not None else None
+            if taken is not None and not shape and taken.element_type[:1] == "i":
+                known[argument] = _variable((number,))
+                continue
+            known[argument] = number
+            places += [(number, place) for place, size in enumerate(shape or ()) if size is None]
+            for place, bound in enumerate(bounds_of_type(argument.type)):
+                if bound is not None:
+                    self._require(_apply(lambda size, most=bound: size <= most, _variable((number, place))))
+        if places or any(isinstance(each, Term) for each in known.values()):
+            self._block(function, known)
+        numbers = sorted(each for each in self._sizes if len(each) == 1 and not isinstance(each, str))
+        return SizeRules([*places, *numbers], self._symbols, self._defined, self._conditions)
+
+    def _block(self, function: ir.Operation, known: dict[ir.Value, _Known]) -> Sequence[ir.Value]:
+        """Read the first block; its last op's operands."""
+        op = None
+        for view in function.regions[0].blocks[0].operations:
+            op = view.operation
+            for result, found in zip(op.results, self._results(op, known), strict=False):
+                if found is not None:
+                    known[result] = found
+        return list(op.operands) if op is not None else []
+
+    def _results(self, op: ir.Operation, known: dict[ir.Value, _Known]) -> Iterable[_Known | None]:
+        operands = [known.get(each) for each in op.operands]
+        terms = [each for each in operands if isinstance(each, Term)]
+        if op.name in _CONSTANTS:
+            return [_constant(op)]
+        if op.name == "torch.symbolic_int":
+            return [self._symbol(op)]
+        if op.name == "torch.bind_symbolic_shape":
+            self._bind(op, operands)
+        if not any(each is not None for each in operands):
+            return []
+        self._note_sizes(op, terms)
+        if op.name in _DIMENSIONS or op.name in _DIMENSION_OPERANDS:
+            return [_dimension(op, operands)]
+        if op.name == "util.assume.int":
+            return self._assumed(op, operands)
+        if op.name == "cf.assert" or _is_assertion(op):
+            self._require(operands[0])
+        if op.name in ("flow.tensor.tie_shape", "hal.tensor.import"):
+            self._tie(op, operands)
+        if op.name in _CALLS:
+            return self._called(op, operands)
+        if op.name in _SAME or (op.name == "stablehlo.reshape" and isinstance(operands[0], Term)):
+            return operands[:1]
+        return [_computed(op, operands)] if len(terms) == len(operands) else []
+
+    def _note_sizes(self, op: ir.Operation, terms: Sequence[Term]) -> None:
+        """Numbers of which an op makes the sizes of a tensor are sizes."""
+        made = [each.type for each in op.results if isinstance(each.type, ir.RankedTensorType)]
+        if terms and any(not each.has_static_shape for each in made):
+            self._sizes |= {each for term in terms for each in term.of}
+
+    def _require(self, condition: _Known | None) -> None:
+        if isinstance(condition, Term):
+            self._conditions.append(condition)
+
+    def _define(self, variable: Variable, term: Term) -> None:
+        """A variable is computed from others, where it is not among these."""
+        rules = SizeRules((), (), self._defined, ())
+        if variable in self._defined or variable in rules._free_in(term.of):
+            self._require(_apply(operator.eq, _variable(variable), term))
+        else:
+            self._defined[variable] = term
+
+    def _symbol(self, op: ir.Operation) -> Term:
+        name = ir.StringAttr(op.attributes["symbol_name"]).value
+        low, high = (ir.IntegerAttr(op.attributes[each]).value for each in ("min_val", "max_val"))
+        self._symbols.append(name)
+        symbol = _variable(name)
+        self._require(_apply(lambda size: (size >= low) & (size <= high), symbol))
+        return symbol
+
+    def _bind(self, op: ir.Operation, operands: Sequence[_Known | None]) -> None:
+        """Torch's symbolic shape of an input: an expression of symbols for each dimension."""
+        number, *symbols = operands
+        if isinstance(number, int):
+            results = ir.AffineMapAttr(op.attributes["shape_expressions"]).value.results
+            for place, expression in enumerate(results):
+                term = _affine(expression, (), symbols)
+                if term is not None and term.of:
+                    self._define((number, place), term)
+
+    def _tie(self, op: ir.Operation, operands: Sequence[_Known | None]) -> None:
+        """The dynamic sizes of an input, as a program gives them to an op on it."""
+        number, *sizes = operands
+        kind = op.results[0].type
+        if not isinstance(number, int) or not isinstance(kind, ir.RankedTensorType):
+            return
+        dynamic = [place for place in range(kind.rank) if kind.is_dynamic_dim(place)]
+        for place, size in zip(dynamic, sizes, strict=False):
+            if isinstance(size, Term):
+                self._define((number, place), size)
+
+    def _assumed(self, op: ir.Operation, operands: Sequence[_Known | None]) -> Sequence[_Known | None]:
+        for operand, cases in zip(operands, ir.ArrayAttr(op.attributes["assumptions"]), strict=True):
+            said = [
+                {name: ir.IntegerAttr(value).value for name, value in parameters_of(case).items()}
+                for case in ir.ArrayAttr(cases)
+            ]
+            if isinstance(operand, Term) and said:
+                self._require(_apply(lambda size, said=said: _allowed(size, said), operand))
+        return operands
+
+    def _called(self, op: ir.Operation, operands: Sequence[_Known | None]) -> Sequence[_Known | None]:
+        callee = self._functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        if callee is None or not callee.regions[0].blocks or self._depth >= _MOST_DEEP:
+            return []
+        self._depth += 1
+        pairs = zip(callee.regions[0].blocks[0].arguments, operands, strict=True)
+        known = {argument: each for argument, each in pairs if each is not None}
+        self._name_arguments(callee, operands)
+        found = [known.get(each) for each in self._block(callee, known)]
+        self._depth -= 1
+        return found
+
+    def _name_arguments(self, callee: ir.Operation, operands: Sequence[_Known | None]) -> None:
+        """JAX names the sizes that it gives to the function that was exported."""
+        if "arg_attrs" not in callee.attributes:
+            return
+        for operand, each in zip(operands, ir.ArrayAttr(callee.attributes["arg_attrs"]), strict=True):
+            attributes = ir.DictAttr(each)
+            if isinstance(operand, Term) and "jax.global_constant" in attributes:
+                name = ir.StringAttr(attributes["jax.global_constant"]).value
+                if name and name not in self._symbols:
+                    self._symbols.append(name)
+                    self._define(name, operand)
+
+
+def _symbol(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def _variable(variable: Variable) -> Term:
+    return Term(frozenset([variable]), lambda env: env[variable])
+
+
+def _apply(function: Callable[..., Array], *terms: Term) -> Term:
+    of = frozenset[Variable]().union(*(each.of for each in terms))
+    return Term(of, lambda env: function(*(each.at(env) for each in terms)))
+
+
+def _number(value: int) -> Term:
+    return Term(frozenset(), lambda _: np.array([value], np.int64))
+
+
+def _constant(op: ir.Operation) -> Term | None:
+    value = op.attributes["value"]
+    if isinstance(value, ir.IntegerAttr):
+        return _number(value.value)
+    if isinstance(value, ir.DenseIntElementsAttr) and value.is_splat and not ir.ShapedType(value.type).rank:
+        return _number(int(value[0]))
+    return None
+
+
+def _dimension(op: ir.Operation, operands: Sequence[_Known | None]) -> Term | None:
+    if op.name in _DIMENSIONS:
+        place = ir.IntegerAttr(op.attributes[_DIMENSIONS[op.name]]).value
+    else:
+        index = operands[1]
+        if not isinstance(index, Term) or index.of:
+            return None
+        place = int(index.at({})[0])
+    return _variable((operands[0], place)) if isinstance(operands[0], int) else None
+
+
+def _computed(op: ir.Operation, operands: Sequence[_Known | None]) -> Term | None:
+    """The result of an op on numbers."""
+    terms = cast("list[Term]", list(operands))
+    dialect, _, name = op.name.partition(".")
+    if op.name in ("affine.apply", "affine.min", "affine.max"):
+        return _affine_op(op, terms)
+    if dialect not in _ARITHMETIC or any(not _is_single(each.type) for each in op.results):
+        return None
+    if name == "select":
+        return _apply(lambda chosen, one, other: np.where(chosen.astype(bool), one, other), *terms)
+    if name == "cmpi":
+        return _apply(_COMPARED[_PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value]], *terms)
+    if name == "compare":
+        return _apply(_COMPARED[enumerator_of(op.attributes["comparison_direction"])], *terms)
+    return _apply(_BINARY[name], *terms) if name in _BINARY else None
+
+
+def _is_single(kind: ir.Type) -> bool:
+    return not isinstance(kind, ir.ShapedType) or not kind.rank
+
+
+def _is_assertion(op: ir.Operation) -> bool:
+    if op.name != "stablehlo.custom_call":
+        return False
+    return ir.StringAttr(op.attributes["call_target_name"]).value == "shape_assertion"
+
+
+def _allowed(sizes: Array, cases: Sequence[Mapping[str, int]]) -> Array:
+    """Where sizes are as one of several assumptions has them."""
+    allowed = np.zeros(sizes.shape, bool)
+    for case in cases:
+        least, most = case.get("umin", 0), case.get("umax", np.iinfo(np.int64).max)
+        allowed |= (sizes >= least) & (sizes <= most) & (sizes % case.get("udiv", 1) == 0)
+    return cast(Array, allowed)
+
+
+def _affine_op(op: ir.Operation, terms: Sequence[Term]) -> Term | None:
+    affine = ir.AffineMapAttr(op.attributes["map"]).value
+    dims, symbols = terms[: affine.n_dims], terms[affine.n_dims :]
+    found = [_affine(each, dims, symbols) for each in affine.results]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    choose = np.maximum.reduce if op.name == "affine.max" else np.minimum.reduce
+    return known[0] if len(known) == 1 else _apply(lambda *each: choose(np.broadcast_arrays(*each)), *known)
+
+
+_AFFINE: tuple[tuple[type[ir.AffineBinaryExpr], Callable[..., Array]], ...] = (
+    (ir.AffineAddExpr, operator.add), (ir.AffineMulExpr, operator.mul),
+    (ir.AffineModExpr, lambda a, b: a % np.maximum(b, 1)), (ir.AffineFloorDivExpr, _floored),
+    (ir.AffineCeilDivExpr, _rounded_up),
+)  # fmt: skip
+
+
+def _affine(
+    expression: ir.AffineExpr, dims: Sequence[_Known | None], symbols: Sequence[_Known | None]
+) -> Term | None:
+    """An affine expression of terms; None where one of these is not known."""
+    if isinstance(expression, ir.AffineConstantExpr):
+        return _number(expression.value)
+    if isinstance(expression, ir.AffineDimExpr | ir.AffineSymbolExpr):
+        of = dims if isinstance(expression, ir.AffineDimExpr) else symbols
+        found = of[expression.position]
+        return found if isinstance(found, Term) else None
+    for kind, function in _AFFINE:
+        if isinstance(expression, kind):
+            left, right = (_affine(each, dims, symbols) for each in (expression.lhs, expression.rhs))
+            return None if left is None or right is None else _apply(function, left, right)
+    return None
