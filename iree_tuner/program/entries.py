@@ -54,11 +54,13 @@ class Entry:
         name: without `@`.
         inputs: what it takes, in order; None for a type that says nothing of this.
         feeds: what each is for.
+        refusal: why it cannot be called with the sizes that were given; empty if it can.
     """
 
     name: str
     inputs: tuple[Taken | None, ...]
     feeds: tuple[Feed, ...] = ()
+    refusal: str = ""
 
 
 def entries_of(program: Program) -> tuple[Entry, ...]:

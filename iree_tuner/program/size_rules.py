@@ -110,7 +110,7 @@ class SizeRules:
         if found is None:
             return ""
         sizes = {found[place] for place in missing}
-        if len(sizes) == 1 and not self.symbols and self.resolved(given, min(sizes)) is not None:
+        if len(sizes) == 1 and not (self.symbols or given) and self.resolved(given, min(sizes)) is not None:
             return f"--dim {min(sizes)}"
         names: dict[Variable, int] = {}
         for place in missing:
