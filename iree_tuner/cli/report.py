@@ -101,6 +101,9 @@ def _pace(pace: Pace) -> str:
 def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels: Path | None) -> None:
     if result.whole is not None and result.comparison is not None:
         console.print(f"program ({result.whole.called}): speedup {speedup_of(result.comparison)}")
+        for case, each in result.whole.by_case:
+            if each.comparison is not None:
+                console.print(f"  --dim {case}: {speedup_of(each.comparison)}", markup=False)
         if result.whole.memory_provided:
             console.print(
                 "  of functions that iree-tuner compile --provided-memory makes; others allocate",
@@ -188,19 +191,22 @@ def result_to_json(
     if result.whole is not None and result.comparison is not None:
         record |= _times(result.comparison) | {
             "function": result.whole.function, "memory_provided": result.whole.memory_provided,
+            "sizes": [{"dim": case, **_judged(each.comparison)} for case, each in result.whole.by_case],
         }  # fmt: skip
     yield record
 
 
 def _step(step: ComparisonStep) -> dict[str, object]:
-    comparison = step.comparison
+    sizes = [{"dim": case, **_judged(each.comparison), "error": each.error} for case, each in step.by_case]
+    record: dict[str, object] = {"what": step.what, "against": step.against, **_judged(step.comparison)}
+    return {**record, "error": step.error, "sizes": sizes}
+
+
+def _judged(comparison: Comparison | None) -> dict[str, object]:
     return {
-        "what": step.what,
-        "against": step.against,
         "speedup": comparison.speedup if comparison else None,
         "interval": list(comparison.interval) if comparison else None,
         "verdict": comparison.verdict if comparison else None,
-        "error": step.error,
     }
 
 

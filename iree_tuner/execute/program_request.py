@@ -23,7 +23,7 @@ from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import Case, SizedProgram, cases_of, size_for, sizes_of, suggestion
 from iree_tuner.program.entries import Entry, entries_in, keeps_state
 from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
-from iree_tuner.program.size_rules import SizeRules, size_rules
+from iree_tuner.program.size_rules import SizeRules, Variable, size_rules
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.interval import Interval
 from iree_tuner.program.valid.program import ValidInputs, valid_inputs
@@ -67,8 +67,8 @@ def _with_case(program: Program, case: Case) -> Program:
 
 
 def _request(
-    program: Program, case: Case, module: ir.Module, functions: tuple[str, ...], inputs: tuple[InputValue, ...],
-    parameters: tuple[tuple[str | None, str], ...],
+    program: Program, case: Case, module: ir.Module, functions: tuple[str, ...],
+    inputs: tuple[InputValue, ...], parameters: tuple[tuple[str | None, str], ...],
 ) -> ProgramRun:  # fmt: skip
     """The same for one case of sizes."""
     wanted = parameters_in(module) if names_parameters(program) else ()
@@ -106,7 +106,9 @@ def _request(
 def _with_sizes(entry: Entry, rules: SizeRules, case: Case, inputs: Sequence[InputValue]) -> Entry:
     """An entry with why it cannot have sizes, and with numbers that are sizes as they were given."""
     general = size_for(case.sizes, ())
-    given = {place: size for place in rules.places if (size := _given(case, place, entry.name)) is not None}
+    given: dict[Variable, int] = {
+        place: size for place in rules.places if (size := _given(case, place, entry.name)) is not None
+    }
     for number, (taken, value) in enumerate(zip(entry.inputs, inputs, strict=False)):
         shape = shape_of(number, taken, value, ()) if taken is not None and value is not None else None
         for place, size in enumerate(shape or ()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 from typing import Literal
 
 import numpy as np
@@ -64,6 +65,27 @@ class Comparison:
     by_group: tuple[float, ...]
     verdict: Verdict
     pairs: int
+
+
+def over_cases(comparisons: Sequence[Comparison]) -> Comparison:
+    """The comparison over several cases, such as sizes of a program, by geometric means.
+
+    It loses if one of them loses, and is that one then. Otherwise it wins if one of them wins.
+    """
+    losing = [each for each in comparisons if each.verdict == "lose"]
+    if losing or len(comparisons) == 1:
+        return min(losing or comparisons, key=lambda each: each.speedup)
+    lows, highs = zip(*(each.interval for each in comparisons), strict=True)
+    return Comparison(
+        geometric_mean([each.default_us for each in comparisons]),
+        geometric_mean([each.candidate_us for each in comparisons]),
+        geometric_mean([each.speedup for each in comparisons]),
+        (geometric_mean(lows), geometric_mean(highs)),
+        geometric_mean([each.floor_speedup for each in comparisons]),
+        tuple(ratio for each in comparisons for ratio in each.by_group),
+        "win" if any(each.verdict == "win" for each in comparisons) else "tie",
+        sum(each.pairs for each in comparisons),
+    )
 
 
 def compare_pairs(groups: Sequence[Pairs], *, margin: float = 0.01) -> Comparison:

@@ -33,6 +33,9 @@ _PLACE = re.compile(r"\d+(\.\d+)?")
 _MOVES = ("stream.tensor.import", "stream.timepoint.await")
 _EXECUTE = "stream.cmd.execute"
 
+Dim = int | Sequence[int] | Mapping[str, int | Sequence[int]] | None
+"""Sizes from Python: for all dynamic dimensions, or by place or name."""
+
 Given = Mapping[Variable | None, Sequence[int]]
 """Sizes by place or name, None for all others; one, or one for each case."""
 
@@ -76,12 +79,14 @@ def sized(program: Program, sizes: Sequence[str]) -> Program:
     """
     found = sized_cases(program, parse_sizes(sizes))
     if len(cases_of(found)) > 1:
-        raise UsageError("--dim has several sizes, but only tune compares them", hint="give one size for each")
+        raise UsageError(
+            "--dim has several sizes, but only tune compares them", hint="give one size for each"
+        )
     return found
 
 
 def sized_cases(program: Program, given: Given) -> Program:
-    """The program with sizes for one or more cases; the program itself when there are none. Raises as above."""
+    """The same with one or more cases of sizes, which `parse_sizes` reads. Raises what `sized` raises."""
     if not given:
         return program
     count = max(map(len, given.values()))
@@ -157,11 +162,29 @@ def parse_sizes(texts: Sequence[str]) -> dict[Variable | None, tuple[int, ...]]:
         if parts is None or min(sizes) < 1:
             raise UsageError(
                 f"'{text}' is not the size of a dimension",
-                hint="write 128 for all dynamic dimensions, 0.1=128 or batch=128 for one, batch=1,4 for two sizes",
+                hint="write 128 for all dynamic dimensions, 0.1=128 or batch=128 for one",
             )
         name = _place_named(parts[1].strip()) if parts[1] else None
         found[name] = (*found.get(name, ()), *sizes)
     return found
+
+
+def given_sizes(dim: Dim) -> Given:
+    """Read sizes that come from Python. Raises UsageError."""
+    if dim is None:
+        return {}
+    named = dim if isinstance(dim, Mapping) else {"": dim}
+    found: dict[Variable | None, tuple[int, ...]] = {}
+    for name, given in named.items():
+        sizes = (given,) if isinstance(given, int) else tuple(given)
+        if not sizes or any(not _is_size(size) for size in sizes):
+            raise UsageError(f"dim must have integers of at least 1, but has {given!r}")
+        found[_place_named(str(name)) if name else None] = sizes
+    return found
+
+
+def _is_size(size: object) -> bool:
+    return isinstance(size, int) and not isinstance(size, bool) and size >= 1
 
 
 def _place_named(text: str) -> Variable:
@@ -281,15 +304,19 @@ def _numbers(module: ir.Module, size: DimensionSize) -> list[ir.Value]:
     """Where functions have a number that is a size: the argument, or what is read from a tensor of one."""
     if size.dimension is None or len(size.dimension) > 1:
         return []
+    number = size.dimension[0]
     found: list[ir.Value] = []
     for view in module.body.operations:
         op = view.operation
         if op.name != "util.func" or not op.regions[0].blocks:
             continue
         arguments = list(op.regions[0].blocks[0].arguments)
-        if size.function and ir.StringAttr(op.attributes["sym_name"]).value.removesuffix(ASYNC) != size.function:
+        if (
+            size.function
+            and ir.StringAttr(op.attributes["sym_name"]).value.removesuffix(ASYNC) != size.function
+        ):
             continue
-        argument = arguments[size.dimension[0]] if size.dimension[0] < len(arguments) else None
+        argument = arguments[number] if number < len(arguments) else None
         if argument is not None and isinstance(argument.type, ir.IntegerType | ir.IndexType):
             found.append(argument)
         elif argument is not None:

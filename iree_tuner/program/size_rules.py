@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
 from iree_tuner.compiler.unbound import bounds_of_type, enumerator_of, parameters_of
-from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.entries import hal_fence, is_entry, taken_as
 
 Variable = tuple[int, ...] | str
 """A dimension (input, dimension), a number that is an input (input,), or the name of a symbol."""
 
-Array = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
 
 USUAL = 128
 """The size that is suggested where it is allowed."""
@@ -65,12 +65,14 @@ class SizeRules:
         self.places = tuple(places)
         self.symbols = tuple(symbols)
         self._defined = defined
-        self._free = {each: self._free_in([each]) for each in (*places, *symbols)}
+        self._free = {each: _free_in([each], defined) for each in (*places, *symbols)}
         open_ = {each for free in self._free.values() for each in free}
-        found = [(self._free_in(each.of), each) for each in conditions]
+        found = [(_free_in(each.of, defined), each) for each in conditions]
         self._conditions = [(free, each) for free, each in found if free and free <= open_]
 
-    def resolved(self, given: Mapping[Variable, int], general: int | None = None) -> dict[Variable, int] | None:
+    def resolved(
+        self, given: Mapping[Variable, int], general: int | None = None
+    ) -> dict[Variable, int] | None:
         """All sizes that follow from some; None where the program excludes these.
 
         Args:
@@ -106,7 +108,9 @@ class SizeRules:
         found = self.resolved(given, USUAL) if not self.symbols else None
         if found is None:
             todo = [each for place in missing for each in self._free[place]]
-            found = self._search({**known, **given}, [*(each for one in known for each in self._free[one]), *todo])
+            found = self._search(
+                {**known, **given}, [*(each for one in known for each in self._free[one]), *todo]
+            )
         if found is None:
             return ""
         sizes = {found[place] for place in missing}
@@ -139,14 +143,6 @@ class SizeRules:
         text = f"{first} or more" if mask[-step:].any() else f"{first} to {last}"
         return text if step == 1 else f"{text} in steps of {step}"
 
-    def _free_in(self, variables: Iterable[Variable]) -> frozenset[Variable]:
-        """What variables are computed from, at last."""
-        found = set[Variable]()
-        for each in variables:
-            term = self._defined.get(each)
-            found |= {each} if term is None else self._free_in(term.of)
-        return frozenset(found)
-
     def _env(self, values: Mapping[Variable, Array]) -> _Values:
         return _Values(values, self._defined)
 
@@ -159,7 +155,8 @@ class SizeRules:
         return mask
 
     def _search(
-        self, given: Mapping[Variable, int], todo: Sequence[Variable], known: Mapping[Variable, int] | None = None
+        self, given: Mapping[Variable, int], todo: Sequence[Variable],
+        known: Mapping[Variable, int] | None = None,
     ) -> dict[Variable, int] | None:  # fmt: skip
         """Sizes of variables that are computed from nothing, and of all that follow from these."""
         known = known or {}
@@ -176,7 +173,7 @@ class SizeRules:
         for each, size in given.items():
             if new in self._free[each] and self._free[each] <= {*known, new}:
                 mask &= env[each] == size
-        shown = next((each for each in self.places if self._free[each] == {new}), new)
+        shown = next((each for each in self.places if self._free[each] == frozenset([new])), new)
         candidates = tried[mask]
         if len(candidates):
             sizes = np.broadcast_to(env[shown], tried.shape)[mask]
@@ -199,6 +196,14 @@ class _Values(dict[Variable, Array]):
     def __missing__(self, variable: Variable) -> Array:
         self[variable] = self._defined[variable].at(self)
         return self[variable]
+
+
+def _free_in(variables: Iterable[Variable], defined: Mapping[Variable, Term]) -> frozenset[Variable]:
+    """What variables are computed from, at last."""
+    found = set[Variable]()
+    for each in variables:
+        found |= _free_in(defined[each].of, defined) if each in defined else {each}
+    return frozenset(found)
 
 
 def _scanned(given: Iterable[int]) -> Array:
@@ -271,7 +276,15 @@ def _floored(a: Array, b: Array) -> Array:
     return a // np.where(b == 0, 1, b)
 
 
-_BINARY: dict[str, Callable[..., Array]] = {
+def _modulo(a: Array, b: Array) -> Array:
+    return a % np.maximum(b, 1)
+
+
+def _selected(chosen: Array, one: Array, other: Array) -> Array:
+    return np.where(chosen.astype(bool), one, other)
+
+
+_BINARY: dict[str, Callable[..., Any]] = {
     "addi": operator.add, "add": operator.add, "subi": operator.sub, "sub": operator.sub,
     "subtract": operator.sub, "muli": operator.mul, "mul": operator.mul, "multiply": operator.mul,
     "divsi": _quotient, "divui": _quotient, "divs": _quotient, "divu": _quotient, "divide": _quotient,
@@ -319,7 +332,7 @@ class _Reader:
             places += [(number, place) for place, size in enumerate(shape or ()) if size is None]
             for place, bound in enumerate(bounds_of_type(argument.type)):
                 if bound is not None:
-                    self._require(_apply(lambda size, most=bound: size <= most, _variable((number, place))))
+                    self._require(_apply(operator.le, _variable((number, place)), _number(bound)))
         if places or any(isinstance(each, Term) for each in known.values()):
             self._block(function, known)
         numbers = sorted(each for each in self._sizes if len(each) == 1 and not isinstance(each, str))
@@ -373,8 +386,7 @@ class _Reader:
 
     def _define(self, variable: Variable, term: Term) -> None:
         """A variable is computed from others, where it is not among these."""
-        rules = SizeRules((), (), self._defined, ())
-        if variable in self._defined or variable in rules._free_in(term.of):
+        if variable in self._defined or variable in _free_in(term.of, self._defined):
             self._require(_apply(operator.eq, _variable(variable), term))
         else:
             self._defined[variable] = term
@@ -384,7 +396,8 @@ class _Reader:
         low, high = (ir.IntegerAttr(op.attributes[each]).value for each in ("min_val", "max_val"))
         self._symbols.append(name)
         symbol = _variable(name)
-        self._require(_apply(lambda size: (size >= low) & (size <= high), symbol))
+        self._require(_apply(operator.ge, symbol, _number(low)))
+        self._require(_apply(operator.le, symbol, _number(high)))
         return symbol
 
     def _bind(self, op: ir.Operation, operands: Sequence[_Known | None]) -> None:
@@ -415,7 +428,7 @@ class _Reader:
                 for case in ir.ArrayAttr(cases)
             ]
             if isinstance(operand, Term) and said:
-                self._require(_apply(lambda size, said=said: _allowed(size, said), operand))
+                self._require(_apply(partial(_allowed, said), operand))
         return operands
 
     def _called(self, op: ir.Operation, operands: Sequence[_Known | None]) -> Sequence[_Known | None]:
@@ -451,7 +464,7 @@ def _variable(variable: Variable) -> Term:
     return Term(frozenset([variable]), lambda env: env[variable])
 
 
-def _apply(function: Callable[..., Array], *terms: Term) -> Term:
+def _apply(function: Callable[..., Any], *terms: Term) -> Term:
     of = frozenset[Variable]().union(*(each.of for each in terms))
     return Term(of, lambda env: function(*(each.at(env) for each in terms)))
 
@@ -489,7 +502,7 @@ def _computed(op: ir.Operation, operands: Sequence[_Known | None]) -> Term | Non
     if dialect not in _ARITHMETIC or any(not _is_single(each.type) for each in op.results):
         return None
     if name == "select":
-        return _apply(lambda chosen, one, other: np.where(chosen.astype(bool), one, other), *terms)
+        return _apply(_selected, *terms)
     if name == "cmpi":
         return _apply(_COMPARED[_PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value]], *terms)
     if name == "compare":
@@ -507,13 +520,13 @@ def _is_assertion(op: ir.Operation) -> bool:
     return ir.StringAttr(op.attributes["call_target_name"]).value == "shape_assertion"
 
 
-def _allowed(sizes: Array, cases: Sequence[Mapping[str, int]]) -> Array:
+def _allowed(cases: Sequence[Mapping[str, int]], sizes: Array) -> Array:
     """Where sizes are as one of several assumptions has them."""
     allowed = np.zeros(sizes.shape, bool)
     for case in cases:
         least, most = case.get("umin", 0), case.get("umax", np.iinfo(np.int64).max)
         allowed |= (sizes >= least) & (sizes <= most) & (sizes % case.get("udiv", 1) == 0)
-    return cast(Array, allowed)
+    return allowed
 
 
 def _affine_op(op: ir.Operation, terms: Sequence[Term]) -> Term | None:
@@ -529,7 +542,7 @@ def _affine_op(op: ir.Operation, terms: Sequence[Term]) -> Term | None:
 
 _AFFINE: tuple[tuple[type[ir.AffineBinaryExpr], Callable[..., Array]], ...] = (
     (ir.AffineAddExpr, operator.add), (ir.AffineMulExpr, operator.mul),
-    (ir.AffineModExpr, lambda a, b: a % np.maximum(b, 1)), (ir.AffineFloorDivExpr, _floored),
+    (ir.AffineModExpr, _modulo), (ir.AffineFloorDivExpr, _floored),
     (ir.AffineCeilDivExpr, _rounded_up),
 )  # fmt: skip
 

@@ -295,7 +295,10 @@ class _Judged:
         if comparison is None:
             return f"the spec is not used: {self.found.error}"
         if comparison.verdict == "lose":
-            return f"the spec is not used: the program is slower with it ({comparison.speedup:.3f}x)"
+            case = "".join(
+                f", --dim {name}" for name, each in self.found.by_case if each.comparison == comparison
+            )
+            return f"the spec is not used: the program is slower with it ({comparison.speedup:.3f}x{case})"
         what = "flags are" if self.flags_changed else "spec is"
         return f"the {what} not used: the program is not measurably faster ({comparison.speedup:.3f}x)"
 
