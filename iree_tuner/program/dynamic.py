@@ -176,7 +176,7 @@ def given_sizes(dim: Dim) -> Given:
     named = dim if isinstance(dim, Mapping) else {"": dim}
     found: dict[Variable | None, tuple[int, ...]] = {}
     for name, given in named.items():
-        sizes = (given,) if isinstance(given, int) else tuple(given)
+        sizes = tuple(given) if isinstance(given, Sequence) else (given,)
         if not sizes or any(not _is_size(size) for size in sizes):
             raise UsageError(f"dim must have integers of at least 1, but has {given!r}")
         found[_place_named(str(name)) if name else None] = sizes
@@ -302,7 +302,7 @@ def _open_dimensions(module: ir.Module) -> list[tuple[tuple[int, int], ir.Operat
 
 def _numbers(module: ir.Module, size: DimensionSize) -> list[ir.Value]:
     """Where functions have a number that is a size: the argument, or what is read from a tensor of one."""
-    if size.dimension is None or len(size.dimension) > 1:
+    if size.dimension is None or len(size.dimension) != 1:
         return []
     number = size.dimension[0]
     found: list[ir.Value] = []
