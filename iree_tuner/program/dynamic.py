@@ -28,9 +28,9 @@ from iree_tuner.program.size_rules import SizeRules, Variable, described, size_r
 from iree_tuner.program.source import Program
 
 _WRITTEN = re.compile(r"(?:([^=]+)=)?(\d+(?:,\d+)*)")
-_PLACE = re.compile(r"\d+(\.\d+)?")
 
 _MOVES = ("stream.tensor.import", "stream.timepoint.await")
+_PARTS = 2  # of a place
 _EXECUTE = "stream.cmd.execute"
 
 Dim = int | Sequence[int] | Mapping[str, int | Sequence[int]] | None
@@ -188,7 +188,8 @@ def _is_size(size: object) -> bool:
 
 
 def _place_named(text: str) -> Variable:
-    return tuple(map(int, text.split("."))) if _PLACE.fullmatch(text) else text
+    parts = text.split(".")
+    return tuple(map(int, parts)) if len(parts) <= _PARTS and all(map(str.isdigit, parts)) else text
 
 
 def size_for(sizes: Sequence[DimensionSize], dimension: tuple[int, ...]) -> int | None:

@@ -1,4 +1,4 @@
-"""What a program says about the sizes that it leaves open: bounds, steps, names, and which are equal.
+"""The rules for sizes that a program leaves open: bounds, steps, names, and equal sizes.
 
 A program says this in the dialect that it came in: `util.assume.int` and `flow.tensor.tie_shape`, torch's
 symbolic shapes, bounds of StableHLO's types, and the shape assertions of JAX. The functions are read from
@@ -32,7 +32,8 @@ USUAL = 128
 
 _SCANNED = np.arange(1, (1 << 17) + 1, dtype=np.int64)
 _PARTS = np.arange(1, 4097, dtype=np.int64)
-_TRIES = 8
+_LARGE, _MOST = 4096, 1 << 40
+_TRIES = 64
 _LISTED = 6
 _MOST_DEEP = 16  # calls
 
@@ -60,11 +61,13 @@ class SizeRules:
 
     def __init__(
         self, places: Sequence[tuple[int, ...]], symbols: Sequence[str], defined: Mapping[Variable, Term],
-        conditions: Sequence[Term],
+        conditions: Sequence[Term], large: Iterable[int] = (),
     ) -> None:  # fmt: skip
         self.places = tuple(places)
         self.symbols = tuple(symbols)
         self._defined = defined
+        self._large = tuple(large)
+        self._incomplete = False
         self._free = {each: _free_in([each], defined) for each in (*places, *symbols)}
         open_ = {each for free in self._free.values() for each in free}
         found = [(_free_in(each.of, defined), each) for each in conditions]
@@ -73,14 +76,17 @@ class SizeRules:
     def resolved(
         self, given: Mapping[Variable, int], general: int | None = None
     ) -> dict[Variable, int] | None:
-        """All sizes that follow from some; None where the program excludes these.
+        """All sizes that follow from some; None where the program certainly excludes these.
 
         Args:
             given: sizes of places and symbols.
             general: the size of all other places.
         """
         known = {each: size for each, size in given.items() if each in self._free}
+        self._incomplete = False
         found = self._search(known, [each for place in known for each in self._free[place]])
+        if found is None and self._incomplete:
+            found = known
         if found is None or general is None:
             return found
         rest = {place: general for place in self.places if place not in found}
@@ -97,7 +103,8 @@ class SizeRules:
         hint = f"; for example {suggested}" if suggested else ""
         for each, size in every.items():
             if self.resolved({each: size}) is None:
-                return f"{described(each)} cannot be {size}: the program says {self.allowed(each)}{hint}"
+                said = f"says {allowed}" if (allowed := self.allowed(each)) else "excludes it"
+                return f"{described(each)} cannot be {size}: the program {said}{hint}"
         named = ", ".join(f"{written(each)}={size}" for each, size in every.items())
         return f"the program excludes these sizes together: {named}{hint}"
 
@@ -119,23 +126,28 @@ class SizeRules:
         names: dict[Variable, int] = {}
         for place in missing:
             if place not in (self.resolved({**given, **names}) or {}):
-                free = self._free[place]
-                symbol = next((each for each in self.symbols if self._free[each] == free), None)
-                name = place if symbol is None else symbol
-                names[name] = found[name]
+                for free in sorted(self._free[place], key=written):
+                    own = (
+                        each
+                        for each in (*self.symbols, *self.places)
+                        if self._free[each] == frozenset([free])
+                    )
+                    name = next(own, free)
+                    if name not in (self.resolved({**given, **names}) or {}):
+                        names[name] = found[name]
         return " ".join(f"--dim {written(name)}={size}" for name, size in names.items())
 
     def allowed(self, place: Variable) -> str:
-        """The sizes that a place may have: `48 to 2016 in steps of 48`."""
+        """The sizes that a place may have: `48 to 2016 in steps of 48`; empty if that is not known."""
         free = self._free[place]
         if len(free) != 1:
-            return "so"
+            return ""
         (variable,) = free
-        env = self._env({variable: _SCANNED})
+        env = self._env({variable: _scanned(self._large)})
         mask = self._holds(env, free, variable)
         sizes = np.unique(env[place][mask] if env[place].shape == mask.shape else env[place])
         if not len(sizes):
-            return "that no size is valid"
+            return ""
         if len(sizes) <= _LISTED:
             return " or ".join(str(size) for size in sizes)
         step = math.gcd(*(int(each) for each in np.diff(sizes)))
@@ -166,28 +178,36 @@ class SizeRules:
             env = self._env(values)
             follow = [each for each, free in self._free.items() if free and free <= set(known)]
             return {each: int(env[each][0]) for each in follow}
-        new = left[0]
-        tried = np.array([given[new]], np.int64) if new in given else _scanned(given.values())
-        env = self._env({**values, new: tried})
+        new, candidates = min(
+            ((each, self._candidates(each, given, values)) for each in left), key=lambda pair: len(pair[1])
+        )
+        for value in candidates[:_TRIES]:
+            found = self._search(given, left, {**known, new: int(value)})
+            if found is not None:
+                return found
+        self._incomplete |= len(candidates) > _TRIES
+        return None
+
+    def _candidates(
+        self, new: Variable, given: Mapping[Variable, int], known: Mapping[Variable, Array]
+    ) -> Array:
+        """Values of a variable with which all holds that does not depend on further ones, the usual first."""
+        tried = _scanned([*given.values(), *self._large])
+        if new in given:
+            tried = np.array([given[new]], np.int64)
+        env = self._env({**known, new: tried})
         mask = self._holds(env, known, new)
         for each, size in given.items():
             if new in self._free[each] and self._free[each] <= {*known, new}:
                 mask &= env[each] == size
         shown = next((each for each in self.places if self._free[each] == frozenset([new])), new)
-        candidates = tried[mask]
-        if len(candidates):
-            sizes = np.broadcast_to(env[shown], tried.shape)[mask]
-            distance = np.where(sizes >= USUAL, sizes - USUAL, (1 << 32) - sizes)
-            candidates = candidates[np.argsort(distance, kind="stable")]
-        for value in candidates[:_TRIES]:
-            found = self._search(given, left[1:], {**known, new: int(value)})
-            if found is not None:
-                return found
-        return None
+        sizes = np.broadcast_to(env[shown], tried.shape)[mask]
+        distance = np.where(sizes >= USUAL, sizes - USUAL, _MOST - sizes)
+        return tried[mask][np.argsort(distance, kind="stable")]
 
 
 class _Values(dict[Variable, Array]):
-    """Values of variables; of those that are defined by others, computed when they are asked for."""
+    """Values of variables. Defined ones are computed when they are asked for."""
 
     def __init__(self, values: Mapping[Variable, Array], defined: Mapping[Variable, Term]) -> None:
         super().__init__(values)
@@ -199,7 +219,7 @@ class _Values(dict[Variable, Array]):
 
 
 def _free_in(variables: Iterable[Variable], defined: Mapping[Variable, Term]) -> frozenset[Variable]:
-    """What variables are computed from, at last."""
+    """The variables without a definition that some are computed from."""
     found = set[Variable]()
     for each in variables:
         found |= _free_in(defined[each].of, defined) if each in defined else {each}
@@ -207,9 +227,10 @@ def _free_in(variables: Iterable[Variable], defined: Mapping[Variable, Term]) ->
 
 
 def _scanned(given: Iterable[int]) -> Array:
-    """Sizes to try: small ones, and large ones of which given sizes are multiples."""
-    large = [each // _PARTS for each in given if each > _SCANNED[-1]]
-    return np.unique(np.concatenate([_SCANNED, *large])) if large else _SCANNED
+    """Sizes to try: small ones, and ones near large sizes that are given, their parts and multiples."""
+    large = [each for each in given if _LARGE <= each < _MOST]
+    near = [part for each in large for part in (each // _PARTS, each * _PARTS, each + _PARTS - 1)]
+    return np.unique(np.concatenate([_SCANNED, *near])) if large else _SCANNED
 
 
 def written(variable: Variable) -> str:
@@ -245,7 +266,7 @@ def size_rules(module: ir.Module) -> dict[str, SizeRules]:
 
 
 _Known = Term | int
-"""What is known of a value: a number, or which input it is."""
+"""The facts about a value: a number, or the input that it is."""
 
 _SAME = {
     "flow.tensor.tie_shape", "hal.tensor.import", "tensor.cast", "torch_c.to_builtin_tensor",
@@ -307,7 +328,7 @@ _CALLS = ("func.call", "util.call")
 
 
 class _Reader:
-    """Reads a function and those that it calls."""
+    """Reads a function, and functions that it calls."""
 
     def __init__(self, functions: Mapping[str, ir.Operation]) -> None:
         self._functions = functions
@@ -315,6 +336,7 @@ class _Reader:
         self._defined: dict[Variable, Term] = {}
         self._conditions: list[Term] = []
         self._sizes = set[Variable]()
+        self._large = set[int]()
         self._depth = 0
 
     def rules(self, function: ir.Operation) -> SizeRules:
@@ -336,7 +358,7 @@ class _Reader:
         if places or any(isinstance(each, Term) for each in known.values()):
             self._block(function, known)
         numbers = sorted(each for each in self._sizes if len(each) == 1 and not isinstance(each, str))
-        return SizeRules([*places, *numbers], self._symbols, self._defined, self._conditions)
+        return SizeRules([*places, *numbers], self._symbols, self._defined, self._conditions, self._large)
 
     def _block(self, function: ir.Operation, known: dict[ir.Value, _Known]) -> Sequence[ir.Value]:
         """Read the first block; its last op's operands."""
@@ -396,6 +418,7 @@ class _Reader:
         low, high = (ir.IntegerAttr(op.attributes[each]).value for each in ("min_val", "max_val"))
         self._symbols.append(name)
         symbol = _variable(name)
+        self._large |= {low, high}
         self._require(_apply(operator.ge, symbol, _number(low)))
         self._require(_apply(operator.le, symbol, _number(high)))
         return symbol
@@ -428,6 +451,7 @@ class _Reader:
                 for case in ir.ArrayAttr(cases)
             ]
             if isinstance(operand, Term) and said:
+                self._large |= {bound for case in said for bound in case.values()}
                 self._require(_apply(partial(_allowed, said), operand))
         return operands
 
