@@ -159,6 +159,7 @@ def result_to_json(
     """One object per workload, then one for the program. A path is None if that file was not written."""
     for item in result.results:
         yield _workload_to_json(item)
+    by_case = result.whole.by_case if result.whole else ()
     record: dict[str, object] = {
         "program": result.program.name,
         "target": str(result.target),
@@ -169,6 +170,7 @@ def result_to_json(
         "speedup": result.speedup,
         "interval": list(result.interval) if result.interval else None,
         "verdict": result.verdict,
+        "sizes": [{"dim": case, **_judged(each.comparison)} for case, each in by_case],
         "flags": list(result.flags),
         "flags_speedup": result.flags_alone.speedup if result.flags_alone else None,
         "runtime_flags": list(result.runtime.flags),
@@ -191,7 +193,6 @@ def result_to_json(
     if result.whole is not None and result.comparison is not None:
         record |= _times(result.comparison) | {
             "function": result.whole.function, "memory_provided": result.whole.memory_provided,
-            "sizes": [{"dim": case, **_judged(each.comparison)} for case, each in result.whole.by_case],
         }  # fmt: skip
     yield record
 
