@@ -80,6 +80,12 @@ class ProgramComparison:
         return f"{self.function}, memory provided" if self.memory_provided else self.function
 
     @property
+    def wins_somewhere(self) -> bool:
+        """Whether it is measurably faster, at least on one of several sizes."""
+        every = [each.comparison for _, each in self.by_case] or [self.comparison]
+        return any(each is not None and each.verdict == "win" for each in every)
+
+    @property
     def ok(self) -> bool:
         """Whether it runs and its results are right."""
         return not self.error

@@ -67,14 +67,19 @@ class Comparison:
     pairs: int
 
 
+_LOOKS_SLOWER = 0.95
+"""Equal versions tie a little below 1 as often as above. Farther below, only noise hides that one loses."""
+
+
 def over_cases(comparisons: Sequence[Comparison]) -> Comparison:
     """The comparison over several cases, such as sizes of a program, by geometric means.
 
-    It loses if one of them loses, and is that one then. Otherwise it wins if one of them wins.
+    If one of them loses, or ties and looks slower, it is that one. Otherwise it wins if one of them wins.
     """
-    losing = [each for each in comparisons if each.verdict == "lose"]
-    if losing or len(comparisons) == 1:
-        return min(losing or comparisons, key=lambda each: each.speedup)
+    slower = [each for each in comparisons if each.verdict != "win" and each.speedup < _LOOKS_SLOWER]
+    slower = [each for each in comparisons if each.verdict == "lose"] or slower
+    if slower or len(comparisons) == 1:
+        return min(slower or comparisons, key=lambda each: each.speedup)
     lows, highs = zip(*(each.interval for each in comparisons), strict=True)
     return Comparison(
         geometric_mean([each.default_us for each in comparisons]),
