@@ -48,7 +48,8 @@ def prune(
     """The version without the entries that make the program slower, or its results wrong.
 
     The entries to leave out: without them the program is measurably faster, at least on one of several
-    sizes (or right again). They are found by leaving out halves of halves. Where a half hurts and neither of its own halves does, all of it goes.
+    sizes (or right again). They are found by leaving out halves of halves. Where a half hurts and neither of
+    its own halves does, all of it goes.
 
     Args:
         whole: the program.
