@@ -152,6 +152,9 @@ class SizeRules:
             return " or ".join(str(size) for size in sizes)
         step = math.gcd(*(int(each) for each in np.diff(sizes)))
         first, last = int(sizes[0]), int(sizes[-1])
+        near = sizes[sizes < _LARGE]  # all of them were tried
+        if len(near) and len(near) * step != int(near[-1]) - first + step:
+            return f"{', '.join(str(size) for size in sizes[:_LISTED])} and so on"
         text = f"{first} or more" if mask[-step:].any() else f"{first} to {last}"
         return text if step == 1 else f"{text} in steps of {step}"
 

@@ -31,6 +31,7 @@ TIMES = assumed(
     f"  %n = arith.muli %k, %c48 : index\n  {TIE}"
 )
 CASES_OF_ONE = assumed("%n = util.assume.int %d[<umin = 16, umax = 16>, <umin = 64, umax = 64>] : index")
+GAPS = assumed("%n = util.assume.int %d[<umin = 16, umax = 16>, <umin = 64, umax = 1024, udiv = 32>] : index")
 LARGE = assumed("%n = util.assume.int %d<umin = 1000000, umax = 9007199254740991> : index")
 AFFINE = assumed(
     "%q = affine.apply affine_map<(d0) -> (d0 ceildiv 16)>(%d)\n  %n = util.assume.int %q<umin = 20> : index"
@@ -118,6 +119,7 @@ def rules_of(text):
         (BOUNDED, "--dim 288", "288 to 2016 in steps of 48"),
         (TIMES, "--dim 288", "288 or 336 or 384"),
         (CASES_OF_ONE, "--dim 64", "16 or 64"),
+        (GAPS, "--dim 128", "16, 64, 96, 128, 160, 192 and so on"),
         (AFFINE, "--dim 305", "305 or more"),
         (TWO, "--dim 0.0=64 --dim 1.1=288", "8 to 64 in steps of 8"),
         (SHARED, "--dim 288", "288 to 2016 in steps of 48"),
