@@ -30,7 +30,7 @@ Array = npt.NDArray[Any]
 USUAL = 128
 """The size that is suggested where it is allowed."""
 
-_SCANNED = np.arange(1, (1 << 17) + 1, dtype=np.int64)
+_SCANNED = np.arange(1 << 17, dtype=np.int64)
 _PARTS = np.arange(1, 4097, dtype=np.int64)
 _LARGE, _MOST = 4096, 1 << 40
 _TRIES = 64
@@ -70,7 +70,8 @@ class SizeRules:
         self._incomplete = False
         self._free = {each: _free_in([each], defined) for each in (*places, *symbols)}
         open_ = {each for free in self._free.values() for each in free}
-        found = [(_free_in(each.of, defined), each) for each in conditions]
+        least = [_apply(operator.ge, _variable(each), _number(1)) for each in places]
+        found = [(_free_in(each.of, defined), each) for each in (*least, *conditions)]
         self._conditions = [(free, each) for free, each in found if free and free <= open_]
 
     def resolved(

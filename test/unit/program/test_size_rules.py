@@ -1,6 +1,7 @@
 """The rules for dynamic sizes of programs: which are allowed and suggested, and their names."""
 
 import pytest
+from amounts import some
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
@@ -113,23 +114,26 @@ def rules_of(text):
 
 @pytest.mark.parametrize(
     ("text", "suggestion", "allowed"),
-    [
-        (OPEN, "--dim 128", "1 or more"),
-        (BRANCH, "--dim 128", "1 or more"),
-        (BOUNDED, "--dim 288", "288 to 2016 in steps of 48"),
-        (TIMES, "--dim 288", "288 or 336 or 384"),
-        (CASES_OF_ONE, "--dim 64", "16 or 64"),
-        (GAPS, "--dim 128", "16, 64, 96, 128, 160, 192 and so on"),
-        (AFFINE, "--dim 305", "305 or more"),
-        (TWO, "--dim 0.0=64 --dim 1.1=288", "8 to 64 in steps of 8"),
-        (SHARED, "--dim 288", "288 to 2016 in steps of 48"),
-        (ASSERTED, "--dim 48", "1 to 48"),
-        (CALLED, "--dim 12", "4 or 8 or 12"),
-        (HLO, "--dim 0.0=8 --dim 0.1=128", "1 to 8"),
-        (NUMBER, "--dim 128", "1 or more"),
-        (TORCH, "--dim batch=16 --dim s1=128", "256 to 1024 in steps of 16"),
-        (JAX, "--dim b=8", "16 or more in steps of 16"),
-    ],
+    some(
+        [
+            (OPEN, "--dim 128", "1 or more"),
+            (BRANCH, "--dim 128", "1 or more"),
+            (BOUNDED, "--dim 288", "288 to 2016 in steps of 48"),
+            (TIMES, "--dim 288", "288 or 336 or 384"),
+            (CASES_OF_ONE, "--dim 64", "16 or 64"),
+            (GAPS, "--dim 128", "16, 64, 96, 128, 160, 192 and so on"),
+            (AFFINE, "--dim 305", "305 or more"),
+            (TWO, "--dim 0.0=64 --dim 1.1=288", "8 to 64 in steps of 8"),
+            (SHARED, "--dim 288", "288 to 2016 in steps of 48"),
+            (ASSERTED, "--dim 48", "1 to 48"),
+            (CALLED, "--dim 12", "4 or 8 or 12"),
+            (HLO, "--dim 0.0=8 --dim 0.1=128", "1 to 8"),
+            (NUMBER, "--dim 128", "1 or more"),
+            (TORCH, "--dim batch=16 --dim s1=128", "256 to 1024 in steps of 16"),
+            (JAX, "--dim b=8", "16 or more in steps of 16"),
+        ],
+        2,
+    ),
 )
 def test_a_size_is_suggested_that_the_program_allows(text, suggestion, allowed):
     rules = rules_of(text)
@@ -141,24 +145,39 @@ def test_a_size_is_suggested_that_the_program_allows(text, suggestion, allowed):
 
 @pytest.mark.parametrize(
     ("text", "options", "message"),
-    [
-        (BOUNDED, "128", "dimension 0 of input 0 cannot be 128: the program says 288 to 2016 in steps of 48"),
-        (BOUNDED, "0.0=300", "dimension 0 of input 0 cannot be 300"),
-        (
-            TWO,
-            "0.0=64 1.1=64",
-            "dimension 1 of input 1 cannot be 64: .*; for example --dim 0.0=64 --dim 1.1=288",
-        ),
-        (SHARED, "0.0=288 1.0=336", "the program excludes these sizes together: 0.0=288, 1.0=336"),
-        (LARGE, "128", "cannot be 128: the program says 1000000 or more; for example --dim 1000000"),
-        (TORCH, "batch=8 s1=2", "batch cannot be 8: the program says 16 to 64; for example --dim batch=16"),
-        (TORCH, "1.1=17", "dimension 1 of input 1 cannot be 17: the program excludes it; for example --dim"),
-        (TORCH, "batch=17 1.1=18", "the program excludes these sizes together: batch=17, 1.1=18"),
-        (TORCH, "head=8", r"head is not dynamic \(dynamic dimensions: batch, s1, 0.0, 1.1\)"),
-        (JAX, "100", "cannot be 100: the program says 16 or more in steps of 16; for example --dim b=8"),
-        (POSITION, "4", "--dim has no effect: no dimension of an input is dynamic"),
-        (OPEN, "0.1=4", r"dimension 1 of input 0 is not dynamic \(dynamic dimensions: 0.0\)"),
-    ],
+    some(
+        [
+            (
+                BOUNDED,
+                "128",
+                "dimension 0 of input 0 cannot be 128: the program says 288 to 2016 in steps of 48",
+            ),
+            (BOUNDED, "0.0=300", "dimension 0 of input 0 cannot be 300"),
+            (
+                TWO,
+                "0.0=64 1.1=64",
+                "dimension 1 of input 1 cannot be 64: .*; for example --dim 0.0=64 --dim 1.1=288",
+            ),
+            (SHARED, "0.0=288 1.0=336", "the program excludes these sizes together: 0.0=288, 1.0=336"),
+            (LARGE, "128", "cannot be 128: the program says 1000000 or more; for example --dim 1000000"),
+            (
+                TORCH,
+                "batch=8 s1=2",
+                "batch cannot be 8: the program says 16 to 64; for example --dim batch=16",
+            ),
+            (
+                TORCH,
+                "1.1=17",
+                "dimension 1 of input 1 cannot be 17: the program excludes it; for example --dim",
+            ),
+            (TORCH, "batch=17 1.1=18", "the program excludes these sizes together: batch=17, 1.1=18"),
+            (TORCH, "head=8", r"head is not dynamic \(dynamic dimensions: batch, s1, 0.0, 1.1\)"),
+            (JAX, "100", "cannot be 100: the program says 16 or more in steps of 16; for example --dim b=8"),
+            (POSITION, "4", "--dim has no effect: no dimension of an input is dynamic"),
+            (OPEN, "0.1=4", r"dimension 1 of input 0 is not dynamic \(dynamic dimensions: 0.0\)"),
+        ],
+        2,
+    ),
 )
 def test_sizes_that_the_program_excludes_are_refused(text, options, message):
     with pytest.raises(TunerError, match=message):
@@ -167,15 +186,23 @@ def test_sizes_that_the_program_excludes_are_refused(text, options, message):
 
 @pytest.mark.parametrize(
     ("text", "options", "sizes"),
-    [
-        (TORCH, "batch=32 s1=2", {(0, 0): 512, (1, 1): 34}),
-        (TORCH, "0.0=512 1.1=40", {(0, 0): 512, (1, 1): 40}),
-        (TORCH, "batch=32 100", {(0, 0): 512, (1, 1): 100}),
-        (JAX, "b=100000", {(0, 0): 1600000}),
-        (SHARED, "1.0=336", {(0, 0): 336, (1, 0): 336}),
-        (NUMBER, "0=7", {(0,): 7, (1, 1): 7}),
-        (LARGE, "2000000", {None: 2000000}),
-    ],
+    some(
+        [
+            (TORCH, "batch=32 s1=2", {(0, 0): 512, (1, 1): 34}),
+            (TORCH, "0.0=512 1.1=40", {(0, 0): 512, (1, 1): 40}),
+            (TORCH, "batch=32 100", {(0, 0): 512, (1, 1): 100}),
+            (JAX, "b=100000", {(0, 0): 1600000}),
+            (SHARED, "1.0=336", {(0, 0): 336, (1, 0): 336}),
+            (
+                TORCH.replace("s0 * 16", "s0 + 1").replace("16, max_val = 64", "0, max_val = 64"),
+                "0.0=1",
+                {(0, 0): 1},
+            ),
+            (NUMBER, "0=7", {(0,): 7, (1, 1): 7}),
+            (LARGE, "2000000", {None: 2000000}),
+        ],
+        2,
+    ),
 )
 def test_sizes_follow_from_names_and_from_each_other(text, options, sizes):
     found = {each.dimension: each.size for each in sizes_of(sized(load_program(text), options.split()))}
