@@ -35,7 +35,7 @@ _PARTS = np.arange(1, 4097, dtype=np.int64)
 _LARGE, _MOST = 4096, 1 << 40
 _TRIES = 64
 _LISTED = 6
-_MOST_DEEP = 16  # calls
+_MOST_DEEP, _MOST_READ = 16, 30_000  # calls in calls, and ops, also of functions that are called often
 
 
 @dataclass(frozen=True)
@@ -350,6 +350,7 @@ class _Reader:
         self._large = set[int]()
         self._places: list[tuple[int, ...]] = []
         self._depth = 0
+        self._read = 0
 
     def rules(self, function: ir.Operation) -> SizeRules:
         arguments = function.regions[0].blocks[0].arguments
@@ -377,6 +378,9 @@ class _Reader:
         op = None
         for view in function.regions[0].blocks[0].operations:
             op = view.operation
+            self._read += 1
+            if self._read > _MOST_READ:
+                return []
             for result, found in zip(op.results, self._results(op, known), strict=False):
                 if found is not None:
                     known[result] = found
