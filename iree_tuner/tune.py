@@ -23,6 +23,7 @@ from iree_tuner.kernels.find import Places, begin_finding, executable_target
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.dynamic import Dim, given_sizes, sized_cases
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import watching
 from iree_tuner.spec.build import build_spec
@@ -63,6 +64,9 @@ class TuningArguments(TuningOptions):
 
     Attributes
     ----------
+    dim
+        Sizes of dynamic dimensions: 128 for all, {"batch": 4, "1.0": (64, 128)} by name. With
+        several sizes, the first is tuned for, and the result must not be slower on any of them.
     run
         Entry functions, inputs and parameters (`execute.program_request.request`). Default: generate them.
     kernels
@@ -75,6 +79,7 @@ class TuningArguments(TuningOptions):
         A client of dask.distributed whose workers compile and measure (docs/cluster.md).
     """
 
+    dim: Dim = None
     run: ProgramRun | None = None
     kernels: Sequence[Kernel] = ()
     observer: Observer | None = None
@@ -90,11 +95,14 @@ def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResu
 
     Raises TunerError for a problem with the program or the database, UsageError for wrong arguments.
     """
+    program, run = sized_cases(load_program(module), given_sizes(arguments.dim)), arguments.run
+    if run is not None and arguments.dim is not None:
+        run = request(program, run.functions, run.inputs, run.parameters)
     with watching(arguments.observer, shown=arguments.progress) as watch:
         return tune_program(
-            load_program(module),
+            program,
             arguments,
-            run=arguments.run,
+            run=run,
             kernels=arguments.kernels,
             observer=watch,
             client=arguments.client,
@@ -141,6 +149,7 @@ class _TuningRun:
         self.findings = RunContext(records.stop, records)
         self.budget = Budget(plan.options.budget_s or math.inf, timeline, lab.jobs, records.stop)
         self.versions = ProgramVersions(program, plan.run, lab, watch, Depth(), self.budget.measured)
+        self.plan = replace(plan, run=plan.run.cases[0])  # candidates are tried on one size
         self.competitors: competing.Competitors | None = None
         self.kernel_versions: dict[ProgramVersion, bench.Chosen] = {}
         self.blamed: list[Blame] = []
@@ -335,7 +344,8 @@ class _TuningRun:
         self.watch.working(f"finding the cause of wrong results with {version.what}")
         with self._at_once():
             found = blame(
-                version, self.lab.target, self.program, self.plan.run, self.dispatches, self.lab,
+                version, self.lab.target, self.program, self.versions.wrong.get(version, self.plan.run),
+                self.dispatches, self.lab,
                 _APART_S + _APART_PART * self.budget.total_s,
             )  # fmt: skip
             self.watch.noted(found.note)

@@ -37,8 +37,9 @@ class InputFlags:
     function
         Run only this entry function. Repeatable. Default: all of them.
     dim
-        Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input 0.
-        Repeatable.
+        Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input 0, batch=128
+        the sizes that the program calls so, 2=128 an input that is a size. Repeatable. tune takes several
+        sizes, as 1,4,16: the result must not be slower on any of them.
     """
 
     parameters: Annotated[tuple[str, ...], Parameter(negative="")] = ()

@@ -101,6 +101,9 @@ def _pace(pace: Pace) -> str:
 def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels: Path | None) -> None:
     if result.whole is not None and result.comparison is not None:
         console.print(f"program ({result.whole.called}): speedup {speedup_of(result.comparison)}")
+        for case, each in result.whole.by_case:
+            if each.comparison is not None:
+                console.print(f"  --dim {case}: {speedup_of(each.comparison)}", markup=False)
         if result.whole.memory_provided:
             console.print(
                 "  of functions that iree-tuner compile --provided-memory makes; others allocate",
@@ -156,6 +159,7 @@ def result_to_json(
     """One object per workload, then one for the program. A path is None if that file was not written."""
     for item in result.results:
         yield _workload_to_json(item)
+    by_case = result.whole.by_case if result.whole else ()
     record: dict[str, object] = {
         "program": result.program.name,
         "target": str(result.target),
@@ -166,6 +170,7 @@ def result_to_json(
         "speedup": result.speedup,
         "interval": list(result.interval) if result.interval else None,
         "verdict": result.verdict,
+        "sizes": [{"dim": case, **_judged(each.comparison)} for case, each in by_case],
         "flags": list(result.flags),
         "flags_speedup": result.flags_alone.speedup if result.flags_alone else None,
         "runtime_flags": list(result.runtime.flags),
@@ -193,14 +198,16 @@ def result_to_json(
 
 
 def _step(step: ComparisonStep) -> dict[str, object]:
-    comparison = step.comparison
+    sizes = [{"dim": case, **_judged(each.comparison), "error": each.error} for case, each in step.by_case]
+    record: dict[str, object] = {"what": step.what, "against": step.against, **_judged(step.comparison)}
+    return {**record, "error": step.error, "sizes": sizes}
+
+
+def _judged(comparison: Comparison | None) -> dict[str, object]:
     return {
-        "what": step.what,
-        "against": step.against,
         "speedup": comparison.speedup if comparison else None,
         "interval": list(comparison.interval) if comparison else None,
         "verdict": comparison.verdict if comparison else None,
-        "error": step.error,
     }
 
 

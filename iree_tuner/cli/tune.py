@@ -23,6 +23,7 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.registry import usual_kernels
+from iree_tuner.program.dynamic import parse_sizes, sized_cases
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
 from iree_tuner.store import Store
@@ -87,7 +88,7 @@ def tune(
     warn_if_open(options.scheduler)
     for starter in options.starters or ():
         note_input(Path(starter))
-    source = inputs.sized(opened(program))
+    source = sized_cases(opened(program), parse_sizes(inputs.dim))
     run = inputs.request(source)
     path = planned_output(outputs.output or _beside(program), ".mlir", ".mlirbc")
     vmfb = planned_output(outputs.vmfb, ".vmfb") if outputs.vmfb else None

@@ -7,12 +7,14 @@ docs/upstream/bindings.md.
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from iree.compiler import ir
 
 Access = Literal["readonly", "writeonly", "readwrite"]
 
+_BOUNDS = re.compile(r"#stablehlo\.bounds<([^>]*)>")
 _HELD = "!iree_tensor_ext.dispatch.tensor<"
 
 
@@ -32,6 +34,21 @@ def parameters_of(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
         inside = inside[inside.find("{") + 1 : inside.rfind("}")] if "{" in inside else ""
     found = ir.DictAttr(ir.Attribute.parse(f"{{{inside}}}", attribute.context))
     return {each.name: each.attr for each in found}
+
+
+def bounds_of_type(kind: ir.Type) -> tuple[int | None, ...]:
+    """The largest sizes of `tensor<?x4xf32, #stablehlo.bounds<8, ?>>`; empty for a type without them.
+
+    The dialect StableHLO has no attributes in Python.
+    """
+    encoding = kind.encoding if isinstance(kind, ir.RankedTensorType) else None
+    found = _BOUNDS.fullmatch(str(encoding)) if encoding is not None else None
+    return tuple(int(each) if each.strip() != "?" else None for each in found[1].split(",")) if found else ()
+
+
+def enumerator_of(attribute: ir.Attribute) -> str:
+    """The last word of an enumeration without a class: `GE` of `#stablehlo<comparison_direction GE>`."""
+    return str(attribute).rstrip(">").rpartition(" ")[2]
 
 
 def hal_type(

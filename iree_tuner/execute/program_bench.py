@@ -33,7 +33,7 @@ from iree_tuner.execute.program_worker import (
     rounds_here,
     save_here,
 )
-from iree_tuner.execute.statistics import Comparison, compare_rows
+from iree_tuner.execute.statistics import Comparison, compare_rows, over_cases
 from iree_tuner.execute.worker import leave_here
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
@@ -63,6 +63,7 @@ class ProgramComparison:
             is done once for all versions does not count.
         memory_provided: whether memory for results and temporary values was given to it once
             (`program.provided_memory`), and not allocated in each call.
+        by_case: where the program was given several sizes, each with its name and its own comparison.
     """
 
     function: str
@@ -71,6 +72,7 @@ class ProgramComparison:
     error: str = ""
     check_s: float = 0.0
     memory_provided: bool = False
+    by_case: tuple[tuple[str, ProgramComparison], ...] = ()
 
     @property
     def called(self) -> str:
@@ -78,9 +80,37 @@ class ProgramComparison:
         return f"{self.function}, memory provided" if self.memory_provided else self.function
 
     @property
+    def wins_somewhere(self) -> bool:
+        """Whether it is measurably faster, at least on one of several sizes."""
+        every = [each.comparison for _, each in self.by_case] or [self.comparison]
+        return any(each is not None and each.verdict == "win" for each in every)
+
+    @property
     def ok(self) -> bool:
         """Whether it runs and its results are right."""
         return not self.error
+
+
+def compared_on(cases: Sequence[tuple[str, ProgramComparison]]) -> ProgramComparison:
+    """The comparison of a version on several sizes: its worst end on one of them counts."""
+    (_, first), *others = cases
+    if not others:
+        return first
+    seconds = sum(each.check_s for _, each in cases)
+    for name, each in cases:
+        if each.error:
+            error = f"--dim {name}: {each.error}"
+            return replace(each, comparison=None, error=error, check_s=seconds, by_case=tuple(cases))
+    worst = max((each.agreement for _, each in cases), key=lambda each: each.worst)
+    notes = dict.fromkeys(each.agreement.note for _, each in cases if each.agreement.note)
+    found = [each.comparison for _, each in cases if each.comparison is not None]
+    return replace(
+        first,
+        comparison=over_cases(found) if len(found) == len(cases) else None,
+        agreement=replace(worst, note="; ".join(notes)),
+        check_s=seconds,
+        by_case=tuple(cases),
+    )
 
 
 class _FailedError(Exception):

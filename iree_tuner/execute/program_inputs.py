@@ -26,30 +26,35 @@ _READ = (OSError, ValueError, EOFError)
 
 
 def why_no_values(
-    taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[DimensionSize]
-) -> str:
+    taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
+    missing: str = "",
+) -> str:  # fmt: skip
     """Why arguments cannot be made if some of the inputs are given; empty when they can.
+
+    `missing` are options that set sizes which are not known.
 
     Raises:
         TunerError: what is given is not what the function takes.
     """
     for number, each in enumerate(taken):
         value = given[number] if number < len(given) else None
-        if reason := why_no_value(number, each, value, sizes):
+        if reason := why_no_value(number, each, value, sizes, missing):
             return reason
     if len(given) > len(taken):
         raise TunerError(f"wrong number of inputs: {len(given)} instead of {len(taken)}")
     return ""
 
 
-def why_no_value(number: int, taken: Taken | None, value: InputValue, sizes: Sequence[DimensionSize]) -> str:
+def why_no_value(
+    number: int, taken: Taken | None, value: InputValue, sizes: Sequence[DimensionSize], missing: str = ""
+) -> str:  # fmt: skip
     """The same for one input."""
     if taken is None or dtype_of(taken.element_type) is None:
         return f"no values can be generated for the type of input {number}"
     check_input(number, taken, value)
-    shape = _shape(number, taken, value, sizes)
+    shape = shape_of(number, taken, value, sizes)
     if shape is not None and None in shape:
-        return f"input {number} ({taken}) has dynamic sizes: set them with --dim 128"
+        return f"input {number} ({taken}) has dynamic sizes: set them with {missing or '--dim'}"
     return ""
 
 
@@ -74,7 +79,7 @@ def argument(
     rng: np.random.Generator, feed: Feed = PLAIN,
 ) -> Array | float | int:  # fmt: skip
     """A value for an input that `why_no_values` has nothing to say of."""
-    shape = _shape(number, taken, value, sizes)
+    shape = shape_of(number, taken, value, sizes)
     dtype = dtype_of(taken.element_type)
     assert dtype is not None
     if isinstance(value, str):
@@ -168,9 +173,10 @@ def read_array(path: str) -> Array:
     return found
 
 
-def _shape(
+def shape_of(
     number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize]
 ) -> tuple[int | None, ...] | None:
+    """The shape of an input with what is given for it; None for a number."""
     if taken.shape is None:
         return None
     if isinstance(value, str):

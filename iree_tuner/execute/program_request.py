@@ -15,15 +15,17 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_functions import unknown_function
-from iree_tuner.execute.program_inputs import check_input
+from iree_tuner.execute.program_inputs import check_input, shape_of
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
 from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
 from iree_tuner.files import note_input
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.dynamic import sizes_of
+from iree_tuner.program.dynamic import Case, SizedProgram, cases_of, size_for, sizes_of, suggestion
 from iree_tuner.program.entries import Entry, entries_in, keeps_state
 from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
+from iree_tuner.program.size_rules import SizeRules, Variable, size_rules
 from iree_tuner.program.source import Program
+from iree_tuner.program.valid.interval import Interval
 from iree_tuner.program.valid.program import ValidInputs, valid_inputs
 
 _CONVERSIONS = (".fptosi", ".fptoui", ".convert", ".cast")
@@ -54,26 +56,76 @@ def request(
         CompileError: the program does not parse.
     """
     module = parse_module(program.data, new_context(), program.name)
+    cases = cases_of(program) or (Case("", ()),)
+    asked = (tuple(functions), tuple(inputs), tuple(parameters))
+    first, *others = (_request(_with_case(program, case), case, module, *asked) for case in cases)
+    return replace(first, others=tuple(others))
+
+
+def _with_case(program: Program, case: Case) -> Program:
+    return replace(program, cases=(case,)) if isinstance(program, SizedProgram) else program
+
+
+def _request(
+    program: Program, case: Case, module: ir.Module, functions: tuple[str, ...],
+    inputs: tuple[InputValue, ...], parameters: tuple[tuple[str | None, str], ...],
+) -> ProgramRun:  # fmt: skip
+    """The same for one case of sizes."""
     wanted = parameters_in(module) if names_parameters(program) else ()
     valid, wanted, entries = _valid(program, module, wanted, entries_in(module))
     _check_entries(entries, functions, inputs)
+    rules = size_rules(module)
+    first = next((each.name for each in entries if not functions or each.name in functions), "")
+    entries = tuple(
+        _with_sizes(each, rules[each.name], case, inputs if each.name == first else ()) for each in entries
+    )
     archives = [(_scope(scope, path, wanted), _existing(path)) for scope, path in parameters]
     for scope in dict.fromkeys(scope for scope, _ in archives):
         own = [path for other, path in archives if other == scope]
         _check_archives(own, [each for each in wanted if each.scope == scope])
     given = tuple(_existing(value) if isinstance(value, str) else value for value in inputs)
     run = [entry for entry in entries if not functions or entry.name in functions]
+    refused = [entry.refusal for entry in run if entry.refusal]
+    if refused and (functions or len(refused) == len(run)):
+        raise TunerError(refused[0], location=program.name)
     all_given = len(run) == 1 and len(given) == len(run[0].inputs) and None not in given
     return ProgramRun(
-        tuple(functions),
+        functions,
         given,
         tuple(archives),
-        sizes_of(program),
+        case.sizes,
         wanted,
         entries,
         () if all_given and (archives or not wanted) else valid.unclear,
         keeps_state(module),
+        suggestion(rules, case.sizes),
+        case.name,
     )
+
+
+def _with_sizes(entry: Entry, rules: SizeRules, case: Case, inputs: Sequence[InputValue]) -> Entry:
+    """An entry with why it cannot have sizes, and with numbers that are sizes as they were given."""
+    general = size_for(case.sizes, ())
+    given: dict[Variable, int] = {
+        place: size for place in rules.places if (size := _given(case, place, entry.name)) is not None
+    }
+    for number, (taken, value) in enumerate(zip(entry.inputs, inputs, strict=False)):
+        shape = shape_of(number, taken, value, ()) if taken is not None and value is not None else None
+        for place, size in enumerate(shape or ()):
+            if size is not None:
+                given[number, place] = size
+        if shape is None and isinstance(value, int):
+            given[number,] = value
+    feeds = tuple(
+        replace(feed, values=Interval(given[number,], given[number,])) if (number,) in given else feed
+        for number, feed in enumerate(entry.feeds)
+    )
+    return replace(entry, feeds=feeds, refusal=rules.why_wrong(given, general))
+
+
+def _given(case: Case, place: tuple[int, ...], function: str) -> int | None:
+    own = (each for each in case.sizes if each.dimension == place and each.function in ("", function))
+    return next((each.size for each in own), None)
 
 
 def _valid(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iree_tuner.execute.outcome import MAY_BE_INVALID, blamed
 from iree_tuner.program.dynamic import DimensionSize
@@ -41,6 +41,9 @@ class ProgramRun:
         unclear: ops through which indices could not be followed to inputs, so that generated ones may be
             invalid.
         keeps_state: whether calls change what later ones compute.
+        missing: options that set the sizes which are not known.
+        case: the options that gave the sizes; empty without.
+        others: the program with other sizes, on which its versions are compared too.
     """
 
     functions: tuple[str, ...] = ()
@@ -51,6 +54,9 @@ class ProgramRun:
     entries: tuple[Entry, ...] = ()
     unclear: tuple[str, ...] = ()
     keeps_state: bool = False
+    missing: str = ""
+    case: str = ""
+    others: tuple[ProgramRun, ...] = ()
 
     @property
     def doubt(self) -> str:
@@ -67,6 +73,15 @@ class ProgramRun:
         """The role of a function's input."""
         feeds = next((entry.feeds for entry in self.entries if entry.name == function), ())
         return feeds[number] if number < len(feeds) else PLAIN
+
+    @property
+    def cases(self) -> tuple[ProgramRun, ...]:
+        """The run for each case of sizes, each alone."""
+        return (replace(self, others=()), *self.others)
+
+    def refusal(self, function: str) -> str:
+        """Why a function cannot be called with the sizes; empty where nothing says so."""
+        return next((entry.refusal for entry in self.entries if entry.name == function), "")
 
     def input(self, number: int) -> InputValue:
         """The value given for an input; None where it is to be generated."""

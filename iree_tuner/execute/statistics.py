@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 from typing import Literal
 
 import numpy as np
@@ -64,6 +65,32 @@ class Comparison:
     by_group: tuple[float, ...]
     verdict: Verdict
     pairs: int
+
+
+_LOOKS_SLOWER = 0.95
+"""Equal versions tie a little below 1 as often as above. Farther below, only noise hides that one loses."""
+
+
+def over_cases(comparisons: Sequence[Comparison]) -> Comparison:
+    """The comparison over several cases, such as sizes of a program, by geometric means.
+
+    If one of them loses, or ties and looks slower, it is that one. Otherwise it wins if one of them wins.
+    """
+    slower = [each for each in comparisons if each.verdict != "win" and each.speedup < _LOOKS_SLOWER]
+    slower = [each for each in comparisons if each.verdict == "lose"] or slower
+    if slower or len(comparisons) == 1:
+        return min(slower or comparisons, key=lambda each: each.speedup)
+    lows, highs = zip(*(each.interval for each in comparisons), strict=True)
+    return Comparison(
+        geometric_mean([each.default_us for each in comparisons]),
+        geometric_mean([each.candidate_us for each in comparisons]),
+        geometric_mean([each.speedup for each in comparisons]),
+        (geometric_mean(lows), geometric_mean(highs)),
+        geometric_mean([each.floor_speedup for each in comparisons]),
+        tuple(ratio for each in comparisons for ratio in each.by_group),
+        "win" if any(each.verdict == "win" for each in comparisons) else "tie",
+        sum(each.pairs for each in comparisons),
+    )
 
 
 def compare_pairs(groups: Sequence[Pairs], *, margin: float = 0.01) -> Comparison:

@@ -8,23 +8,36 @@ functions that run the dispatches and nowhere else: a dispatch stays dynamic, an
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.ops.dynamic import dynamic_parts
 from iree_tuner.ops.extents import extent
 from iree_tuner.ops.structure import accesses
 from iree_tuner.ops.workload import Workload
+from iree_tuner.program.entries import ASYNC
 from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import run_passes
+from iree_tuner.program.size_rules import SizeRules, Variable, described, size_rules, suggested, written
 from iree_tuner.program.source import Program
 
-_WRITTEN = re.compile(r"(?:(\d+)\.(\d+)=)?(\d+)")
+_WRITTEN = re.compile(r"(?:([^=]+)=)?(\d+(?:,\d+)*)")
+
+_MOVES = ("stream.tensor.import", "stream.timepoint.await")
+_PARTS = 2  # of a place
+_EXECUTE = "stream.cmd.execute"
+
+Dim = int | Sequence[int] | Mapping[str, int | Sequence[int]] | None
+"""Sizes from Python: for all dynamic dimensions, or by place or name."""
+
+Given = Mapping[Variable | None, Sequence[int]]
+"""Sizes by place or name, None for all others; one, or one for each case."""
 
 
 @dataclass(frozen=True)
@@ -33,65 +46,167 @@ class DimensionSize:
 
     Attributes:
         size: the size, at least 1.
-        dimension: the input's number and the dimension's.
+        dimension: the input's number and the dimension's; only the input's for a number that is a size.
+        function: the only one whose number this is; empty for all functions.
     """
 
     size: int
-    dimension: tuple[int, int] | None = None
+    dimension: tuple[int, ...] | None = None
+    function: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Sizes of a program that are given together, and the options that give them: `batch=4, 1.0=8`."""
+
+    name: str
+    sizes: tuple[DimensionSize, ...]
 
 
 @dataclass(frozen=True)
 class SizedProgram(Program):
-    """A program with the sizes to tune it for."""
+    """A program with the sizes to tune it for: it is searched for those of the first case."""
 
-    sizes: tuple[DimensionSize, ...] = ()
+    cases: tuple[Case, ...] = ()
 
 
 def sized(program: Program, sizes: Sequence[str]) -> Program:
-    """The program with sizes, each as `parse_size` takes it; the program itself when there are none."""
-    if not sizes:
+    """The program with sizes, each as `parse_sizes` takes it; the program itself when there are none.
+
+    Raises:
+        UsageError: a size is not understood, or has several values.
+        TunerError: the program does not parse, has no such dimension, or excludes a size.
+    """
+    found = sized_cases(program, parse_sizes(sizes))
+    if len(cases_of(found)) > 1:
+        raise UsageError(
+            "--dim has several sizes, but only tune compares them", hint="give one size for each"
+        )
+    return found
+
+
+def sized_cases(program: Program, given: Given) -> Program:
+    """The same with one or more cases of sizes, which `parse_sizes` reads. Raises what `sized` raises."""
+    if not given:
         return program
-    return SizedProgram(program.name, program.data, tuple(map(parse_size, sizes)))
+    count = max(map(len, given.values()))
+    if any(len(sizes) not in (1, count) for sizes in given.values()):
+        counts = ", ".join(f"{_label(name)}{','.join(map(str, sizes))}" for name, sizes in given.items())
+        raise UsageError(
+            f"--dim has different numbers of sizes: {counts}",
+            hint="give each dimension one size, or as many as the others: they are used together",
+        )
+    rules = rules_of(program)
+    named = [{name: sizes[number % len(sizes)] for name, sizes in given.items()} for number in range(count)]
+    cases = dict.fromkeys(_case(program, rules, each) for each in named)
+    return SizedProgram(program.name, program.data, tuple(cases))
+
+
+def rules_of(program: Program) -> Mapping[str, SizeRules]:
+    """The rules of a program's sizes, by function. Raises CompileError."""
+    return size_rules(parse_module(program.data, new_context(), program.name))
+
+
+def _label(name: Variable | None) -> str:
+    return "" if name is None else f"{written(name)}="
+
+
+def _case(program: Program, rules: Mapping[str, SizeRules], named: Mapping[Variable | None, int]) -> Case:
+    given = {name: size for name, size in named.items() if name is not None}
+    general = named.get(None)
+    known = {each: None for found in rules.values() for each in (*found.symbols, *found.places)}
+    for name in given:
+        if name not in known and known:
+            hint = f"dynamic dimensions: {', '.join(map(written, known))}"
+            raise TunerError(f"{described(name)} is not dynamic", location=program.name, hint=hint)
+    if not known:
+        raise TunerError("--dim has no effect: no dimension of an input is dynamic", location=program.name)
+    sizes = [DimensionSize(size, name) for name, size in given.items() if isinstance(name, tuple)]
+    sizes += [] if general is None else [DimensionSize(general)]
+    wrong: list[str] = []
+    own = [(name, found) for name, found in rules.items() if found.places]
+    for function, found in own:
+        follow = found.resolved(given, general)
+        if follow is None:
+            wrong.append(found.why_wrong(given, general))
+        for place in found.places if follow is not None else ():
+            size = follow.get(place) if follow else None
+            if size is not None and len(place) == 1:
+                sizes.append(DimensionSize(size, place, function))
+            elif size is not None and size_for(sizes, place) != size:
+                sizes.insert(0, DimensionSize(size, place))
+    if wrong and len(wrong) == len(own):
+        raise TunerError(wrong[0], location=program.name)
+    return Case(", ".join(f"{_label(name)}{size}" for name, size in named.items()), tuple(sizes))
+
+
+def cases_of(program: Program) -> tuple[Case, ...]:
+    """The cases of sizes that a program was given."""
+    return program.cases if isinstance(program, SizedProgram) else ()
 
 
 def sizes_of(program: Program) -> tuple[DimensionSize, ...]:
-    """The sizes that a program was given."""
-    return program.sizes if isinstance(program, SizedProgram) else ()
+    """The sizes that a program was given, in the first case."""
+    return next((case.sizes for case in cases_of(program)), ())
 
 
-def parse_size(text: str) -> DimensionSize:
-    """Read `128`, for all dynamic dimensions, or `0.1=128`, for dimension 1 of input 0. Raises UsageError."""
-    found = _WRITTEN.fullmatch(text)
-    if found is None or int(found[3]) < 1:
-        raise UsageError(
-            f"'{text}' is not the size of a dimension",
-            hint="write 128 for all dynamic dimensions, 0.1=128 for one",
-        )
-    return DimensionSize(int(found[3]), (int(found[1]), int(found[2])) if found[1] else None)
+def parse_sizes(texts: Sequence[str]) -> dict[Variable | None, tuple[int, ...]]:
+    """Read `128`, for all dynamic dimensions, `0.1=128`, for dimension 1 of input 0, and `batch=1,4`.
+
+    Sizes for one name are added. Raises UsageError.
+    """
+    found: dict[Variable | None, tuple[int, ...]] = {}
+    for text in texts:
+        parts = _WRITTEN.fullmatch(text.strip())
+        sizes = tuple(map(int, parts[2].split(","))) if parts else ()
+        if parts is None or min(sizes) < 1:
+            raise UsageError(
+                f"'{text}' is not the size of a dimension",
+                hint="write 128 for all dynamic dimensions, 0.1=128 or batch=128 for one",
+            )
+        name = _place_named(parts[1].strip()) if parts[1] else None
+        found[name] = (*found.get(name, ()), *sizes)
+    return found
 
 
-def size_for(sizes: Sequence[DimensionSize], dimension: tuple[int, int]) -> int | None:
+def given_sizes(dim: Dim) -> Given:
+    """Read sizes that come from Python. Raises UsageError."""
+    if dim is None:
+        return {}
+    named = dim if isinstance(dim, Mapping) else {"": dim}
+    found: dict[Variable | None, tuple[int, ...]] = {}
+    for name, given in named.items():
+        sizes = tuple(given) if isinstance(given, Sequence) else (given,)
+        if not sizes or any(not _is_size(size) for size in sizes):
+            raise UsageError(f"dim must have integers of at least 1, but has {given!r}")
+        found[_place_named(str(name)) if name else None] = sizes
+    return found
+
+
+def _is_size(size: object) -> bool:
+    return isinstance(size, int) and not isinstance(size, bool) and size >= 1
+
+
+def _place_named(text: str) -> Variable:
+    parts = text.split(".")
+    return tuple(map(int, parts)) if len(parts) <= _PARTS and all(map(str.isdigit, parts)) else text
+
+
+def size_for(sizes: Sequence[DimensionSize], dimension: tuple[int, ...]) -> int | None:
     """The size that stands for a dimension: one of its own, else the one for all, else None."""
     own = [each.size for each in sizes if each.dimension == dimension]
     general = [each.size for each in sizes if each.dimension is None]
     return next(iter((*own, *general)), None)
 
 
-def pin(
-    module: ir.Module, sizes: Sequence[DimensionSize], session: CompilerSession, name: str,
-    declared: Collection[tuple[int, int]] = (),
-) -> None:  # fmt: skip
-    """Make dimensions of inputs constants, in the functions of a module at `executable-sources`.
-
-    Dimensions that are `declared` to be dynamic may have a size even if the program does not use it. Raises
-    TunerError for a size that is for no dynamic dimension.
+def pin(module: ir.Module, sizes: Sequence[DimensionSize], session: CompilerSession) -> None:
+    """Make sizes that are inputs or their dimensions constants, in the functions of a module at
+    `executable-sources`.
     """
     if not sizes:
         return
-    found = _open_dimensions(module)
-    _check(sizes, sorted({*declared, *(dimension for dimension, _ in found)}), name)
     with module.context, ir.Location.unknown():
-        for dimension, op in found:
+        for dimension, op in _open_dimensions(module):
             size = size_for(sizes, dimension)
             if size is None:
                 continue
@@ -99,6 +214,11 @@ def pin(
                 constant = arith.ConstantOp(ir.IndexType.get(), size).result
             op.result.replace_all_uses_with(constant)
             op.erase()
+        for each in sizes:
+            for value in _numbers(module, each):
+                with ir.InsertionPoint.at_block_begin(_entry_of(value)):
+                    constant = arith.ConstantOp(value.type, each.size).result
+                value.replace_all_uses_with(constant)
     run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
 
 
@@ -149,6 +269,14 @@ def why_wrong(workload: Workload) -> str:
     return ""
 
 
+def suggestion(rules: Mapping[str, SizeRules], sizes: Sequence[DimensionSize]) -> str:
+    """`--dim` options for all sizes that are not given; empty where none is open."""
+    if any(each.dimension is None for each in sizes):
+        return ""
+    given: dict[Variable, int] = {each.dimension: each.size for each in sizes if each.dimension is not None}
+    return suggested(rules, given)
+
+
 def _size(op: ir.Operation, loop: int, constants: Sequence[int]) -> int | None:
     for operand, access in zip(op.operands, accesses(op), strict=True):
         position = access.dimension_of(loop)
@@ -173,11 +301,69 @@ def _open_dimensions(module: ir.Module) -> list[tuple[tuple[int, int], ir.Operat
     return found
 
 
-def _check(sizes: Sequence[DimensionSize], dynamic: Sequence[tuple[int, int]], name: str) -> None:
-    for each in sizes:
-        if not dynamic:
-            raise TunerError("--dim has no effect: no dimension of an input is dynamic", location=name)
-        if each.dimension is not None and each.dimension not in dynamic:
-            known = ", ".join(f"{argument}.{index}" for argument, index in dynamic)
-            wrong = f"dimension {each.dimension[1]} of input {each.dimension[0]} is not dynamic"
-            raise TunerError(wrong, location=name, hint=f"dynamic dimensions: {known}")
+def _numbers(module: ir.Module, size: DimensionSize) -> list[ir.Value]:
+    """Where functions have a number that is a size: the argument, or what is read from a tensor of one."""
+    if size.dimension is None or len(size.dimension) != 1:
+        return []
+    number = size.dimension[0]
+    found: list[ir.Value] = []
+    for view in module.body.operations:
+        op = view.operation
+        if op.name != "util.func" or not op.regions[0].blocks:
+            continue
+        arguments = list(op.regions[0].blocks[0].arguments)
+        if (
+            size.function
+            and ir.StringAttr(op.attributes["sym_name"]).value.removesuffix(ASYNC) != size.function
+        ):
+            continue
+        argument = arguments[number] if number < len(arguments) else None
+        if argument is not None and isinstance(argument.type, ir.IntegerType | ir.IndexType):
+            found.append(argument)
+        elif argument is not None:
+            found += _read_from(argument)
+    return found
+
+
+def _read_from(argument: ir.Value) -> list[ir.Value]:
+    """The numbers that the host reads from an imported tensor, which is copied to staging memory for that."""
+    found: list[ir.Value] = []
+    seen = set[tuple[ir.Value, int | None]]()
+    todo: list[tuple[ir.Value, int | None]] = [(argument, 0)]
+    while todo:
+        value, offset = todo.pop()
+        if (value, offset) in seen:
+            continue
+        seen.add((value, offset))
+        for use in value.uses:
+            op = use.owner.operation
+            if op.name == "stream.resource.load" and fold(op.operands[2], []) == offset:
+                found.append(op.result)
+            elif op.name in _MOVES:
+                todo += [(result, offset) for result in op.results]
+            elif op.name == _EXECUTE:
+                todo += _copies_of(op, use.operand_number)
+    return found
+
+
+def _copies_of(execute: ir.Operation, operand: int) -> list[tuple[ir.Value, int | None]]:
+    """The memory, with offsets, that commands copy one of their resources to."""
+    inside = list(execute.regions[0].blocks[0].arguments)
+    outside = dict(zip(inside, execute.operands, strict=False))
+    copies = [
+        use.owner.operation
+        for use in (inside[operand].uses if operand < len(inside) else ())
+        if use.owner.operation.name == "stream.cmd.copy" and use.operand_number == 0
+    ]
+    return [(outside[op.operands[3]], fold(op.operands[5], [])) for op in copies]
+
+
+def _entry_of(value: ir.Value) -> ir.Block:
+    """The first block of the function that a value is in."""
+    owner = value.owner
+    op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+    while op.name != "util.func":
+        above = op.parent
+        assert above is not None, "numbers are read in functions"
+        op = above.operation
+    return op.regions[0].blocks[0]

@@ -54,11 +54,13 @@ class Entry:
         name: without `@`.
         inputs: what it takes, in order; None for a type that says nothing of this.
         feeds: what each is for.
+        refusal: why it cannot be called with the sizes that were given; empty if it can.
     """
 
     name: str
     inputs: tuple[Taken | None, ...]
     feeds: tuple[Feed, ...] = ()
+    refusal: str = ""
 
 
 def entries_of(program: Program) -> tuple[Entry, ...]:
@@ -85,28 +87,21 @@ def entries_in(module: ir.Module) -> tuple[Entry, ...]:
         name = symbol.removesuffix(ASYNC)
         if name == symbol or name not in every:
             arguments = op.regions[0].blocks[0].arguments
-            own = [each for each in arguments if each.type != hal_type("fence", module.context)]
-            found.append(Entry(name, tuple(map(_taken_as, own)), feeds_of(op)))
+            own = [each for each in arguments if each.type != hal_fence(module.context)]
+            found.append(Entry(name, tuple(map(taken_as, own)), feeds_of(op)))
     return tuple(found)
 
 
-def _taken_as(argument: ir.Value) -> Taken | None:
+def hal_fence(context: ir.Context) -> ir.Type:
+    """The type of an argument that a caller does not see."""
+    return hal_type("fence", context)
+
+
+def taken_as(argument: ir.Value) -> Taken | None:
     """An argument's type; of a buffer view, the type of the tensor that it is imported as."""
     users = [use.owner.operation for use in argument.uses]
     imported = next((op.results[0].type for op in users if op.name == _IMPORT), None)
     return _taken(imported or argument.type)
-
-
-def open_dimensions(module: ir.Module) -> set[tuple[int, int]]:
-    """Dynamic dimensions of inputs of a module's entry functions: numbers of inputs and dimensions."""
-    found = set[tuple[int, int]]()
-    for view in module.body.operations:
-        if is_entry(view.operation):
-            types = ir.FunctionType(ir.TypeAttr(view.operation.attributes["function_type"]).value).inputs
-            for number, taken in enumerate(map(_taken, types)):
-                shape = taken.shape if taken is not None and taken.shape is not None else ()
-                found |= {(number, place) for place, size in enumerate(shape) if size is None}
-    return found
 
 
 def taken_from(text: str) -> Taken | None:

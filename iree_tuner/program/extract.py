@@ -29,14 +29,15 @@ from iree_tuner.program.dynamic import (
     pin,
     pin_scalars,
     sizes_of,
+    suggestion,
     why_wrong,
     with_sizes,
 )
-from iree_tuner.program.entries import open_dimensions
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops, default_choice
 from iree_tuner.program.runtime_values import pin_values, takes_open_sizes, with_values
+from iree_tuner.program.size_rules import size_rules
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.targets.limits import limits_of
@@ -85,13 +86,13 @@ def extract_here(
         if not list(module.body.operations):
             raise TunerError("the program has no functions", location=name)
         select_target(module, target)
-        dumped, declared = dumped_for(module), open_dimensions(module)
+        dumped, advice = dumped_for(module), suggestion(size_rules(module), sizes)
         diagnostics = session.run(module, stop="executable-sources")
         diagnostics += _for_another_chip(module, dumped)
         if NOTE.encode() in data:
             take_off(module)
         calls = count_calls(module, entries)
-        dispatches = _dispatches(module, calls, name, target, session, sizes, declared)
+        dispatches = _dispatches(module, calls, target, session, sizes, advice)
         return Extraction(dispatches, tuple(diagnostics))
 
 
@@ -104,14 +105,14 @@ def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
 
 
 def _dispatches(
-    module: ir.Module, calls: dict[str, CallCount], name: str, target: Target, session: CompilerSession,
-    sizes: tuple[DimensionSize, ...], declared: set[tuple[int, int]],
+    module: ir.Module, calls: dict[str, CallCount], target: Target, session: CompilerSession,
+    sizes: tuple[DimensionSize, ...], advice: str,
 ) -> tuple[Dispatch, ...]:  # fmt: skip
     exports = _exports(module)
     found: dict[str, Dispatch] = {}
     settle(module, session)
     pin_scalars(module, session)
-    pin(module, sizes, session, name, declared)
+    pin(module, sizes, session)
 
     def describe_as(raw: RawHarness) -> Dispatch:
         return _describe(raw, calls.get(raw.export, CallCount(0)), target, session)
@@ -120,14 +121,14 @@ def _dispatches(
         found[raw.export] = _sized(describe_as(raw))
     dispatched = dispatched_exports(module)
     for export, raws in with_values(module, dispatched - found.keys(), session).items():
-        found[export] = _sized(_with_value([describe_as(raw) for raw in raws]))
+        found[export] = _sized(_with_value([describe_as(raw) for raw in raws], advice))
     if dispatched - found.keys() and is_open(module):
         pin_values(module, session)
-        pin(module, (_STAND_IN,), session, name)
+        pin(module, (_STAND_IN,), session)
         for raw in _harnesses(module, session):
             if raw.export not in found:
                 takes_sizes = takes_open_sizes(raw)
-                found[raw.export] = _without_size(describe_as(raw), takes_sizes=takes_sizes)
+                found[raw.export] = _without_size(describe_as(raw), advice, takes_sizes=takes_sizes)
     for export in exports:
         if export not in found:
             reason = _UNKNOWN if export in dispatched else "the program never dispatches it"
@@ -146,7 +147,7 @@ def _sized(dispatch: Dispatch) -> Dispatch:
     return replace(dispatch, workload=None, reason=wrong) if wrong else dispatch
 
 
-def _with_value(dispatches: Sequence[Dispatch]) -> Dispatch:
+def _with_value(dispatches: Sequence[Dispatch], advice: str) -> Dispatch:
     """Of a dispatch with different values for what is known only at run time, the first.
 
     It has no workload if its sizes depend on these values, because no size that was chosen here stands for
@@ -158,11 +159,12 @@ def _with_value(dispatches: Sequence[Dispatch]) -> Dispatch:
     sizes = {each.workload.loops for each in dispatches if each.workload is not None}
     if len(sizes) == 1 and len(dispatches) > 1:
         return first
-    reason = f"its {dynamic_parts(first.workload)} is computed while the program runs"
+    known = f"known only at run time: set it with {advice}" if advice else "computed while the program runs"
+    reason = f"its {dynamic_parts(first.workload)} is {known}"
     return replace(first, workload=None, harness=None, reason=reason)
 
 
-def _without_size(dispatch: Dispatch, *, takes_sizes: bool) -> Dispatch:
+def _without_size(dispatch: Dispatch, advice: str, *, takes_sizes: bool) -> Dispatch:
     """The facts about a dispatch of a program with an open size, for which a stand-in was used.
 
     A dispatch without open sizes is as it would be in any such program: it can be tuned.
@@ -172,7 +174,7 @@ def _without_size(dispatch: Dispatch, *, takes_sizes: bool) -> Dispatch:
     if not takes_sizes and not dispatch.workload.dynamic:
         return dispatch
     what = dynamic_parts(dispatch.workload) or "input's size"
-    reason = f"its {what} is known only at run time: set it with --dim 128"
+    reason = f"its {what} is known only at run time: set it with {advice or '--dim'}"
     return replace(dispatch, workload=None, harness=None, reason=reason)
 
 

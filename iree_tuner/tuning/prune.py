@@ -47,8 +47,9 @@ def prune(
 ) -> ProgramVersion:
     """The version without the entries that make the program slower, or its results wrong.
 
-    The entries to leave out: without them the program is measurably faster (or right again). They are found
-    by leaving out halves of halves. Where a half hurts and neither of its own halves does, all of it goes.
+    The entries to leave out: without them the program is measurably faster, at least on one of several
+    sizes (or right again). They are found by leaving out halves of halves. Where a half hurts and neither of
+    its own halves does, all of it goes.
 
     Args:
         whole: the program.
@@ -79,7 +80,7 @@ def _harmful(
     found = whole.compare(version, [_without(version, half) for half in halves], look)
     harmful: list[SpecEntry] = []
     for half, one in zip(halves, found, strict=True):
-        if one.comparison is None or one.comparison.verdict != "win":
+        if one.comparison is None or not one.wins_somewhere:
             continue
         if len(half) == 1:
             harmful += half

@@ -148,7 +148,7 @@ def _missing(parts: Parts, run: ProgramRun) -> str:
     for (name, number), value in zip(parts.takes, parts.values, strict=False):
         taken = Taken(value.element_type, value.shape)
         given = run.input(number) if name == parts.takes[0][0] else None
-        if reason := why_no_value(number, taken, given, run.sizes):
+        if reason := why_no_value(number, taken, given, run.sizes, run.missing):
             return reason
     return ""
 
@@ -193,7 +193,7 @@ def functions_run(run: ProgramRun) -> tuple[str, ...]:
     found: list[str] = []
     for entry in run.entries:
         given = () if found else run.inputs
-        if not why_no_values(entry.inputs, given, run.sizes):
+        if not entry.refusal and not why_no_values(entry.inputs, given, run.sizes):
             found.append(entry.name)
     return tuple(found)
 

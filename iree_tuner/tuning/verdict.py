@@ -294,10 +294,13 @@ class _Judged:
         comparison = self.found.comparison
         if comparison is None:
             return f"the spec is not used: {self.found.error}"
+        case = next(
+            (f", --dim {name}" for name, each in self.found.by_case if each.comparison == comparison), ""
+        )
         if comparison.verdict == "lose":
-            return f"the spec is not used: the program is slower with it ({comparison.speedup:.3f}x)"
+            return f"the spec is not used: the program is slower with it ({comparison.speedup:.3f}x{case})"
         what = "flags are" if self.flags_changed else "spec is"
-        return f"the {what} not used: the program is not measurably faster ({comparison.speedup:.3f}x)"
+        return f"the {what} not used: the program is not measurably faster ({comparison.speedup:.3f}x{case})"
 
 
 def _chosen(judged: Sequence[_Judged]) -> _Judged:

@@ -18,7 +18,7 @@ from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.placement import STEP_BYTES
 from iree_tuner.execute.program import compare_programs, time_program
-from iree_tuner.execute.program_bench import ProgramComparison
+from iree_tuner.execute.program_bench import ProgramComparison, compared_on
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.statistics import Comparison
 from iree_tuner.program.dumped import own_target
@@ -78,12 +78,13 @@ class ComparisonPlan:
 
 @dataclass(frozen=True)
 class ComparisonStep:
-    """A comparison that was made on the way: `what` against `against`."""
+    """A comparison that was made on the way: `what` against `against`, also by the case of sizes."""
 
     what: str
     against: str
     comparison: Comparison | None
     error: str = ""
+    by_case: tuple[tuple[str, ProgramComparison], ...] = ()
 
 
 class ProgramVersions:
@@ -94,7 +95,7 @@ class ProgramVersions:
 
     Args:
         program: the program, with its sizes.
-        run: how it is run.
+        run: how it is run; its versions are compared on each case of sizes.
         lab: where it is compiled and run.
         watch: gets each comparison.
         depth: where errors of its results come from.
@@ -102,7 +103,7 @@ class ProgramVersions:
 
     Attributes:
         steps: comparisons so far.
-        wrong: versions whose results differ from the default's.
+        wrong: versions whose results differ from the default's, and the runs in which they do.
         measured: what compiling and checking a version took.
     """
 
@@ -111,7 +112,7 @@ class ProgramVersions:
         measured: MeasuredTimes | None = None,
     ) -> None:  # fmt: skip
         self._program = program
-        self._run = run
+        self._runs = run.cases
         self._lab = lab
         self._watch = watch
         self.depth = depth
@@ -122,7 +123,7 @@ class ProgramVersions:
         self._host: bytes | None = None
         self._widened: Future[bytes] | None = None
         self.steps: list[ComparisonStep] = []
-        self.wrong: list[ProgramVersion] = []
+        self.wrong: dict[ProgramVersion, ProgramRun] = {}
         self.measured = measured or MeasuredTimes()
 
     def begin(self, *versions: ProgramVersion, plain: bool = False) -> None:
@@ -174,9 +175,11 @@ class ProgramVersions:
     def time(self, version: ProgramVersion) -> None:
         """Note how long loading and an invocation take. Raises TunerError where it does not run."""
         vmfb, measurer, start = self.vmfb(version), self._lab.measurer, time.monotonic()
-        (sample,) = time_program(vmfb, measurer.device, measurer.workers, self._run, 1, 0.0)
+        samples = [
+            time_program(vmfb, measurer.device, measurer.workers, run, 1, 0.0)[0] for run in self._runs
+        ]
         self.measured.loading_s = time.monotonic() - start
-        self.measured.invocation_s = sample * 1e-6
+        self.measured.invocation_s = sum(samples) * 1e-6
 
     def compare(
         self, against: ProgramVersion, others: Sequence[ProgramVersion], look: ComparisonPlan
@@ -261,15 +264,25 @@ class ProgramVersions:
     def _measure(
         self, built: Sequence[list[bytes]], look: ComparisonPlan, runtimes: Sequence[RuntimeFlags] = ()
     ) -> list[ProgramComparison]:
+        """On each case of sizes. Raises TunerError where the first of the programs does not run."""
         placed, measurer = list(zip(*built, strict=True)), self._lab.measurer
-        found = compare_programs(
-            placed, measurer.device, measurer.workers, look.rounds,
-            self.depth, self._run, batch_s=look.batch_s, seconds=look.seconds,
-            for_host=None if self._lab.on_host else self._for_host, runtimes=runtimes,
-            widened=self.widened,
-        )  # fmt: skip
-        self.measured.check_s = statistics.median_low(each.check_s for each in found)
-        return found
+        by_case: list[list[tuple[str, ProgramComparison]]] = []
+        for run in self._runs:
+            try:
+                found = compare_programs(
+                    placed, measurer.device, measurer.workers, look.rounds,
+                    self.depth, run, batch_s=look.batch_s, seconds=look.seconds / len(self._runs),
+                    for_host=None if self._lab.on_host else self._for_host, runtimes=runtimes,
+                    widened=self.widened,
+                )  # fmt: skip
+            except TunerError as error:
+                if len(self._runs) == 1:
+                    raise
+                raise TunerError(f"--dim {run.case}: {error}") from None
+            by_case.append([(run.case, each) for each in found])
+        compared = [compared_on(each) for each in zip(*by_case, strict=True)]
+        self.measured.check_s = statistics.median_low(each.check_s for each in compared)
+        return compared
 
     def widened(self) -> bytes:
         """The program with f32 for narrow floats; empty where it has none, or cannot be compiled so."""
@@ -285,13 +298,18 @@ class ProgramVersions:
 
     def _keep(self, version: ProgramVersion, against: ProgramVersion, found: ProgramComparison) -> None:
         if not found.agreement.ok:
-            self.wrong.append(version)
+            cases = [each for _, each in found.by_case] or [found]
+            wrong = (run for run, each in zip(self._runs, cases, strict=True) if not each.agreement.ok)
+            self.wrong[version] = next(wrong)
         self._tell(version.what, against.what, found)
 
     def _tell(self, what: str, against: str, found: ProgramComparison) -> None:
-        self.steps.append(ComparisonStep(what, against, found.comparison, found.error))
+        self.steps.append(ComparisonStep(what, against, found.comparison, found.error, found.by_case))
         if found.agreement.note:
             self._watch.noted(f"{what}: {found.agreement.note}")
+        for case, each in found.by_case:
+            if each.comparison is not None:
+                self._watch.compared(f"{what} compared with {against}, --dim {case}", each.comparison)
         if found.comparison is not None:
             self._watch.compared(f"{what} compared with {against}", found.comparison)
         else:

@@ -50,14 +50,15 @@ def verify_carried(
     workers: Workers | None = None,
 ) -> VerifyReport:
     """`verify_program` for the output of `program.carried.carrying`."""
+    program = sized(program, dims)
     if not carried:
         return VerifyReport(())
     if workers is None:
         with Workers(1) as own:
-            return verify_carried(program, carried, target, dims, workers=own)
+            return verify_carried(program, carried, target, workers=own)
     context = new_context()
     judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]] = {}
-    for dispatch in extract(sized(program, dims), target, workers).dispatches:
+    for dispatch in extract(program, target, workers).dispatches:
         if dispatch.carried:
             constraints = Constraints.of(dispatch, target, context, workers)
             for each, found in _judge(dispatch, constraints):

@@ -1,10 +1,11 @@
-// A matmul whose m is known only at run time is tuned at the size given; the spec is for every size.
-// RUN: %iree_tuner tune --jobs 1 %s --no-db --dim 40 --effort smoke --candidates 2 --keep-flags --no-profile --json -o %t.spec.mlir 2> %t.err | FileCheck %s
+// A matmul whose m is known only at run time is tuned at the first size given; the spec is for every size.
+// RUN: %iree_tuner tune --jobs 1 %s --no-db --dim 40,9 --effort smoke --candidates 2 --keep-flags --no-profile --json -o %t.spec.mlir 2> %t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=PEOPLE < %t.err
 // RUN: %iree_opt %t.spec.mlir -o /dev/null
 // RUN: %iree_compile %s --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu --iree-llvmcpu-target-cpu=host --iree-codegen-tuning-spec-path=%t.spec.mlir -o /dev/null
 
 // CHECK: {"workload": "matmul_Dx64x128_f32_f32_f32"{{.*}}"trials": {{[1-9][0-9]*}}, "outcomes": {
+// CHECK: "sizes": [
 // PEOPLE: 1 dispatches, 1 workloads to tune
 // PEOPLE: matmul_Dx64x128_f32_f32_f32: {{[0-9]+}} tried
 

@@ -196,9 +196,27 @@ def test_rows_are_read_at_a_position_within_the_table(read, cpu, compilers, prog
 
 
 def test_a_size_that_the_program_computes_is_not_chosen_here(read):
-    (dispatch,) = read(COMPUTED_SIZE)
+    values = COMPUTED_SIZE.replace("%n: i32,", "%v: tensor<4xi32>,").replace(
+        "  %i = arith",
+        "  %k = arith.constant 2 : index\n  %n = tensor.extract %v[%k] : tensor<4xi32>\n  %i = arith",
+    )
+    (dispatch,) = read(values)
     assert not dispatch.tunable
     assert dispatch.reason == "its loop 0 is computed while the program runs"
+
+
+@pytest.mark.parametrize("kind", ["i32", "tensor<i32>"])
+def test_a_size_that_is_an_input_is_set(read, kind):
+    program = COMPUTED_SIZE
+    if kind != "i32":
+        program = program.replace("%n: i32", "%t: tensor<i32>").replace(
+            "  %i = arith", "  %n = tensor.extract %t[] : tensor<i32>\n  %i = arith"
+        )
+    (dispatch,) = read(program)
+    assert dispatch.reason == "its loop 0 is known only at run time: set it with --dim 128"
+    for option in ("24", "0=24"):
+        (dispatch,) = read(program, option)
+        assert dispatch.workload.loops == (24, 8)
 
 
 def test_a_position_in_a_dispatch_with_an_open_size(read):

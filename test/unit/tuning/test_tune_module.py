@@ -47,6 +47,31 @@ def test_a_module_in_memory_is_tuned_and_compiled(tmp_path):
         assert "compilation_info" in str(result.spec)
 
 
+OPEN = """
+func.func @main(%a: tensor<?x48xf32>, %b: tensor<48x32xf32>) -> tensor<?x32xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<?x48xf32>, tensor<48x32xf32>) -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
+"""
+
+
+@pytest.mark.exhaustive
+def test_each_of_several_sizes_is_compared():
+    result = iree_tuner.tune_module(OPEN, dim={"0.0": (9, 40)}, effort="smoke", candidates=1, jobs=1, **ALONE)
+    (found,) = result.results
+    assert found.task.workload.loops == (9, 32, 48)
+    compared = result.whole.by_case if result.whole else ()
+    assert [case for case, _ in compared] == ["0.0=9", "0.0=40"] * bool(compared)
+
+
+def test_sizes_are_keywords():
+    with pytest.raises(iree_tuner.UsageError, match="dim must have integers of at least 1, but has 0"):
+        iree_tuner.tune_module(OPEN, dim=0)
+    with pytest.raises(iree_tuner.TunerError, match="head is not dynamic"):
+        iree_tuner.tune_module(OPEN, dim={"head": 4})
+
+
 def test_ctrl_c_keeps_what_was_found():
     watch = Recorder(interrupt_after=3)
     result = iree_tuner.tune_module(ZERO_MATMUL, effort="smoke", observer=watch, **ALONE)

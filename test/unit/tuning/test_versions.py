@@ -10,8 +10,12 @@ from execute.whole_programs import ADDING
 
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
+from iree_tuner.execute.numerics import Agreement
+from iree_tuner.execute.program_bench import ProgramComparison, compared_on
 from iree_tuner.execute.program_request import request
 from iree_tuner.execute.program_run import Filled
+from iree_tuner.execute.statistics import Comparison, over_cases
+from iree_tuner.program.dynamic import sized_cases
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.targets.registry import kind_of_device
@@ -64,9 +68,13 @@ class Watch(Silent):
 
     def __init__(self) -> None:
         self.notes: list[str] = []
+        self.compared_: list[str] = []
 
     def noted(self, note: str) -> None:
         self.notes.append(note)
+
+    def compared(self, what: str, comparison: Comparison) -> None:
+        self.compared_.append(what)
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +104,56 @@ def test_memory_is_provided(lab, varying) -> None:
     assert found.comparison.pairs == 8
     assert found.called == "main, memory provided"
     assert not notes
+
+
+def test_each_of_several_sizes_is_compared(lab) -> None:
+    program, watch = sized_cases(load_program(OF_ANY_SIZE), {(0, 0): (3, 700)}), Watch()
+    run = request(program)
+    versions = ProgramVersions(program, run, lab, watch, Depth())
+    base = untuned(lab.target)
+    other = ProgramVersion("O1", replace(lab.target, flags=(*lab.target.flags, "--iree-opt-level=O1")))
+    (found,) = versions.compare(base, [other], ComparisonPlan(1, 8, 0.0))
+    assert [name for name, _ in found.by_case] == ["0.0=3", "0.0=700"]
+    assert all(each.ok and each.comparison.pairs == 8 for _, each in found.by_case)
+    assert found.comparison == over_cases([each.comparison for _, each in found.by_case])
+    assert [what.rpartition(", ")[2] for what in watch.compared_] == [
+        "--dim 0.0=3", "--dim 0.0=700", "O1 compared with default flags",
+    ]  # fmt: skip
+    assert versions.steps[0].by_case == found.by_case
+
+
+def one(speedup: float, verdict: str) -> Comparison:
+    return Comparison(
+        100.0, 100.0 / speedup, speedup, (0.9 * speedup, 1.1 * speedup), speedup, (speedup,), verdict, 8
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "verdict", "speedup"),
+    [
+        ([(2.0, "win"), (0.98, "tie")], "win", 1.4),
+        ([(1.02, "tie"), (0.98, "tie")], "tie", 1.0),
+        ([(4.0, "win"), (0.6, "tie")], "tie", 0.6),
+        ([(4.0, "win"), (0.8, "lose"), (0.9, "lose")], "lose", 0.8),
+        ([(2.0, "win")], "win", 2.0),
+    ],
+)
+def test_a_version_that_loses_on_one_size_loses(sizes, verdict, speedup) -> None:
+    found = over_cases([one(*each) for each in sizes])
+    assert (found.verdict, found.speedup) == (verdict, pytest.approx(speedup, rel=1e-3))
+    assert found.default_us / found.candidate_us == pytest.approx(found.speedup)
+
+
+def test_a_version_that_is_wrong_on_one_size_is_wrong() -> None:
+    right = ProgramComparison("main", one(2.0, "win"), Agreement(True, 0.1))
+    wrong = ProgramComparison("main", None, Agreement(False, 3.0, "differs"), "wrong results: differs")
+    found = compared_on([("1", right), ("4", wrong)])
+    assert (found.comparison, found.agreement.ok, found.error) == (
+        None,
+        False,
+        "--dim 4: wrong results: differs",
+    )
+    assert compared_on([("", right)]) is right
 
 
 def test_the_default_is_timed_as_it_is(lab, varying) -> None:
