@@ -63,7 +63,7 @@ def functions_of(
     for name in run.functions or every:
         found = every[name]
         given = () if chosen else run.inputs
-        reason = why_no_values(found.taken, given, run.sizes)
+        reason = why_no_values(found.taken, given, run.sizes, told.get(name, ()))
         known = tuple(each for each in found.taken if each is not None)
         if not reason:
             own = module.lookup_function(name + FILLED)

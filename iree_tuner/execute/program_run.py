@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from iree_tuner.execute.array_file import Member
 from iree_tuner.execute.outcome import MAY_BE_INVALID, blamed
 from iree_tuner.program.dynamic import DimensionSize
-from iree_tuner.program.entries import Entry
+from iree_tuner.program.entries import Entry, Taken
 from iree_tuner.program.feeds import PLAIN, Feed
 from iree_tuner.program.parameters import Parameter
 
@@ -21,8 +22,9 @@ class Filled:
     value: float
 
 
-InputValue = str | int | float | Filled | None
-"""The path of a .npy file, a number (a tensor is filled with it), a filled tensor, or generated."""
+InputValue = str | Member | int | float | Filled | None
+"""The path of a .npy file, an array of an archive, a number (a tensor is filled with it), a filled tensor, or
+generated."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ class ProgramRun:
         """The role of a function's input."""
         feeds = next((entry.feeds for entry in self.entries if entry.name == function), ())
         return feeds[number] if number < len(feeds) else PLAIN
+
+    def written(self, function: str, number: int) -> Taken | None:
+        """What a function takes in the program, which the compiler may change: f64 becomes f32."""
+        inputs = next((entry.inputs for entry in self.entries if entry.name == function), ())
+        return inputs[number] if number < len(inputs) else None
 
     def input(self, number: int) -> InputValue:
         """The value given for an input; None where it is to be generated."""
