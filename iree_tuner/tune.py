@@ -118,7 +118,7 @@ def tune_program(
         given = options.starters
         starters = shipped_specs(lab.target.backend) if given is None else map(Path, given)
         plan = TuningPlan(
-            options, run or request(program), read_starters(starters, lab.context),
+            options, run or request(program, flags=options.flags), read_starters(starters, lab.context),
             Path(db).with_name("rooflines.json") if db else None,
         )  # fmt: skip
         return _TuningRun(program, records, lab, plan, kernels, watch, timeline, Path(folder)).tune()

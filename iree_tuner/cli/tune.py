@@ -88,7 +88,7 @@ def tune(
     for starter in options.starters or ():
         note_input(Path(starter))
     source = inputs.sized(opened(program))
-    run = inputs.request(source)
+    run = inputs.request(source, options.flags)
     path = planned_output(outputs.output or _beside(program), ".mlir", ".mlirbc")
     vmfb = planned_output(outputs.vmfb, ".vmfb") if outputs.vmfb else None
     page = planned_output(outputs.report, ".html") if outputs.report else None

@@ -1,7 +1,7 @@
 """Arrays in files: .npy, and those of .npz and .safetensors archives.
 
-Headers are read here: NumPy refuses .npy files of types of ml_dtypes, whose headers name them `<f1`
-or `|V1`, and the safetensors package makes no NumPy arrays of 8-bit floats. The program's type decides how bytes are read.
+Headers are read here: NumPy refuses .npy files of types of ml_dtypes, whose headers name them `<f1` or `|V1`,
+and the safetensors package makes no NumPy arrays of 8-bit floats. The program's type decides how to read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +63,7 @@ class Header:
         bits: of an element.
         element_type: MLIR's name of the type; None where the file does not say it.
         offset: of its first byte.
-        order: C or F.
+        by_columns: whether elements are in Fortran's order.
         swapped: whether bytes of numbers are in the order of other machines.
     """
 
@@ -71,7 +71,7 @@ class Header:
     bits: int
     element_type: str | None
     offset: int
-    order: str = "C"
+    by_columns: bool = False
     swapped: bool = False
 
     def __str__(self) -> str:
@@ -138,17 +138,17 @@ def read_array(source: str | Member, dtype: np.dtype[np.generic]) -> Array:
         return np.empty(header.shape, dtype)
     with _reading(path) as file:
         if isinstance(source, str) or not path.endswith(ARCHIVES[0]):
-            order = cast("str", header.order)
-            found = np.memmap(path, stored, "r", header.offset, header.shape, order)  # pyright: ignore[reportArgumentType, reportCallIssue]
-            return cast(Array, found if stored is dtype else found.astype(dtype))
-        with zipfile.ZipFile(file) as archive:
-            data = archive.read(f"{source.key}.npy")[header.offset :]
-    found = np.frombuffer(data, stored, math.prod(header.shape))
-    return found.reshape(header.shape, order=header.order).astype(dtype)  # pyright: ignore[reportArgumentType, reportCallIssue]
+            count = math.prod(header.shape)
+            flat: Array = np.memmap(path, stored, "r", header.offset, count)
+        else:
+            with zipfile.ZipFile(file) as archive:
+                flat = np.frombuffer(archive.read(f"{source.key}.npy"), stored, offset=header.offset)
+    shaped = flat.reshape(header.shape[::-1]).T if header.by_columns else flat.reshape(header.shape)
+    return shaped.astype(dtype, copy=False)
 
 
 @contextmanager
-def _reading(path: str) -> Iterator[BinaryIO]:
+def _reading(path: str) -> Generator[BinaryIO]:
     """A file that is open; what goes wrong with it is a TunerError of one line."""
     kind = next((each for each in ARCHIVES if path.endswith(each)), ".npy")
     try:
@@ -178,7 +178,7 @@ def _of_npy(file: BinaryIO, size: int) -> Header:
     bits = 8 * int(descr[2:])
     part = bits // 2 if descr[1] == "c" else bits
     name = _KINDS.get(descr[1], "").format(part) if descr[1] != "f" or bits > 8 else ""
-    found = Header(shape, bits, name or None, offset, "F" if said["fortran_order"] else "C", descr[0] == ">")
+    found = Header(shape, bits, name or None, offset, bool(said["fortran_order"]), descr[0] == ">")
     if min(shape, default=0) < 0 or offset + found.size > size:
         raise ValueError(f"{found} needs {found.size} bytes, and it has {max(0, size - offset)}")
     return found
@@ -186,6 +186,8 @@ def _of_npy(file: BinaryIO, size: int) -> Header:
 
 def _of_safetensors(file: BinaryIO, size: int) -> dict[str, Header]:
     """The headers of all arrays, in the order of their bytes. Raises what `_UNREADABLE` has."""
+    if size < 8:
+        raise ValueError(f"it has {size} bytes")
     (count,) = struct.unpack("<Q", file.read(8))
     if count > min(size - 8, _LONGEST_HEADER):
         raise ValueError(f"its header should have {count} bytes, and it has {size}")

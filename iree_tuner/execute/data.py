@@ -316,7 +316,7 @@ def stored(values: npt.NDArray[np.generic], element_type: str) -> npt.NDArray[np
         return raw
     padded = np.zeros(-(-raw.size // kind.per_byte) * kind.per_byte, np.uint8)
     padded[: raw.size] = raw & ((1 << kind.bits) - 1)
-    shifted = padded.reshape(-1, kind.per_byte) << np.arange(0, 8, kind.bits, np.uint8)
+    shifted = padded.reshape(-1, kind.per_byte) << np.arange(0, 8, kind.bits, dtype=np.uint8)
     return np.bitwise_or.reduce(shifted, axis=1)
 
 
@@ -326,9 +326,9 @@ def loaded(raw: npt.NDArray[np.uint8], element_type: str, shape: Sequence[int]) 
     if dtype is None:
         raise TunerError(f"values of type {element_type} cannot be read")
     if kind.per_byte > 1:
-        raw = (raw[:, None] >> np.arange(0, 8, kind.bits, np.uint8)).reshape(-1)[: math.prod(shape)]
+        raw = (raw[:, None] >> np.arange(0, 8, kind.bits, dtype=np.uint8)).reshape(-1)[: math.prod(shape)]
     values = raw.view(np.bool_ if kind.bits == 1 else dtype).reshape(tuple(shape))
     if not kind.is_integer or kind.bits in (1, 8 * dtype.itemsize):
         return values
-    unused = dtype.type(8 * dtype.itemsize - kind.bits)  # the device leaves anything in them
-    return (values << unused) >> unused
+    unused = 8 * dtype.itemsize - kind.bits  # the device leaves anything in them
+    return np.right_shift(np.left_shift(values, unused), unused)

@@ -102,7 +102,7 @@ def argument(
         count = min(PERIOD, math.prod(known))
         drawn = random_values((count,), taken.element_type, seed, rng, feed.values)
         return np.resize(_in_range(drawn, feed, kind_of(seed)), known)
-    return np.full(known, value).astype(dtype)
+    return np.full(known, np.asarray(value).astype(dtype))
 
 
 def _read(value: str | Member, taken: Taken) -> Array:

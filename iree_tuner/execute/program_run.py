@@ -43,6 +43,7 @@ class ProgramRun:
         unclear: ops through which indices could not be followed to inputs, so that generated ones may be
             invalid.
         keeps_state: whether calls change what later ones compute.
+        converted: a note about inputs that the compiled program takes in another type; empty without.
     """
 
     functions: tuple[str, ...] = ()
@@ -53,6 +54,7 @@ class ProgramRun:
     entries: tuple[Entry, ...] = ()
     unclear: tuple[str, ...] = ()
     keeps_state: bool = False
+    converted: str = ""
 
     @property
     def doubt(self) -> str:
