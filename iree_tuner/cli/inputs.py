@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from iree_tuner.cli.groups import PROGRAM
 from iree_tuner.cli.output import people
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.program_run import Filled, InputValue, ProgramRun
+from iree_tuner.execute.program_run import ARCHIVES, Filled, InputValue, ProgramRun
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import Program, load_program
 
@@ -68,7 +68,7 @@ class InputFlags:
             tuple(map(parse_parameters, self.parameters)),
             flags,
         )
-        for note in filter(None, (found.doubt, found.converted)):
+        for note in filter(None, (found.doubt, *found.notes)):
             people.print(f"note: {note}", markup=False)
         return found
 
@@ -108,7 +108,7 @@ def parse_input(text: str) -> InputValue:
     number = _number(text)
     if number is not None:
         return number
-    if text.startswith("@") or text.endswith((".npy", ".npz", ".safetensors")):
+    if text.startswith("@") or text.endswith((".npy", *ARCHIVES)):
         return text.removeprefix("@")
     filled = _FILLED.fullmatch(text)
     value = _number(filled[3]) if filled else None

@@ -22,11 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.program_run import ARCHIVES, Member
 from iree_tuner.ops.element_type import ElementType
 
 Array = npt.NDArray[np.generic]
-
-ARCHIVES = (".npz", ".safetensors")
 
 _NPY = b"\x93NUMPY"
 _KINDS = {"f": "f{}", "i": "i{}", "u": "ui{}", "b": "i1", "c": "complex<f{}>"}
@@ -39,19 +38,6 @@ _SAFE = {
 _UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, SyntaxError, struct.error, zlib.error,
                zipfile.BadZipFile, NotImplementedError, RuntimeError)  # fmt: skip
 _LONGEST_HEADER = 100 << 20  # bytes, as safetensors has it
-
-
-@dataclass(frozen=True)
-class Member:
-    """An array of an archive.
-
-    Attributes:
-        path: the archive.
-        key: the array's name there.
-    """
-
-    path: str
-    key: str
 
 
 @dataclass(frozen=True)

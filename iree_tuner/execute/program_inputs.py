@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.array_file import Member, header_of, read_array
+from iree_tuner.execute.array_file import header_of, read_array
 from iree_tuner.execute.data import PERIOD, Kind, dtype_of, integers, kind_of, random_values
-from iree_tuner.execute.program_run import Filled, InputValue
+from iree_tuner.execute.program_run import Filled, InputValue, Member
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import DimensionSize, size_for
 from iree_tuner.program.entries import Taken

@@ -14,11 +14,11 @@ from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.array_file import ARCHIVES, Member, headers_of, keys_of
+from iree_tuner.execute.array_file import headers_of, keys_of
 from iree_tuner.execute.program_functions import unknown_function
 from iree_tuner.execute.program_inputs import check_input
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
-from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
+from iree_tuner.execute.program_run import ARCHIVES, InputValue, Member, ProgramRun, scopes_of
 from iree_tuner.files import note_input
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.argument_names import argument_names
@@ -91,7 +91,7 @@ def request(
         entries,
         () if all_given and (archives or not wanted) else valid.unclear,
         keeps_state(module),
-        _demotion(entries) if demoted else "",
+        (*(_demotion(entries) if demoted else ()), *_generated(wanted, archives)),
     )
 
 
@@ -102,11 +102,22 @@ def _demoted(flags: Sequence[str]) -> bool:
     return not values or values[-1].lower() not in ("false", "0")
 
 
-def _demotion(entries: Sequence[Entry]) -> str:
+def _demotion(entries: Sequence[Entry]) -> tuple[str, ...]:
     types = {each.element_type for entry in entries for each in entry.inputs if each is not None}
     if not types & {"f64", "complex<f64>"}:
-        return ""
-    return f"the compiler computes f64 in f32, and inputs are converted ({_DEMOTION}=false keeps f64)"
+        return ()
+    return (f"the compiler computes f64 in f32, and inputs are converted ({_DEMOTION}=false keeps f64)",)
+
+
+def _generated(wanted: Sequence[Parameter], archives: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """A note on parameters of a scope that its archives do not hold."""
+    held = {(scope, key) for scope, path in archives for key, _ in load_index([path]).items()}
+    scopes = {scope for scope, _ in archives}
+    missing = [str(each) for each in wanted if each.scope in scopes and (each.scope, each.key) not in held]
+    if not missing:
+        return ()
+    more = f" and {len(missing) - _MOST_NAMED} more" if missing[_MOST_NAMED:] else ""
+    return (f"parameters that no archive holds are generated: {', '.join(missing[:_MOST_NAMED])}{more}",)
 
 
 def _valid(

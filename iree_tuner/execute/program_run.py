@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from iree_tuner.execute.array_file import Member
 from iree_tuner.execute.outcome import MAY_BE_INVALID, blamed
 from iree_tuner.program.dynamic import DimensionSize
 from iree_tuner.program.entries import Entry, Taken
 from iree_tuner.program.feeds import PLAIN, Feed
 from iree_tuner.program.parameters import Parameter
+
+ARCHIVES = (".npz", ".safetensors")
+"""Ends of names of files that hold several arrays."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """An array of an archive.
+
+    Attributes:
+        path: the archive.
+        key: the array's name there.
+    """
+
+    path: str
+    key: str
 
 
 @dataclass(frozen=True)
@@ -43,7 +58,7 @@ class ProgramRun:
         unclear: ops through which indices could not be followed to inputs, so that generated ones may be
             invalid.
         keeps_state: whether calls change what later ones compute.
-        converted: a note about inputs that the compiled program takes in another type; empty without.
+        notes: for people, on inputs that are converted and parameters that an archive lacks.
     """
 
     functions: tuple[str, ...] = ()
@@ -54,7 +69,7 @@ class ProgramRun:
     entries: tuple[Entry, ...] = ()
     unclear: tuple[str, ...] = ()
     keeps_state: bool = False
-    converted: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def doubt(self) -> str:

@@ -17,11 +17,10 @@ import numpy as np
 
 from iree_tuner.compiler.worker import memory_of_machine
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.array_file import Member
 from iree_tuner.execute.conditioning import Depth, Results, Spreads, agreement_of, arbitrated
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program_loaded import Known, LoadedProgram, first_line, forget_inputs
-from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.execute.program_run import Member, ProgramRun
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.execute.worker import let_go
