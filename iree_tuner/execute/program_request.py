@@ -69,7 +69,7 @@ def request(
             "IREE 3.13 computes wrong results of f64 in this program's buffers (docs/upstream/f64_views.md)",
             location=program.name, hint=f"pass --compiler-flag={_DEMOTION}=false",
         )  # fmt: skip
-    valid, wanted, entries = _valid(program, module, wanted, entries_in(module))
+    entries = entries_in(module)
     known = [entry.name for entry in entries]
     for name in functions:
         if name not in known:
@@ -80,6 +80,7 @@ def request(
     for scope in dict.fromkeys(scope for scope, _ in archives):
         own = [path for other, path in archives if other == scope]
         _check_archives(own, [each for each in wanted if each.scope == scope])
+    valid, wanted, entries = _valid(program, module, wanted, entries)
     run = [entry for entry in entries if not functions or entry.name in functions]
     all_given = len(run) == 1 and len(inputs) == len(run[0].inputs) and None not in inputs
     return ProgramRun(
