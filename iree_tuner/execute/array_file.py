@@ -42,7 +42,7 @@ _LONGEST_HEADER = 100 << 20  # bytes, as safetensors has it
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of an array.
+    """The header of an array in a file.
 
     Attributes:
         shape: of the array.
@@ -84,7 +84,7 @@ class Header:
 
 
 def header_of(source: str | Member) -> Header:
-    """What a file says of an array. Raises TunerError where it is not there, damaged or too short."""
+    """The header of an array in a file. Raises TunerError where it is not there, damaged or too short."""
     path = source if isinstance(source, str) else source.path
     with _reading(path) as file:
         if isinstance(source, str):

@@ -26,6 +26,7 @@ _HAL_KINDS = {
     "i": 0x10, "si": 0x11, "ui": 0x12, "f": 0x21, "bf": 0x22, "complex": 0x23,
     "f8E5M2": 0x24, "f8E4M3FN": 0x25, "f8E5M2FNUZ": 0x26, "f8E4M3FNUZ": 0x27, "f8E8M0FNU": 0x28,
 }  # fmt: skip
+_COMPLEX = {32: "complex<f16>", 64: "complex<f32>", 128: "complex<f64>"}
 _HAL_BOOLEAN, _HAL_SHIFT = 0x13, 24
 """The runtime's kinds of numbers, in front of an element's bits (`iree/hal/buffer_view.h`)."""
 
@@ -304,5 +305,5 @@ def _named(kind: rt.HalElementType) -> str:
     code, bits = number >> _HAL_SHIFT, number & 0xFFFF
     name = next((name for name, own in _HAL_KINDS.items() if own == code), "i1")
     if name == "complex":
-        return f"complex<f{bits // 2}>"
+        return _COMPLEX[bits]
     return f"{name}{bits}" if name.isalpha() else name

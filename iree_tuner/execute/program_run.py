@@ -88,7 +88,7 @@ class ProgramRun:
         return feeds[number] if number < len(feeds) else PLAIN
 
     def written(self, function: str, number: int) -> Taken | None:
-        """What a function takes in the program, which the compiler may change: f64 becomes f32."""
+        """The type of an input in the program. The compiler may change it: f64 becomes f32."""
         inputs = next((entry.inputs for entry in self.entries if entry.name == function), ())
         return inputs[number] if number < len(inputs) else None
 

@@ -1,4 +1,4 @@
-"""What the arguments of a program's functions are called: by their locations, by the text, or by number."""
+"""Names of the arguments of a program's functions: from locations, from the text, and numbers."""
 
 from __future__ import annotations
 

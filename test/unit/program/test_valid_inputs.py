@@ -381,8 +381,7 @@ util.func public @main(%t: tensor<{rows}xf32>, %n: {kind}, %s: i32) -> f32 {{
     each, rng = dict(dict(valid.arguments)["main"]), np.random.default_rng(0)
     for _ in range(32):
         end, start = (
-            int(integers((), "i64", each[number], rng)) if number in each else 1
-            for number in (1, 2)
+            int(integers((), "i64", each[number], rng)) if number in each else 1 for number in (1, 2)
         )
         steps = range(first, end, step)
         reached = [place * factor + offset for place in steps]
