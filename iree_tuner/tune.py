@@ -54,6 +54,7 @@ from iree_tuner.tuning.versions import ProgramVersion, ProgramVersions
 
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
 _APART_S, _APART_PART = 1.0, 0.01  # for dispatches in the program, on further inputs; of the budget
+_BASELINE_S = 0.5
 _PROFILE_S, _PROFILE_RUNS = 4.0, 20.0  # before one was made
 _MANY = 12  # workloads: what the place of code does to each levels out
 
@@ -126,7 +127,7 @@ def tune_program(
         given = options.starters
         starters = shipped_specs(lab.target.backend) if given is None else map(Path, given)
         plan = TuningPlan(
-            options, run or request(program), read_starters(starters, lab.context),
+            options, run or request(program, flags=options.flags), read_starters(starters, lab.context),
             Path(db).with_name("rooflines.json") if db else None,
         )  # fmt: skip
         return _TuningRun(program, records, lab, plan, kernels, watch, timeline, Path(folder)).tune()
@@ -248,7 +249,10 @@ class _TuningRun:
         """The variant with a profile, where there is time for one."""
         measured = self.budget.measured
         predicted_s = measured.profile_s or max(_PROFILE_S, _PROFILE_RUNS * measured.invocation_s)
-        if not self.plan.profiled or self.plan.options.self_test or self.findings.stop.requested:
+        # Of many workloads few are searched: a profile says which, and only their baselines are measured.
+        many = self.lab.on_host and len(variant.tasks) * _BASELINE_S > predicted_s
+        wanted = self.plan.profiled or (many and self.plan.options.profile is None)
+        if not wanted or self.plan.options.self_test or self.findings.stop.requested:
             return variant
         if not self.budget.profile_fits(predicted_s):
             return variant
@@ -269,11 +273,13 @@ class _TuningRun:
     def _profiled_before(
         self, known: FlagVariant | None, given: FlagVariant, verdict: Verdict
     ) -> Profile | None:
-        """Of the program as it was given; None where there was no time to look."""
+        """Of the program as it was given; None where it is not wanted, or there was no time to look."""
         if known is not None:
-            return known.profile
+            return known.profile if self.plan.profiled else None
         measured = self.budget.measured
-        if self.findings.stop.requested or not measured.profile_s or verdict.found is None:
+        if not self.plan.profiled or not measured.profile_s or verdict.found is None:
+            return None
+        if self.findings.stop.requested:
             return None
         if self.budget.left_s < 3.0 * measured.profile_s:
             return None
@@ -374,7 +380,12 @@ class _TuningRun:
         """Where the time goes with the result; None where nothing changes, or there is no time to look."""
         measured = self.budget.measured
         before, with_kernels = variant.profile, verdict.version in self.kernel_versions
-        if verdict.found is None or before is None or (with_kernels and before.method != "hal"):
+        if (
+            not self.plan.profiled
+            or verdict.found is None
+            or before is None
+            or (with_kernels and before.method != "hal")
+        ):
             return None  # kernels are not dispatches, which can be timed alone
         if self.findings.stop.requested or self.budget.left_s < 1.5 * measured.profile_s:
             return None

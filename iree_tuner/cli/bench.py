@@ -130,7 +130,7 @@ def bench(
         raise UsageError("--search requires --transform-script")
     if save_script_to is not None:
         _plan_script(save_script_to, script)
-    request = inputs.request(source)
+    request = inputs.request(source, options.flags)
     with Lab(target, options.jobs, devices=others) as lab, people.status("compiling") as status:
         lab.start()
         if script is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.inputs import opened
+from iree_tuner.cli.inputs import InputFlags, opened
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.compiler.task import preload
 from iree_tuner.compiler.worker import Workers
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from iree_tuner.targets import Target
 
 _NO_FLAGS = CompilerFlags()
+_INPUTS = InputFlags()
 
 
 def extract(
@@ -31,13 +32,12 @@ def extract(
     device: str = DEFAULT_DEVICE,
     target: str | None = None,
     compiling: CompilerFlags = _NO_FLAGS,
-    dim: Annotated[tuple[str, ...], Parameter(negative="")] = (),
-    function: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    inputs: InputFlags = _INPUTS,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """List a program's dispatches: workload, number of calls, and the compiler's configuration.
 
-    Nothing is run. A dispatch that cannot be tuned is listed with the reason.
+    Nothing is run, and inputs are only checked. A dispatch that cannot be tuned is listed with the reason.
 
     Example: `iree-tuner extract model.mlir --json`
 
@@ -48,11 +48,6 @@ def extract(
         for it.
     target
         Compile for this target instead of a device: `llvm-cpu:znver4`.
-    dim
-        Set the size of dynamic input dimensions: `128` sets all, `0.1=128` sets dimension 1 of input 0.
-        Repeatable.
-    function
-        Count only calls from this entry function. Repeatable. Default: all entry functions.
     as_json
         Print JSON, one object per dispatch.
     """
@@ -61,12 +56,15 @@ def extract(
         workers.submit(preload, "iree_tuner.program.extract")
         from iree_tuner.cli.output import people, print_json
         from iree_tuner.errors import TunerError
-        from iree_tuner.program.dynamic import sized
         from iree_tuner.program.extract import extract as extract_dispatches
 
-        source = sized(opened(program), dim)
+        source = inputs.sized(opened(program))
+        if inputs.input or inputs.parameters:
+            inputs.request(source, compiling.flags)
         chosen = compiling.on(chosen_target(source, target, device))
-        found = extract_dispatches(source, chosen, workers, [name.removeprefix("@") for name in function])
+        found = extract_dispatches(
+            source, chosen, workers, [name.removeprefix("@") for name in inputs.function]
+        )
     for diagnostic in found.diagnostics:
         people.print(str(diagnostic), style="yellow", markup=False)
     if not found.dispatches:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +14,12 @@ from cyclopts import Parameter
 from iree_tuner.cli.groups import PROGRAM
 from iree_tuner.cli.output import people
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.program_run import Filled, InputValue, ProgramRun
+from iree_tuner.execute.program_run import ARCHIVES, Filled, InputValue, ProgramRun
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import Program, load_program
 
 _FILLED = re.compile(r"((?:\d+x)*)([a-zA-Z]\w*)=(.+)")
-_HINT = "give a number, a .npy file, or a shape such as 2x3xf32=1.0"
+_HINT = "give a number, a .npy, .npz or .safetensors file, or a shape such as 2x3xf32=1.0"
 
 
 @Parameter(name="*", group=PROGRAM)
@@ -33,7 +34,8 @@ class InputFlags:
         parameters are generated. Repeatable.
     input
         Set an input of the first entry function: a .npy file, a number, or 2x3xf32=1.0. Repeat it for
-        further inputs, in order. - skips one. Missing inputs are generated.
+        further inputs, in order. - skips one. Missing inputs are generated. A .npz or .safetensors archive
+        sets the inputs that its arrays are named for, or is taken in order.
     function
         Run only this entry function. Repeatable. Default: all of them.
     dim
@@ -51,8 +53,11 @@ class InputFlags:
         """Set the sizes of `--dim` in a program. Raises UsageError for text that is not a size."""
         return sized(program, self.dim)
 
-    def request(self, program: Program) -> ProgramRun:
-        """Describe how to run a program whose sizes are set. Raises what `program_request.request` raises."""
+    def request(self, program: Program, flags: Sequence[str] = ()) -> ProgramRun:
+        """Describe how to run a program that is compiled with a user's flags.
+
+        Raises what `program_request.request` raises.
+        """
         from iree_tuner.execute.program_request import (
             request,
         )  # it loads NumPy, which not every command needs
@@ -62,9 +67,10 @@ class InputFlags:
             tuple(name.removeprefix("@") for name in self.function),
             tuple(map(parse_input, self.input)),
             tuple(map(parse_parameters, self.parameters)),
+            flags,
         )
-        if found.doubt:
-            people.print(f"note: {found.doubt}")
+        for note in filter(None, (found.doubt, *found.notes)):
+            people.print(f"note: {note}", markup=False)
         return found
 
 
@@ -97,13 +103,13 @@ def parse_parameters(text: str) -> tuple[str | None, str]:
 
 
 def parse_input(text: str) -> InputValue:
-    """Read `-`, a number, `FILE.npy` or `@FILE.npy`, or `2x3xf32=1.0`. Raises UsageError."""
+    """Read `-`, a number, `FILE.npy`, `FILE.npz`, `@FILE`, or `2x3xf32=1.0`. Raises UsageError."""
     if text == "-":
         return None
     number = _number(text)
     if number is not None:
         return number
-    if text.startswith("@") or text.endswith(".npy"):
+    if text.startswith("@") or text.endswith((".npy", *ARCHIVES)):
         return text.removeprefix("@")
     filled = _FILLED.fullmatch(text)
     value = _number(filled[3]) if filled else None

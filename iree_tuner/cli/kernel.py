@@ -260,7 +260,9 @@ def _compete(
         if choices and not options.alone:
             status.update("comparing the whole program")
             bases = bases_of(source, lab.target, options.spec, lab.context)
-            compared = compare_in_program(bases, choices, lab, inputs.request(source), rounds=options.rounds)
+            compared = compare_in_program(
+                bases, choices, lab, inputs.request(source, lab.target.user_flags), rounds=options.rounds
+            )
             report_program(compared, as_json)
             chosen = compared.chosen
             if compared.is_tuned:
@@ -268,7 +270,12 @@ def _compete(
         if options.layers and choices:
             status.update("comparing layers")
             every = list(choices.values())[-1]
-            report_layers(compare_layers(source, every, outlook.target, lab, inputs.request(source)), as_json)
+            report_layers(
+                compare_layers(
+                    source, every, outlook.target, lab, inputs.request(source, lab.target.user_flags)
+                ),
+                as_json,
+            )
     return _Won(chosen, executable, spec)
 
 

@@ -120,8 +120,8 @@ def profile(
     target = compiling.on(target_for_device(device, chip))
     with with_kernels(target, kernels) as flagged, people.status("profiling"):
         found = profile_program(
-            source, flagged, run=inputs.request(source), method=cast("Method | None", method),
-            with_roofline=not no_roofline, cache=default_database().with_name("rooflines.json"),
+            source, flagged, run=inputs.request(source, compiling.flags), with_roofline=not no_roofline,
+            method=cast("Method | None", method), cache=default_database().with_name("rooflines.json"),
         )  # fmt: skip
         found = _with_problems(replace(found, target=str(target)), kernels)
         compared = others.profiled()

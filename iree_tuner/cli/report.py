@@ -18,6 +18,7 @@ from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuned import SPEEDUP, Pace, TuningResult, speedup_of, times_of
+from iree_tuner.tuning.reading import NothingToTuneError
 from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.runtime_flags import ENVIRONMENT
 from iree_tuner.tuning.timeline import TimeUse
@@ -195,6 +196,19 @@ def result_to_json(
             "function": result.whole.function, "memory_provided": result.whole.memory_provided,
         }  # fmt: skip
     yield record
+
+
+def nothing_to_json(error: NothingToTuneError) -> dict[str, object]:
+    """The program's object where nothing can be tuned."""
+    compared = dict.fromkeys(("spec", "speedup", "interval", "verdict"))
+    return {
+        "program": error.location,
+        "workloads": 0,
+        "wins": 0,
+        "entries": 0,
+        **compared,
+        "note": error.message,
+    }
 
 
 def _step(step: ComparisonStep) -> dict[str, object]:

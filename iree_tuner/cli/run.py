@@ -77,7 +77,7 @@ def run(
         Print JSON, one object per line.
     """
     source, target = inputs.sized(opened(program)), compiling.on(target_for_device(device, chip))
-    script, request = scripting.load(), inputs.request(source)
+    script, request = scripting.load(), inputs.request(source, compiling.flags)
     with ExitStack() as stack:
         folder = save or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="iree_tuner_")))
         planned_folder(folder)

@@ -63,7 +63,7 @@ def sanitize_(
         Print JSON, one object per line: the findings, then a summary.
     """
     source, target = inputs.sized(opened(program)), compiling.on(target_for_device(device, chip))
-    request = inputs.request(source)
+    request = inputs.request(source, compiling.flags)
     if spec is not None:
         module = load_spec(spec, new_context())
         target = with_own_flags(target, module)

@@ -17,7 +17,7 @@ from iree_tuner.cli.groups import OUTPUT
 from iree_tuner.cli.inputs import InputFlags, is_command, opened
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
-from iree_tuner.cli.report import how_to_use, report_result, result_to_json
+from iree_tuner.cli.report import how_to_use, nothing_to_json, report_result, result_to_json
 from iree_tuner.compiler.orphans import shared_folder
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
@@ -31,6 +31,7 @@ from iree_tuner.store.findings import Finding
 from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.options import CANDIDATES, TuningOptions
+from iree_tuner.tuning.reading import NothingToTuneError
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -89,7 +90,7 @@ def tune(
     for starter in options.starters or ():
         note_input(Path(starter))
     source = sized_cases(opened(program), parse_sizes(inputs.dim))
-    run = inputs.request(source)
+    run = inputs.request(source, options.flags)
     path = planned_output(outputs.output or _beside(program), ".mlir", ".mlirbc")
     vmfb = planned_output(outputs.vmfb, ".vmfb") if outputs.vmfb else None
     page = planned_output(outputs.report, ".html") if outputs.report else None
@@ -100,7 +101,12 @@ def tune(
     if options.budget_s is not None:
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
     with Progress(people) as progress:
-        result = tune_program(source, options, run=run, kernels=kernels, observer=progress)
+        try:
+            result = tune_program(source, options, run=run, kernels=kernels, observer=progress)
+        except NothingToTuneError as error:
+            if outputs.as_json:
+                print_json(nothing_to_json(error))
+            raise
     if not result.judged:  # what an earlier run wrote stays
         return _not_judged(result, as_json=outputs.as_json)
     path = _save(result.save, path)

@@ -12,12 +12,10 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Binding, TensorSlice
 from iree_tuner.program.valid.interval import Interval
-
-PACKED = {"i4": 2}
-"""Element types that share a byte, and how many do; they are made and compared as bytes."""
 
 _POISONS = ((0xFF, 0xFF), (0xF7, 0xFF), (0xFB, 0xFF))
 """Two bytes, repeated: NaN in every float type of 16 bits and more, odd numbers in the others."""
@@ -32,7 +30,9 @@ _LEAST_STEP = 2.0**-12
 _LARGEST_STEP = 0.25
 
 _SMALL = 3
-_BITS = Interval(0, 1)
+_INDICES = (0, (1 << 63) - 1)
+_WIDE = 256  # one more than a byte holds
+_UNSIGNED = "f8E8M0FNU"
 _MOST_ORDERED = 1 << 24
 _OUTLIERS = 1 / 256
 _OUTLIER_FACTOR = (30.0, 60.0)
@@ -76,42 +76,38 @@ def random_values(
     Floats: positive ones are in [0.1, 1), so that roots and logarithms stay numbers; signed ones are normal
     with deviation 0.5, so that sums cancel; outliers are signed with one in 256 made 30 to 60 times larger,
     as activations of transformers have them. Integers are as the program's uses `allowed` them. Where these
-    say nothing, 8 bits take their whole range, negative too; wider ones may be indices and are in [0, 4).
-    Long tensors repeat their first 262,147 values.
+    say nothing, 8 bits and less take their whole range, negative too; wider ones may be indices and are in
+    [0, 4). Long tensors repeat their first 262,147 values.
     """
     dtype = dtype_of(element_type)
     if dtype is None:
         raise ValueError(f"no values for element type {element_type}")
     if math.prod(shape) > PERIOD:
         return np.resize(random_values((PERIOD,), element_type, seed, rng, allowed), tuple(shape))
-    if element_type == "i1":
-        return integers(shape, dtype, (allowed or _BITS).meet(_BITS), rng)
     if dtype.kind in "iu":
-        return integers(shape, dtype, allowed, rng)
+        return integers(shape, element_type, allowed, rng)
     if allowed is not None and allowed.low is not None and allowed.high is not None:
         return rng.uniform(allowed.low, allowed.high, shape).astype(dtype)
     kind = kind_of(seed if seed >= 0 else magnitudes_of(seed))
     values: npt.NDArray[Any] = _floats(shape, kind, rng)
     if dtype.kind == "c":
         values = values + 1j * _floats(shape, kind, rng)
-    return (values if seed >= 0 else np.abs(values)).astype(dtype)
+    return (values if seed >= 0 and element_type != _UNSIGNED else np.abs(values)).astype(dtype)
 
 
 def integers(
-    shape: Sequence[int], dtype: np.dtype[np.generic], allowed: Interval | None, rng: np.random.Generator
+    shape: Sequence[int], element_type: str, allowed: Interval | None, rng: np.random.Generator
 ) -> npt.NDArray[np.generic]:
     """Random integers of an interval that the type can hold; small ones where it has no upper bound."""
+    kind, dtype = ElementType.named(element_type), dtype_of(element_type)
+    least, most = kind.range if kind.is_integer else _INDICES
     if allowed is None or (allowed.low is None and allowed.high is None):
-        low, high = (-128, 127) if dtype.itemsize == 1 else (0, _SMALL)
-        if dtype == np.uint8:
-            low, high = 0, 255
+        low, high = (least, most) if most < _WIDE else (0, _SMALL)
     else:
         low = min(0, allowed.high or 0) if allowed.low is None else allowed.low
         high = max(low, 0) + _SMALL if allowed.high is None else allowed.high
         low = max(0, low) if high >= 0 else low  # negative ones may stand for places counted from the end
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype.name)
-        low, high = (int(min(max(each, limits.min), limits.max)) for each in (low, high))
+    low, high = (min(max(each, least), most) for each in (low, high))
     if allowed is not None and allowed.distinct:
         order = rng.permutation(min(high - low + 1, _MOST_ORDERED))
         return (low + np.resize(order, tuple(shape))).astype(dtype)
@@ -228,9 +224,10 @@ def _drawn(
     steps = seed >= _STEPPED
     seed -= _STEPPED if steps else 0
     rng = np.random.default_rng(seed if seed >= 0 else magnitudes_of(seed))
+    packed = [ElementType.named(kind).per_byte > 1 for _, kind, _ in inputs]
     found = [
-        random_values((count,), kind, seed, rng, None if kind in PACKED else allowed)
-        for count, kind, allowed in inputs
+        random_values((count,), "i8" if bytes_ else kind, seed, rng, None if bytes_ else allowed)
+        for (count, kind, allowed), bytes_ in zip(inputs, packed, strict=True)
     ]
     if steps:
         noise = np.random.default_rng(_STEPPED + seed)
@@ -295,12 +292,43 @@ def values_in(
 
 def span(binding: Binding, tensor: TensorSlice) -> tuple[int, int]:
     """Start and size of a tensor in the harness's buffer, in bytes."""
-    dtype = dtype_of(tensor.element_type)
-    size = math.prod(stored_shape(tensor)) * (dtype.itemsize if dtype is not None else 0)
-    return binding.offset + tensor.offset, size
+    return binding.offset + tensor.offset, stored_size(tensor.shape, tensor.element_type)
 
 
 def stored_shape(tensor: TensorSlice) -> tuple[int, ...]:
     """Of a tensor's values in memory: packed ones share bytes."""
-    packed = PACKED.get(tensor.element_type)
-    return tensor.shape if packed is None else (-(-math.prod(tensor.shape) // packed),)
+    if ElementType.named(tensor.element_type).per_byte == 1:
+        return tensor.shape
+    return (stored_size(tensor.shape, tensor.element_type),)
+
+
+def stored_size(shape: Sequence[int], element_type: str) -> int:
+    """Bytes of a tensor in memory; 0 of a type without values."""
+    dtype, per_byte = dtype_of(element_type), ElementType.named(element_type).per_byte
+    return -(-math.prod(shape) // per_byte) * dtype.itemsize if dtype is not None else 0
+
+
+def stored(values: npt.NDArray[np.generic], element_type: str) -> npt.NDArray[np.uint8]:
+    """An array's bytes in memory: elements of less than a byte share one, the first in its lowest bits."""
+    kind = ElementType.named(element_type)
+    raw = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    if kind.per_byte == 1:
+        return raw
+    padded = np.zeros(-(-raw.size // kind.per_byte) * kind.per_byte, np.uint8)
+    padded[: raw.size] = raw & ((1 << kind.bits) - 1)
+    shifted = padded.reshape(-1, kind.per_byte) << np.arange(0, 8, kind.bits, dtype=np.uint8)
+    return np.bitwise_or.reduce(shifted, axis=1)
+
+
+def loaded(raw: npt.NDArray[np.uint8], element_type: str, shape: Sequence[int]) -> npt.NDArray[np.generic]:
+    """The array whose bytes in memory are given. Raises TunerError for a type that NumPy cannot hold."""
+    kind, dtype = ElementType.named(element_type), dtype_of(element_type)
+    if dtype is None:
+        raise TunerError(f"values of type {element_type} cannot be read")
+    if kind.per_byte > 1:
+        raw = (raw[:, None] >> np.arange(0, 8, kind.bits, dtype=np.uint8)).reshape(-1)[: math.prod(shape)]
+    values = raw.view(np.bool_ if kind.bits == 1 else dtype).reshape(tuple(shape))
+    if not kind.is_integer or kind.bits in (1, 8 * dtype.itemsize):
+        return values
+    unused = 8 * dtype.itemsize - kind.bits  # the device leaves anything in them
+    return np.right_shift(np.left_shift(values, unused), unused)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import string
 from collections import OrderedDict
 from typing import cast
 
 import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
-from iree.runtime.array_interop import map_dtype_to_element_type
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.data import fill, parts
+from iree_tuner.execute.data import fill, loaded, parts, stored_size
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import device_for
@@ -21,6 +22,14 @@ _CACHED = rt.MemoryType.HOST_LOCAL | rt.MemoryType.HOST_CACHED
 _READ_BACK = _CACHED | int(rt.MemoryType.DEVICE_VISIBLE)
 """Without HOST_CACHED IREE takes write-combined memory of CUDA, which is slow to read for the host."""
 _MAPPED = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING
+_HAL_KINDS = {
+    "i": 0x10, "si": 0x11, "ui": 0x12, "f": 0x21, "bf": 0x22, "complex": 0x23,
+    "f8E5M2": 0x24, "f8E4M3FN": 0x25, "f8E5M2FNUZ": 0x26, "f8E4M3FNUZ": 0x27, "f8E8M0FNU": 0x28,
+}  # fmt: skip
+_COMPLEX = {32: "complex<f16>", 64: "complex<f32>", 128: "complex<f64>"}
+_HAL_BOOLEAN, _HAL_SHIFT = 0x13, 24
+"""The runtime's kinds of numbers, in front of an element's bits (`iree/hal/buffer_view.h`)."""
+
 _IMAGES_KEPT = 3
 _STEP = 64 << 20
 _SENT = 8 << 20  # bytes of values that repeat, sent at once
@@ -225,16 +234,17 @@ def read_back(device: rt.HalDevice, view: rt.HalBufferView) -> npt.NDArray[np.ge
     Not `DeviceArray.to_host`: it imports numpy's memory, which Vulkan takes at whole pages only
     (docs/upstream/vulkan_to_host.md).
     """
-    kind = np.dtype(rt.HalElementType.map_to_dtype(view.element_type))
     source = view.get_buffer()
+    size, kind = source.byte_length(), _named(view.element_type)
     seen = source.memory_type() & int(rt.MemoryType.HOST_VISIBLE)
-    if seen and source.allowed_usage() & int(rt.BufferUsage.MAPPING_SCOPED):
-        return np.array(view.map().asarray(view.shape, kind))
-    staging = device.allocator.allocate_buffer(_READ_BACK, _MAPPED, allocation_size=source.byte_length())
-    semaphore = device.create_semaphore(0)
-    device.queue_copy(source, staging, [], [(semaphore, 1)])
-    rt.HalFence.create_at(semaphore, 1).wait()
-    return np.array(staging.map().asarray(view.shape, kind))
+    if not seen or not source.allowed_usage() & int(rt.BufferUsage.MAPPING_SCOPED):
+        staging = device.allocator.allocate_buffer(_READ_BACK, _MAPPED, allocation_size=size)
+        semaphore = device.create_semaphore(0)
+        device.queue_copy(source, staging, [], [(semaphore, 1)])
+        rt.HalFence.create_at(semaphore, 1).wait()
+        source = staging
+    raw = _mapped(source, size)[: stored_size(view.shape, kind)]
+    return np.array(loaded(raw, kind, view.shape))
 
 
 def copied(device: rt.HalDevice, source: rt.HalBuffer) -> rt.HalBuffer:
@@ -278,11 +288,22 @@ def _mapped(buffer: rt.HalBuffer, size: int) -> npt.NDArray[np.uint8]:
     return buffer.map().asarray((size,), np.dtype(np.uint8))
 
 
-def hal_type(element_type: str, values: npt.NDArray[np.generic]) -> rt.HalElementType:
-    """The runtime's name of the type of an array's elements. Raises TunerError where it has no such type."""
-    if element_type == "i1":
-        return rt.HalElementType.BOOL_8
-    found = map_dtype_to_element_type(values.dtype)
-    if found is None:
+def hal_type(element_type: str) -> rt.HalElementType:
+    """The runtime's name of an element type: any width of integers. Raises TunerError where it has none."""
+    kind = ElementType.named(element_type)
+    name = "complex" if kind.kind == "complex" else element_type
+    code = _HAL_KINDS.get(name, _HAL_KINDS.get(name.rstrip(string.digits)))
+    if code is None:
         raise TunerError(f"the runtime has no element type for {element_type}")
-    return found
+    code, bits = (_HAL_BOOLEAN, 8) if element_type == "i1" else (code, kind.bits)
+    return cast(rt.HalElementType, code << _HAL_SHIFT | bits)  # the binding takes numbers; it names few
+
+
+def _named(kind: rt.HalElementType) -> str:
+    """MLIR's name of a type of the runtime."""
+    number = int(cast(int, kind))
+    code, bits = number >> _HAL_SHIFT, number & 0xFFFF
+    name = next((name for name, own in _HAL_KINDS.items() if own == code), "i1")
+    if name == "complex":
+        return _COMPLEX[bits]
+    return f"{name}{bits}" if name.isalpha() else name

@@ -94,7 +94,7 @@ def _threads(_process: int) -> ThreadPoolExecutor:
 def epsilon(element_type: str) -> float:
     """Distance from 1 to the next number; 0 for integers."""
     dtype = dtype_of(element_type)
-    if dtype is None or dtype.kind == "i":
+    if dtype is None or dtype.kind in "iu":
         return 0.0
     return float(ml_dtypes.finfo(_real(dtype)).eps)
 

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.data import stored
 from iree_tuner.execute.held import Held
-from iree_tuner.execute.memory import copied, read_back, uploaded
+from iree_tuner.execute.memory import copied, hal_type, read_back, uploaded
 from iree_tuner.execute.program_inputs import argument, why_no_value
-from iree_tuner.execute.program_loaded import first_line, hal_type
+from iree_tuner.execute.program_loaded import first_line
 from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
@@ -83,9 +84,10 @@ class LoadedParts:
             taken = Taken(value.element_type, value.shape)
             feed = self._run.feed(name, number)
             given = self._run.input(number) if name == names[0] else None
-            if why_no_value(number, taken, given, self._run.sizes):
+            written = self._run.written(name, number)
+            if why_no_value(number, taken, given, self._run.sizes, written):
                 continue
-            found[place] = argument(number, taken, given, self._run.sizes, seed, rngs[name], feed)
+            found[place] = argument(number, taken, given, self._run.sizes, seed, rngs[name], feed, written)
         return found
 
     def call(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array]:
@@ -117,12 +119,12 @@ class LoadedParts:
 
     def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
         """A value on the device, in memory of its own: a dispatch may write to it (docs/upstream)."""
-        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        raw = stored(array, value.element_type)
         if self._uploads is None:
             buffer = self.buffer(raw, byte)
         else:
             buffer = copied(self.device, self._upload(self._uploads, held, raw, byte))
-        view = rt.HalBufferView(buffer, list(array.shape), hal_type(value.element_type, array))
+        view = rt.HalBufferView(buffer, list(array.shape), hal_type(value.element_type))
         return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
 
     def _upload(self, uploads: Uploads, held: Held, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:

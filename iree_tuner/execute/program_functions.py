@@ -63,7 +63,8 @@ def functions_of(
     for name in run.functions or every:
         found = every[name]
         given = () if chosen else run.inputs
-        reason = run.refusal(name) or why_no_values(found.taken, given, run.sizes, run.missing)
+        own = told.get(name, ())
+        reason = run.refusal(name) or why_no_values(found.taken, given, run.sizes, own, run.missing)
         known = tuple(each for each in found.taken if each is not None)
         if not reason:
             own = module.lookup_function(name + FILLED)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.array_file import header_of, read_array
 from iree_tuner.execute.data import PERIOD, Kind, dtype_of, integers, kind_of, random_values
-from iree_tuner.execute.program_run import Filled, InputValue
+from iree_tuner.execute.program_run import Filled, InputValue, Member
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import DimensionSize, size_for
 from iree_tuner.program.entries import Taken
 from iree_tuner.program.feeds import PLAIN, Feed
@@ -22,23 +25,27 @@ _LEAST = 0.1  # of what must be positive
 _SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
 """Of generated values: the mean, or the deviation (`execute.data`)."""
 
-_READ = (OSError, ValueError, EOFError)
-
 
 def why_no_values(
     taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
-    missing: str = "",
+    written: Sequence[Taken | None] = (), missing: str = "",
 ) -> str:  # fmt: skip
     """Why arguments cannot be made if some of the inputs are given; empty when they can.
 
-    `missing` are options that set sizes which are not known.
+    Args:
+        taken: what the compiled function takes.
+        given: values of the first inputs.
+        sizes: for the dimensions that the program leaves open.
+        written: what the function takes in the program, if that is known: files have these types.
+        missing: options that set sizes which are not known.
 
     Raises:
         TunerError: what is given is not what the function takes.
     """
     for number, each in enumerate(taken):
         value = given[number] if number < len(given) else None
-        if reason := why_no_value(number, each, value, sizes, missing):
+        own = written[number] if number < len(written) else None
+        if reason := why_no_value(number, each, value, sizes, own, missing):
             return reason
     if len(given) > len(taken):
         raise TunerError(f"wrong number of inputs: {len(given)} instead of {len(taken)}")
@@ -46,12 +53,14 @@ def why_no_values(
 
 
 def why_no_value(
-    number: int, taken: Taken | None, value: InputValue, sizes: Sequence[DimensionSize], missing: str = ""
+    number: int, taken: Taken | None, value: InputValue, sizes: Sequence[DimensionSize],
+    written: Taken | None = None, missing: str = "",
 ) -> str:  # fmt: skip
     """The same for one input."""
     if taken is None or dtype_of(taken.element_type) is None:
-        return f"no values can be generated for the type of input {number}"
-    check_input(number, taken, value)
+        kind = f" {taken}" if taken is not None else ""
+        return f"no values can be generated for the type{kind} of input {number}"
+    check_input(number, written or taken, value)
     shape = shape_of(number, taken, value, sizes)
     if shape is not None and None in shape:
         return f"input {number} ({taken}) has dynamic sizes: set them with {missing or '--dim'}"
@@ -60,49 +69,56 @@ def why_no_value(
 
 def check_input(number: int, taken: Taken, value: InputValue) -> None:
     """Raises TunerError where a given value is not what the function takes."""
-    if value is None:
-        return
-    if isinstance(value, str):
-        found = read_array(value)
-        _check_type(number, taken, found.shape, found.dtype, value)
+    if isinstance(value, str | Member):
+        found = header_of(value)
+        _check_type(number, taken, found.shape, found.has(taken.element_type), found, value)
+        _check_range(number, taken, value)
     elif isinstance(value, Filled):
-        dtype = dtype_of(value.element_type)
-        if dtype is None:
+        if dtype_of(value.element_type) is None:
             raise TunerError(f"input {number}: type {value.element_type} is not supported")
-        _check_type(number, taken, value.shape, dtype, None)
-    elif isinstance(value, float) and taken.element_type[0] == "i":
-        raise TunerError(f"input {number} must have the type {taken}, but has {value}")
+        same = _same(taken.element_type, value.element_type)
+        _check_type(number, taken, value.shape, same, Taken(value.element_type, value.shape), None)
+        _check_number(number, taken, value.value)
+    elif value is not None:
+        _check_number(number, taken, value)
 
 
 def argument(
     number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize], seed: int,
-    rng: np.random.Generator, feed: Feed = PLAIN,
+    rng: np.random.Generator, feed: Feed = PLAIN, written: Taken | None = None,
 ) -> Array | float | int:  # fmt: skip
     """A value for an input that `why_no_values` has nothing to say of."""
     shape = shape_of(number, taken, value, sizes)
     dtype = dtype_of(taken.element_type)
     assert dtype is not None
-    if isinstance(value, str):
-        array = np.ascontiguousarray(read_array(value))
-        array = array.astype(dtype) if array.dtype.kind == "b" else array.view(dtype)
+    if isinstance(value, str | Member):
+        array = _read(value, written or taken).astype(dtype, copy=False)
         return array if shape is not None else array.item()
     if isinstance(value, Filled):
         value = value.value
     if shape is None:
-        return _scalar(dtype, feed, rng) if value is None else value
+        return _scalar(taken.element_type, feed, rng) if value is None else value
     known = tuple(size for size in shape if size is not None)
     if value is None:
         count = min(PERIOD, math.prod(known))
         drawn = random_values((count,), taken.element_type, seed, rng, feed.values)
         return np.resize(_in_range(drawn, feed, kind_of(seed)), known)
-    return np.full(known, value, dtype)
+    return np.full(known, np.asarray(value).astype(dtype))
 
 
-def _scalar(dtype: np.dtype[np.generic], feed: Feed, rng: np.random.Generator) -> int | float:
+def _read(value: str | Member, taken: Taken) -> Array:
+    """A file's array as the program takes it: any byte but zero is a true boolean."""
+    dtype = dtype_of(taken.element_type)
+    assert dtype is not None
+    found = np.asarray(read_array(value, dtype), order="C")
+    return (found != 0).astype(dtype) if taken.element_type == "i1" else found
+
+
+def _scalar(element_type: str, feed: Feed, rng: np.random.Generator) -> int | float:
     """One, or an integer that the program's uses of it allow."""
-    if feed.values is None or dtype.kind not in "iu":
+    if feed.values is None or ElementType.named(element_type).is_float:
         return 1
-    return int(integers((1,), dtype, feed.values, rng)[0])
+    return int(integers((1,), element_type, feed.values, rng)[0])
 
 
 def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
@@ -121,7 +137,7 @@ def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
 
 def arguments(
     taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
-    seed: tuple[int, int], feeds: Sequence[Feed],
+    seed: tuple[int, int], feeds: Sequence[Feed], written: Sequence[Taken | None] = (),
 ) -> Sequence[Array | float | int]:  # fmt: skip
     """Values for all inputs of a function, not to be written to: the last ones are kept.
 
@@ -133,17 +149,20 @@ def arguments(
         sizes: for the dimensions that the program leaves open.
         seed: of the values, and the function's number in the program.
         feeds: what each is for.
+        written: see `why_no_values`.
     """
     key = (tuple(taken), tuple(given), tuple(sizes), seed, tuple(feeds))
     if key in _kept:
         _kept.move_to_end(key)
         return _kept[key]
     rng = np.random.default_rng(seed if seed[1] else seed[0])
+    values = [given[number] if number < len(given) else None for number in range(len(taken))]
+    types = [written[number] if number < len(written) else None for number in range(len(taken))]
     found = [
-        argument(number, each, given[number] if number < len(given) else None, sizes, seed[0], rng, feed)
-        for number, (each, feed) in enumerate(zip(taken, feeds, strict=True))
+        argument(number, each, value, sizes, seed[0], rng, feed, own)
+        for number, (each, value, feed, own) in enumerate(zip(taken, values, feeds, types, strict=True))
     ]
-    if not any(isinstance(each, str) for each in given):  # a file may change
+    if not any(isinstance(each, str | Member) for each in given):  # a file may change
         _kept[key] = found
         while len(_kept) > 1 and sum(map(_bytes_of, _kept.values())) > _MOST_KEPT:
             _kept.popitem(last=False)
@@ -157,30 +176,14 @@ def _bytes_of(values: Sequence[Array | float | int]) -> int:
     return sum(each.nbytes for each in values if isinstance(each, np.ndarray))
 
 
-def read_array(path: str) -> Array:
-    """A .npy file, mapped. Raises TunerError for one that cannot be read."""
-    try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise TunerError("no such file", location=path) from None
-    except _READ as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise TunerError(
-            f"not a .npy file that can be read{f': {reason}' if reason else ''}", location=path
-        ) from None
-    if not isinstance(found, np.ndarray):
-        raise TunerError("an archive of arrays; pass one .npy file per input", location=path)
-    return found
-
-
 def shape_of(
     number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize]
 ) -> tuple[int | None, ...] | None:
     """The shape of an input with what is given for it; None for a number."""
     if taken.shape is None:
         return None
-    if isinstance(value, str):
-        return read_array(value).shape
+    if isinstance(value, str | Member):
+        return header_of(value).shape
     if isinstance(value, Filled):
         return value.shape
     return tuple(
@@ -189,25 +192,54 @@ def shape_of(
 
 
 def _check_type(
-    number: int, taken: Taken, shape: tuple[int, ...], dtype: np.dtype[np.generic], path: str | None
+    number: int, taken: Taken, shape: tuple[int, ...], same: bool, found: object, value: InputValue
 ) -> None:
     wanted = taken.shape or ()
     fits = len(shape) == len(wanted) and all(
         size in (None, own) for size, own in zip(wanted, shape, strict=True)
     )
-    expected = dtype_of(taken.element_type)
-    same = expected is not None and _same(taken.element_type, expected, dtype)
     if not fits or not same:
-        kind = "x".join(map(str, (*shape, dtype.name)))
-        raise TunerError(f"input {number} must have the type {taken}, but has {kind}", location=path)
+        key = f"'{value.key}' " if isinstance(value, Member) else ""
+        path = value.path if isinstance(value, Member) else cast("str | None", value)
+        raise TunerError(f"input {number} must have the type {taken}, but {key}has {found}", location=path)
 
 
-def _same(element_type: str, expected: np.dtype[np.generic], dtype: np.dtype[np.generic]) -> bool:
-    """Whether values of a NumPy type fit an MLIR type, which does not distinguish signs of integers."""
-    if element_type == "i1":
-        return dtype.kind == "b" or dtype.itemsize == 1
-    if dtype.kind == "V":  # .npy files do not name the types of ml_dtypes
-        return dtype.itemsize == expected.itemsize
-    return dtype == expected or (
-        dtype.kind == "u" and expected.kind == "i" and dtype.itemsize == expected.itemsize
-    )
+def _same(element_type: str, other: str) -> bool:
+    """Whether values of one MLIR type fit another. Signs of integers are not distinguished."""
+    return element_type == other or element_type.lstrip("su") == other.lstrip("su")
+
+
+def _check_number(number: int, taken: Taken, value: float) -> None:
+    """Raises TunerError for a number that an integer type cannot hold."""
+    kind = ElementType.named(taken.element_type)
+    if not (kind.is_integer or kind.kind == "index"):
+        return
+    if isinstance(value, float) and not value.is_integer():
+        raise TunerError(f"input {number} must have the type {taken}, but has {value}")
+    least, most = _limits(kind)
+    if not least <= value <= most:
+        raise TunerError(f"input {number} ({taken}) must be from {least} to {most}, but is {value}")
+
+
+def _check_range(number: int, taken: Taken, value: str | Member) -> None:
+    """Raises TunerError where a file holds integers of more bits than the program takes."""
+    kind, dtype = ElementType.named(taken.element_type), dtype_of(taken.element_type)
+    if not kind.is_integer or dtype is None or kind.bits in (1, 8 * dtype.itemsize):
+        return
+    values = read_array(value, dtype)
+    least, most = _limits(kind)
+    if values.size and not least <= values.min() <= values.max() <= most:
+        path = value if isinstance(value, str) else value.path
+        wrong = next(each for each in values.flat if not least <= int(each) <= most)
+        raise TunerError(
+            f"input {number} ({taken}) must be from {least} to {most}, one value each, but has {wrong}",
+            location=path,
+        )
+
+
+def _limits(kind: ElementType) -> tuple[int, int]:
+    """The integers that are accepted: of a type without a sign, both ways to read its bits."""
+    if not kind.is_integer:
+        return -(1 << 63), (1 << 63) - 1
+    least, most = kind.range
+    return (least, most) if kind.name[0] in "su" else (-(1 << kind.bits - 1), (1 << kind.bits) - 1)

@@ -25,6 +25,7 @@ from iree_tuner.execute.conditioning import (
     stands_for,
 )
 from iree_tuner.execute.conditioning import nudged as nudge
+from iree_tuner.execute.data import stored, stored_size
 from iree_tuner.execute.held import FILLINGS, difference, equal, is_float
 from iree_tuner.execute.memory import copied, fill_again, filled, hal_type, read_back, uploaded
 from iree_tuner.execute.program_functions import LoadedFunction, functions_of
@@ -290,7 +291,8 @@ class LoadedProgram:
         noise = np.random.default_rng((~seed & 0xFFFF, nudges) if nudges > 1 else ~seed & 0xFFFF)
         for place, each in enumerate(self._functions):
             feeds = tuple(self._run.feed(each.name, number) for number in range(len(each.taken)))
-            values = arguments(each.taken, each.given, self._sizes, (seed, place), feeds)
+            written = tuple(self._run.written(each.name, number) for number in range(len(each.taken)))
+            values = arguments(each.taken, each.given, self._sizes, (seed, place), feeds, written)
             if nudges and not widened:
                 values = [nudge(each, noise) if isinstance(each, np.ndarray) else each for each in values]
             taken_here = [self._held(each) for each in each.taken]
@@ -318,7 +320,10 @@ class LoadedProgram:
 
     def _memory(self, signature: Signature) -> list[rt.HalBuffer]:
         """Where results and temporary values are written, if a function takes that; the same in each call."""
-        sizes = [_shaped(each).nbytes for each in signature.results]
+        sizes = [
+            stored_size([size or 0 for size in each.shape or ()], each.element_type)
+            for each in signature.results
+        ]
         if signature.temporary_bytes is not None:
             sizes.append(signature.temporary_bytes)
         return [filled(self._device, max(1, size), 0) for size in sizes]
@@ -327,9 +332,8 @@ class LoadedProgram:
         """A function's memory, as it takes it: results are tensors, temporary values a buffer."""
         found: list[object] = list(each.memory)
         for place, taken in enumerate(each.signature.results):
-            values = _shaped(taken)
-            kind = hal_type(taken.element_type, values)
-            found[place] = rt.HalBufferView(each.memory[place], list(values.shape), kind)
+            shape = [size or 0 for size in taken.shape or ()]
+            found[place] = rt.HalBufferView(each.memory[place], shape, hal_type(taken.element_type))
         return cast("list[rt.VmRef]", found)  # any ref object will do; the stubs name one
 
     def _view(self, taken: Taken, value: Array, *, keep: bool) -> rt.VmRef:
@@ -338,16 +342,16 @@ class LoadedProgram:
         Versions of a program take the same ones, which go to a GPU once.
         """
         if keep and value.size and not on_host(self._uri):
-            buffer = copied(self._device, self._upload(value))
+            buffer = copied(self._device, self._upload(value, taken.element_type))
         else:
-            buffer = uploaded(self._device, value)
-        view = rt.HalBufferView(buffer, list(value.shape), hal_type(taken.element_type, value))
+            buffer = uploaded(self._device, stored(value, taken.element_type))
+        view = rt.HalBufferView(buffer, list(value.shape), hal_type(taken.element_type))
         return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
 
-    def _upload(self, value: Array) -> rt.HalBuffer:
+    def _upload(self, value: Array, element_type: str) -> rt.HalBuffer:
         """An array's copy on the device that stays as it is."""
-        key = (self._uri, id(value))
-        return _uploads.get(key, value.nbytes, _MOST_KEPT, lambda: (value, uploaded(self._device, value)))[1]
+        key, raw = (self._uri, id(value)), stored(value, element_type)
+        return _uploads.get(key, raw.size, _MOST_KEPT, lambda: (value, uploaded(self._device, raw)))[1]
 
     def _call(self, each: LoadedFunction, byte: int) -> rt.VmVariantList:
         for buffer in each.memory:
@@ -403,14 +407,6 @@ class LoadedProgram:
             else:
                 found.append(np.asarray(value, _scalar(each.signature, index)))
         return found
-
-
-def _shaped(taken: Taken) -> Array:
-    """Zeros of a tensor's type."""
-    dtype = ElementType.named(taken.element_type).dtype
-    if dtype is None:
-        raise TunerError(f"results of type {taken} cannot be read")
-    return np.zeros([size or 0 for size in taken.shape or ()], dtype)
 
 
 def _widen(value: Array | float | int) -> Array | float | int:

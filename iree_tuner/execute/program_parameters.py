@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.data import PACKED, dtype_of, random_values
+from iree_tuner.execute.data import dtype_of, random_values, stored, stored_size
 from iree_tuner.execute.program_run import ProgramRun, scopes_of
 from iree_tuner.program.parameters import Parameter
 
@@ -40,10 +40,8 @@ def parameter_module(run: ProgramRun, instance: rt.VmInstance) -> rt.VmModule | 
 
 def stored_bytes(parameter: Parameter) -> int:
     """How long a parameter is in an archive. Raises TunerError for a type without values."""
-    count = math.prod(parameter.shape)
-    if parameter.element_type in PACKED:
-        return -(-count // PACKED[parameter.element_type])
-    return count * _dtype(parameter).itemsize
+    _dtype(parameter)
+    return stored_size(parameter.shape, parameter.element_type)
 
 
 def load_index(paths: Sequence[str]) -> rt.ParameterIndex:
@@ -71,11 +69,9 @@ def generate(parameter: Parameter) -> npt.NDArray[np.generic]:
     dtype = _dtype(parameter)
     rng = np.random.default_rng(zlib.crc32(f"{parameter.scope}::{parameter.key}".encode()))
     shape = parameter.shape
-    if parameter.element_type in PACKED:
-        return random_values((stored_bytes(parameter),), "i8", 0, rng)
-    if len(shape) < 2 or dtype.kind in "ibc" or not math.prod(shape):
+    if len(shape) < 2 or dtype.kind in "iuc" or not math.prod(shape):
         found = random_values(shape, parameter.element_type, 0, rng, parameter.values)
-        return np.ascontiguousarray(found)
+        return stored(found, parameter.element_type)
     # A matrix may be either way round, a filter has its outputs first or last.
     summed = max(1, math.prod(shape) // max(shape[0], shape[-1]))
     values = rng.standard_normal(shape, np.float32)

@@ -14,14 +14,16 @@ from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.array_file import headers_of, keys_of
 from iree_tuner.execute.program_functions import unknown_function
 from iree_tuner.execute.program_inputs import check_input, shape_of
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
-from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
+from iree_tuner.execute.program_run import ARCHIVES, InputValue, Member, ProgramRun, scopes_of
 from iree_tuner.files import note_input
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.argument_names import argument_names
 from iree_tuner.program.dynamic import Case, SizedProgram, cases_of, size_for, sizes_of, suggestion
-from iree_tuner.program.entries import Entry, entries_in, keeps_state
+from iree_tuner.program.entries import Entry, Taken, entries_in, has_f64_views, keeps_state
 from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
 from iree_tuner.program.size_rules import SizeRules, Variable, size_rules
 from iree_tuner.program.source import Program
@@ -30,6 +32,10 @@ from iree_tuner.program.valid.program import ValidInputs, valid_inputs
 
 _CONVERSIONS = (".fptosi", ".fptoui", ".convert", ".cast")
 """How the names of ops end that make integers of floats; torch and ONNX do not tell what they take."""
+
+_DEMOTION = "--iree-input-demote-f64-to-f32"
+_MOST_NAMED = 8
+_MISSING = ""  # no path
 
 _LONG = 1 << 20  # bytes; long programs hold weights
 _MOST_ELEMENTS = 4096  # of a constant that is sent: tables of positions are shorter
@@ -41,6 +47,7 @@ def request(
     functions: Sequence[str] = (),
     inputs: Sequence[InputValue] = (),
     parameters: Sequence[tuple[str | None, str]] = (),
+    flags: Sequence[str] = (),
 ) -> ProgramRun:
     """How to run a program, as its user asks for.
 
@@ -49,15 +56,16 @@ def request(
         functions: entry functions; every one that can be run if there are none.
         inputs: of the first of them, in order.
         parameters: archives and their scopes; None for the only one of the program.
+        flags: of the compiler, by the user.
 
     Raises:
         TunerError: a file is missing or cannot be read; an input or a parameter has another type or shape
-            than the program takes; there is no such function or scope.
+            than the program takes; there is no such function or scope; or the compiler demotes f64 wrongly.
         CompileError: the program does not parse.
     """
     module = parse_module(program.data, new_context(), program.name)
     cases = cases_of(program) or (Case("", ()),)
-    asked = (tuple(functions), tuple(inputs), tuple(parameters))
+    asked = (tuple(functions), tuple(inputs), tuple(parameters), tuple(flags))
     first, *others = (_request(_with_case(program, case), case, module, *asked) for case in cases)
     return replace(first, others=tuple(others))
 
@@ -68,11 +76,22 @@ def _with_case(program: Program, case: Case) -> Program:
 
 def _request(
     program: Program, case: Case, module: ir.Module, functions: tuple[str, ...],
-    inputs: tuple[InputValue, ...], parameters: tuple[tuple[str | None, str], ...],
+    inputs: tuple[InputValue, ...], parameters: tuple[tuple[str | None, str], ...], flags: tuple[str, ...],
 ) -> ProgramRun:  # fmt: skip
     """The same for one case of sizes."""
     wanted = parameters_in(module) if names_parameters(program) else ()
-    valid, wanted, entries = _valid(program, module, wanted, entries_in(module))
+    demoted = _demoted(flags)
+    if demoted and has_f64_views(module):
+        raise TunerError(
+            "IREE 3.13 computes wrong results of f64 in this program's buffers (docs/upstream/f64_views.md)",
+            location=program.name, hint=f"pass --compiler-flag={_DEMOTION}=false",
+        )  # fmt: skip
+    entries = entries_in(module)
+    known = [entry.name for entry in entries]
+    for name in functions:
+        if name not in known:
+            raise unknown_function(name, known)
+    inputs = tuple(_in_places(program, module, entries, functions, inputs))
     _check_entries(entries, functions, inputs)
     rules = size_rules(module)
     first = next((each.name for each in entries if not functions or each.name in functions), "")
@@ -83,21 +102,22 @@ def _request(
     for scope in dict.fromkeys(scope for scope, _ in archives):
         own = [path for other, path in archives if other == scope]
         _check_archives(own, [each for each in wanted if each.scope == scope])
-    given = tuple(_existing(value) if isinstance(value, str) else value for value in inputs)
+    valid, wanted, entries = _valid(program, module, wanted, entries)
     run = [entry for entry in entries if not functions or entry.name in functions]
     refused = [entry.refusal for entry in run if entry.refusal]
     if refused and (functions or len(refused) == len(run)):
         raise TunerError(refused[0], location=program.name)
-    all_given = len(run) == 1 and len(given) == len(run[0].inputs) and None not in given
+    all_given = len(run) == 1 and len(inputs) == len(run[0].inputs) and None not in inputs
     return ProgramRun(
         functions,
-        given,
+        inputs,
         tuple(archives),
         case.sizes,
         wanted,
         entries,
         () if all_given and (archives or not wanted) else valid.unclear,
         keeps_state(module),
+        (*(_demotion(entries) if demoted else ()), *_generated(wanted, archives)),
         suggestion(rules, case.sizes),
         case.name,
     )
@@ -126,6 +146,31 @@ def _with_sizes(entry: Entry, rules: SizeRules, case: Case, inputs: Sequence[Inp
 def _given(case: Case, place: tuple[int, ...], function: str) -> int | None:
     own = (each for each in case.sizes if each.dimension == place and each.function in ("", function))
     return next((each.size for each in own), None)
+
+
+def _demoted(flags: Sequence[str]) -> bool:
+    """Whether the compiler makes f32 of f64, as it does by default: the last flag counts."""
+    values = [value for name, _, value in (each.lstrip("-").partition("=") for each in flags)
+              if name == _DEMOTION.lstrip("-")]  # fmt: skip
+    return not values or values[-1].lower() not in ("false", "0")
+
+
+def _demotion(entries: Sequence[Entry]) -> tuple[str, ...]:
+    types = {each.element_type for entry in entries for each in entry.inputs if each is not None}
+    if not types & {"f64", "complex<f64>"}:
+        return ()
+    return (f"the compiler computes f64 in f32, and inputs are converted ({_DEMOTION}=false keeps f64)",)
+
+
+def _generated(wanted: Sequence[Parameter], archives: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """A note on parameters of a scope that its archives do not hold."""
+    held = {(scope, key) for scope, path in archives for key, _ in load_index([path]).items()}
+    scopes = {scope for scope, _ in archives}
+    missing = [str(each) for each in wanted if each.scope in scopes and (each.scope, each.key) not in held]
+    if not missing:
+        return ()
+    more = f" and {len(missing) - _MOST_NAMED} more" if missing[_MOST_NAMED:] else ""
+    return (f"parameters that no archive holds are generated: {', '.join(missing[:_MOST_NAMED])}{more}",)
 
 
 def _valid(
@@ -175,13 +220,9 @@ def _with_values(entry: Entry, found: ValidInputs) -> Entry:
 
 
 def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: Sequence[InputValue]) -> None:
-    known = [entry.name for entry in entries]
-    for name in functions:
-        if name not in known:
-            raise unknown_function(name, known)
     if not inputs or not entries:
         return
-    first = next(entry for entry in entries if entry.name == (functions[0] if functions else known[0]))
+    first = _first(entries, functions)
     if len(inputs) > len(first.inputs):
         raise TunerError(
             f"wrong number of inputs for @{first.name}: {len(inputs)} instead of {len(first.inputs)}",
@@ -190,6 +231,53 @@ def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: S
     for number, (taken, value) in enumerate(zip(first.inputs, inputs, strict=False)):
         if taken is not None:
             check_input(number, taken, value)
+
+
+def _first(entries: Sequence[Entry], functions: Sequence[str]) -> Entry:
+    """The function that inputs are for."""
+    return next((entry for entry in entries if functions and entry.name == functions[0]), entries[0])
+
+
+def _in_places(
+    program: Program, module: ir.Module, entries: Sequence[Entry], functions: Sequence[str],
+    inputs: Sequence[InputValue],
+) -> Sequence[InputValue]:  # fmt: skip
+    """Inputs in the function's order: arrays of archives by their names, or in order where these say nothing.
+
+    Raises TunerError for an array that is of no argument, and for an argument without one.
+    """
+    inputs = [_existing(value) if isinstance(value, str) else value for value in inputs]
+    if not entries or not any(isinstance(value, str) and value.endswith(ARCHIVES) for value in inputs):
+        return inputs
+    first = _first(entries, functions)
+    names = argument_names(program, module, first.name)
+    own = {number: name for name, number in names.items()}
+    taken = [f"{own[number]} ({each})" for number, each in enumerate(first.inputs)]
+    takes = f"@{first.name} takes {', '.join(taken[:_MOST_NAMED])}{', ...' if taken[_MOST_NAMED:] else ''}"
+    placed: dict[int, InputValue] = {}
+    others: list[InputValue] = []
+    for value in inputs:
+        if not isinstance(value, str) or not value.endswith(ARCHIVES):
+            others.append(value)
+            continue
+        keys = keys_of(value)
+        if not names.keys() & set(keys):
+            others += [Member(value, key) for key in keys]
+            continue
+        for key in keys:
+            if key not in names or names[key] in placed:
+                problem = "two arrays are for the argument" if key in names else "no argument has the name"
+                raise TunerError(f"{problem} '{key}': {takes}", location=value)
+            placed[names[key]] = Member(value, key)
+    rest = iter(others)
+    found = [placed[number] if number in placed else next(rest, _MISSING) for number in range(len(taken))]
+    if _MISSING in found:
+        archive = next(value for value in inputs if isinstance(value, str) and value.endswith(ARCHIVES))
+        raise TunerError(
+            f"no array for {taken[found.index(_MISSING)]} of @{first.name}", location=archive,
+            hint="add it, or generate it with a further --input -",
+        )  # fmt: skip
+    return [*found, *rest]
 
 
 def _scope(scope: str | None, path: str, wanted: Sequence[Parameter]) -> str:
@@ -209,6 +297,11 @@ def _scope(scope: str | None, path: str, wanted: Sequence[Parameter]) -> str:
 
 
 def _check_archives(paths: Sequence[str], wanted: Sequence[Parameter]) -> None:
+    for path in paths:
+        if path.endswith(ARCHIVES[1]):  # the others say no types
+            _check_types(path, wanted)
+        elif path.endswith(ARCHIVES[0]):
+            raise TunerError("parameters are in .irpa, .gguf or .safetensors archives", location=path)
     lengths = {key: entry.length for key, entry in load_index(paths).items()}
     for parameter in wanted:
         length = lengths.get(parameter.key)
@@ -223,8 +316,21 @@ def _check_archives(paths: Sequence[str], wanted: Sequence[Parameter]) -> None:
         )
 
 
+def _check_types(path: str, wanted: Sequence[Parameter]) -> None:
+    held = headers_of(path)
+    for parameter in wanted:
+        found, kind = held.get(parameter.key), ElementType.named(parameter.element_type)
+        if found is None or kind.per_byte > 1:  # such values are stored as bytes
+            continue
+        if found.shape != parameter.shape or not found.has(kind.name):
+            needed = Taken(kind.name, parameter.shape)
+            raise TunerError(
+                f"parameter {parameter} is {found}, but the program needs {needed}", location=path
+            )
+
+
 def _existing(path: str) -> str:
     if not Path(path).is_file():
-        raise TunerError("no such file", location=path)
+        raise TunerError("not a file" if Path(path).exists() else "no such file", location=path)
     note_input(path)
     return SentPath(Path(path).resolve())

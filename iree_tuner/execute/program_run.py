@@ -7,9 +7,25 @@ from dataclasses import dataclass, replace
 
 from iree_tuner.execute.outcome import MAY_BE_INVALID, blamed
 from iree_tuner.program.dynamic import DimensionSize
-from iree_tuner.program.entries import Entry
+from iree_tuner.program.entries import Entry, Taken
 from iree_tuner.program.feeds import PLAIN, Feed
 from iree_tuner.program.parameters import Parameter
+
+ARCHIVES = (".npz", ".safetensors")
+"""Ends of names of files that hold several arrays."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """An array of an archive.
+
+    Attributes:
+        path: the archive.
+        key: the array's name there.
+    """
+
+    path: str
+    key: str
 
 
 @dataclass(frozen=True)
@@ -21,8 +37,9 @@ class Filled:
     value: float
 
 
-InputValue = str | int | float | Filled | None
-"""The path of a .npy file, a number (a tensor is filled with it), a filled tensor, or generated."""
+InputValue = str | Member | int | float | Filled | None
+"""The path of a .npy file, an array of an archive, a number (a tensor is filled with it), a filled tensor, or
+generated."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +58,7 @@ class ProgramRun:
         unclear: ops through which indices could not be followed to inputs, so that generated ones may be
             invalid.
         keeps_state: whether calls change what later ones compute.
+        notes: for people, on inputs that are converted and parameters that an archive lacks.
         missing: options that set the sizes which are not known.
         case: the options that gave the sizes; empty without.
         others: the program with other sizes, on which its versions are compared too.
@@ -54,6 +72,7 @@ class ProgramRun:
     entries: tuple[Entry, ...] = ()
     unclear: tuple[str, ...] = ()
     keeps_state: bool = False
+    notes: tuple[str, ...] = ()
     missing: str = ""
     case: str = ""
     others: tuple[ProgramRun, ...] = ()
@@ -82,6 +101,11 @@ class ProgramRun:
     def refusal(self, function: str) -> str:
         """Why a function cannot be called with the sizes; empty where nothing says so."""
         return next((entry.refusal for entry in self.entries if entry.name == function), "")
+
+    def written(self, function: str, number: int) -> Taken | None:
+        """The type of an input in the program. The compiler may change it: f64 becomes f32."""
+        inputs = next((entry.inputs for entry in self.entries if entry.name == function), ())
+        return inputs[number] if number < len(inputs) else None
 
     def input(self, number: int) -> InputValue:
         """The value given for an input; None where it is to be generated."""

@@ -20,7 +20,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth, Results, Spreads, agreement_of, arbitrated
 from iree_tuner.execute.numerics import Agreement
 from iree_tuner.execute.program_loaded import Known, LoadedProgram, first_line, forget_inputs
-from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.execute.program_run import Member, ProgramRun
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
 from iree_tuner.execute.worker import let_go
@@ -304,9 +304,8 @@ def _load(path: str, device: str, table: Table, runtime: RuntimeFlags = ()) -> L
 
 def _known_of(path: str, device: str, run: ProgramRun, runtime: RuntimeFlags) -> Known:
     """The facts about a program, by its contents: comparisons use one name for several programs in turn."""
-    files = [
-        Path(each) for each in (*run.inputs, *(path for _, path in run.parameters)) if isinstance(each, str)
-    ]
+    inputs = [each.path if isinstance(each, Member) else each for each in run.inputs]
+    files = [Path(each) for each in (*inputs, *(path for _, path in run.parameters)) if isinstance(each, str)]
     changed = tuple(each.stat().st_mtime_ns for each in files if each.exists())
     key = (Path(path).name.partition(".")[0], device, run, changed, runtime)
     found = _known.setdefault(key, Known())

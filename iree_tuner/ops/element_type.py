@@ -27,9 +27,11 @@ _DTYPES = {
     "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
     "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
     "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2FNUZ": "float8_e5m2fnuz",
-    "i1": "int8", "i4": "int8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "f8E8M0FNU": "float8_e8m0fnu",
     "index": "int64", "complex<f32>": "complex64", "complex<f64>": "complex128",
 }  # fmt: skip
+_INTEGERS = (8, 16, 32, 64)
+"""Bits of NumPy's integers. Other integers are stored as the next wider one, but i2 and i4 share bytes."""
 
 
 NARROW_FLOATS = ("f16", "bf16")
@@ -90,11 +92,26 @@ class ElementType:
         return self.is_float and self.bits <= 8
 
     @property
+    def per_byte(self) -> int:
+        """How many elements share a byte in memory; 1 for all types of a byte and more."""
+        return 8 // self.bits if self.is_integer and self.bits in (2, 4) else 1
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest value of an integer type; one without a sign is read with it."""
+        if self.name.startswith("u") or self.bits == 1:
+            return 0, (1 << self.bits) - 1
+        return -(1 << self.bits - 1), (1 << self.bits - 1) - 1
+
+    @property
     def dtype(self) -> np.dtype[np.generic] | None:
-        """NumPy's type; None when values of it cannot be made or compared here."""
+        """NumPy's type, one value an element; None when values of it cannot be made or compared here."""
         import numpy as np
 
         name = _DTYPES.get(self.name)
+        if self.is_integer:
+            name = next((f"int{bits}" for bits in _INTEGERS if bits >= self.bits), None)
+            name = f"u{name}" if name and self.name.startswith("u") else name
         if name is None:
             return None
         if not hasattr(np, name):

@@ -90,7 +90,7 @@ def profile_program(
         WorkerError: a worker died or did not come back.
     """
     profiled = _can_profile(target, method)
-    run = run or request(program)
+    run = run or request(program, flags=target.user_flags)
     with ExitStack() as stack:
         tools = tools or _own_tools(target, stack)
         if dispatches is None:

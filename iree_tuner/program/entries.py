@@ -20,7 +20,8 @@ ASYNC = "$async"
 FILLED = "$filled"
 """The same of a function that takes a byte at its end, to fill what it allocates (`program.fillings`)."""
 
-_IMPORT = "hal.tensor.import"
+_IMPORT, _EXPORT = "hal.tensor.import", "hal.tensor.export"
+_F64 = ("f64", "complex<f64>")
 _GLOBALS = ("util.global", "ml_program.global")
 _FUNCTIONS = ("func.func", "util.func")
 _TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)([^,]+?)(?:, .*)?>")
@@ -80,16 +81,20 @@ def keeps_state(module: ir.Module) -> bool:
 
 def entries_in(module: ir.Module) -> tuple[Entry, ...]:
     """The same of a parsed program."""
+    found: list[Entry] = []
+    for name, op in entry_operations(module).items():
+        arguments = op.regions[0].blocks[0].arguments
+        own = [each for each in arguments if each.type != hal_fence(module.context)]
+        found.append(Entry(name, tuple(map(taken_as, own)), feeds_of(op)))
+    return tuple(found)
+
+
+def entry_operations(module: ir.Module) -> dict[str, ir.Operation]:
+    """The functions themselves, by their names."""
     every = {ir.StringAttr(view.operation.attributes["sym_name"]).value: view.operation
              for view in module.body.operations if is_entry(view.operation)}  # fmt: skip
-    found: list[Entry] = []
-    for symbol, op in every.items():
-        name = symbol.removesuffix(ASYNC)
-        if name == symbol or name not in every:
-            arguments = op.regions[0].blocks[0].arguments
-            own = [each for each in arguments if each.type != hal_fence(module.context)]
-            found.append(Entry(name, tuple(map(taken_as, own)), feeds_of(op)))
-    return tuple(found)
+    names = {symbol: symbol.removesuffix(ASYNC) for symbol in every}
+    return {name: every[symbol] for symbol, name in names.items() if name == symbol or name not in every}
 
 
 def hal_fence(context: ir.Context) -> ir.Type:
@@ -102,6 +107,23 @@ def taken_as(argument: ir.Value) -> Taken | None:
     users = [use.owner.operation for use in argument.uses]
     imported = next((op.results[0].type for op in users if op.name == _IMPORT), None)
     return _taken(imported or argument.type)
+
+
+def has_f64_views(module: ir.Module) -> bool:
+    """Whether a function takes or returns f64 as buffer views, as torch's do (docs/upstream/f64_views.md)."""
+    for op in entry_operations(module).values():
+        kinds = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+        passed = [
+            each for each in (*kinds.inputs, *kinds.results) if not isinstance(each, ir.RankedTensorType)
+        ]
+        for inner in op.regions[0].blocks[0]:
+            if inner.operation.name in (_IMPORT, _EXPORT):
+                values = (*inner.operation.operands, *inner.operation.results)
+                passed += [each.type for each in values if isinstance(each.type, ir.RankedTensorType)]
+        types = [each for each in map(_taken, passed) if each is not None and each.shape is not None]
+        if any(each.element_type in _F64 for each in types):
+            return True
+    return False
 
 
 def taken_from(text: str) -> Taken | None:

@@ -19,6 +19,10 @@ from iree_tuner.tuning.task import Task, make_tasks
 _ROUNDS, _FEW_ROUNDS = 6, 2  # of whole and profiled invocations
 
 
+class NothingToTuneError(TunerError):
+    """A program without dispatches that can be tuned; the message says why."""
+
+
 def read_tasks(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> list[Task]:
     """The workloads of a program, or of some of its functions; see `read_dispatches`."""
     return read_dispatches(program, lab, watch, functions)[1]
@@ -30,7 +34,8 @@ def read_dispatches(
     """A program's dispatches, and what of them can be tuned, read while the workers start.
 
     Raises:
-        TunerError: it cannot be compiled, or has nothing that can be tuned.
+        NothingToTuneError: it has nothing that can be tuned.
+        TunerError: it cannot be compiled.
     """
     lab.start()
     extraction = extract(program, lab.target, lab.compilers, functions)
@@ -38,7 +43,7 @@ def read_dispatches(
     watch.extracted(extraction, tasks)
     if not tasks:
         message = f"the program has no dispatches that can be tuned: {_why_none(extraction.dispatches)}"
-        raise TunerError(message, location=program.name)
+        raise NothingToTuneError(message, location=program.name)
     return extraction.dispatches, tasks
 
 
@@ -61,7 +66,8 @@ def profile_of(
     try:
         found = profile_program(
             program, lab.target, run=plan.run, dispatches=dispatches, vmfb=vmfb, cache=plan.rooflines,
-            rounds=_FEW_ROUNDS if budget.limited else _ROUNDS, with_roofline=known or not budget.is_short,
+            rounds=_FEW_ROUNDS if budget.limited or not plan.profiled else _ROUNDS,
+            with_roofline=known or (plan.profiled and not budget.is_short),
             tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold),
         )  # fmt: skip
     except TunerError as error:

@@ -148,7 +148,8 @@ def _missing(parts: Parts, run: ProgramRun) -> str:
     for (name, number), value in zip(parts.takes, parts.values, strict=False):
         taken = Taken(value.element_type, value.shape)
         given = run.input(number) if name == parts.takes[0][0] else None
-        if reason := why_no_value(number, taken, given, run.sizes, run.missing):
+        own = run.written(name, number)
+        if reason := why_no_value(number, taken, given, run.sizes, own, run.missing):
             return reason
     return ""
 

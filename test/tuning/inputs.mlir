@@ -9,9 +9,9 @@
 // RUN: not ls %t.mlir
 
 // FUNCTION: error: the program has no entry function 'mian' (did you mean main?)
-// SHAPE: error: input 0 must have the type 4x16xf32, but has 4x8xfloat32
+// SHAPE: error: input 0 must have the type 4x16xf32, but has 4x8xf32
 // FILE: error: missing.npy: no such file
-// VALUE: error: 'x' is not an input (give a number, a .npy file, or a shape such as 2x3xf32=1.0)
+// VALUE: error: 'x' is not an input (give a number, a .npy, .npz or .safetensors file, or a shape such as 2x3xf32=1.0)
 // ARCHIVE: error: missing.irpa: no such file
 // SCOPE: error: {{.*}}no parameter of the program has the scope 'modle' (did you mean 'model'?)
 // FORMAT: error: {{.*}}cannot read the parameters: {{.*}}unsupported file format

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.dialects import hal
 
-from iree_tuner.execute.data import PACKED
 from iree_tuner.execute.reference import attention, scalars, shapes, structured
 from iree_tuner.execute.reference.structured import WORK_LIMIT, Loops
 from iree_tuner.execute.reference.values import (
@@ -139,7 +138,7 @@ class Interpreter:
         ]
         element = ElementType.of(shaped)
         dtype = element.dtype
-        if dtype is None or element.name in PACKED:
+        if dtype is None or element.per_byte > 1:
             raise UnsupportedError(f"a tensor of {element}")
         start = binding.offset + offset
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize

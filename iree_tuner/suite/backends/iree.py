@@ -14,8 +14,8 @@ import iree.runtime as rt
 import numpy as np
 
 from iree_tuner.compiler.versions import installed
-from iree_tuner.execute.memory import Memory, read_back
-from iree_tuner.execute.program_loaded import first_line, hal_type
+from iree_tuner.execute.memory import Memory, hal_type, read_back
+from iree_tuner.execute.program_loaded import first_line
 from iree_tuner.execute.runner import LoadedDispatch
 from iree_tuner.program.bindings import Harness
 from iree_tuner.suite.backends.backend import Array, Job
@@ -172,7 +172,7 @@ def _pushed(device: rt.HalDevice, inputs: Sequence[Array], types: Sequence[str])
             allowed_usage=rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING,
             device=device,
             buffer=np.ascontiguousarray(value),
-            element_type=hal_type(element_type, value),
+            element_type=hal_type(element_type),
         )
         arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
     return arguments

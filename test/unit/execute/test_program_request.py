@@ -129,10 +129,10 @@ def test_every_function_that_can_be_run_is(vmfb, compilers):
         (["zzz"], [], "no entry function 'zzz' (one of: main, accumulate, open)"),
         ([], [1, 2], "wrong number of inputs for @main: 2 instead of 1 (--function selects the function)"),
         ([], ["missing.npy"], "missing.npy: no such file"),
-        ([], ["{folder}/f64.npy"], "f64.npy: input 0 must have the type 4x16xf32, but has 4x16xfloat64"),
-        ([], ["{folder}/short.npy"], "short.npy: input 0 must have the type 4x16xf32, but has 4xfloat32"),
+        ([], ["{folder}/f64.npy"], "f64.npy: input 0 must have the type 4x16xf32, but has 4x16xf64"),
+        ([], ["{folder}/short.npy"], "short.npy: input 0 must have the type 4x16xf32, but has 4xf32"),
         ([], ["{folder}/text.npy"], "text.npy: not a .npy file that can be read"),
-        ([], [Filled((4, 4), "f32", 0)], "input 0 must have the type 4x16xf32, but has 4x4xfloat32"),
+        ([], [Filled((4, 4), "f32", 0)], "input 0 must have the type 4x16xf32, but has 4x4xf32"),
         ([], [Filled((4, 16), "g32", 0)], "type g32 is not supported"),
     ],
 )

@@ -253,21 +253,25 @@ def test_bindings_have_what_their_dispatch_allows(only_dispatch):
 
 
 @pytest.mark.parametrize(
-    ("allowed", "dtype", "low", "high"),
+    ("allowed", "element_type", "low", "high"),
     [
-        (None, "int8", -128, 127),
-        (None, "int32", 0, 3),
-        (Interval(0, 299), "int8", 0, 127),  # as far as the type goes
-        (Interval(0, 299), "int16", 0, 299),
-        (Interval(-2, 3), "int32", 0, 3),  # negative ones only where nothing else is allowed
-        (Interval(-9, -4), "int64", -9, -4),
-        (Interval(5), "int64", 5, 8),
-        (Interval(None, 7), "int64", 0, 7),
-        (Interval(None, -7), "int64", -7, -7),
+        (None, "i8", -128, 127),
+        (None, "i32", 0, 3),
+        (None, "i4", -8, 7),
+        (None, "ui4", 0, 15),
+        (None, "i1", 0, 1),
+        (Interval(0, 299), "i4", 0, 7),
+        (Interval(0, 299), "i8", 0, 127),  # as far as the type goes
+        (Interval(0, 299), "i16", 0, 299),
+        (Interval(-2, 3), "i32", 0, 3),  # negative ones only where nothing else is allowed
+        (Interval(-9, -4), "i64", -9, -4),
+        (Interval(5), "i64", 5, 8),
+        (Interval(None, 7), "i64", 0, 7),
+        (Interval(None, -7), "i64", -7, -7),
     ],
 )
-def test_integers_are_of_an_interval(allowed, dtype, low, high):
-    values = integers((4096,), np.dtype(dtype), allowed, np.random.default_rng(0))
+def test_integers_are_of_an_interval(allowed, element_type, low, high):
+    values = integers((4096,), element_type, allowed, np.random.default_rng(0))
     assert (values.min(), values.max()) == (low, high)
 
 
@@ -413,8 +417,7 @@ util.func public @main(%t: tensor<{rows}xf32>, %n: {kind}, %s: i32) -> f32 {{
     each, rng = dict(dict(valid.arguments)["main"]), np.random.default_rng(0)
     for _ in range(32):
         end, start = (
-            int(integers((), np.dtype("int64"), each[number], rng)) if number in each else 1
-            for number in (1, 2)
+            int(integers((), "i64", each[number], rng)) if number in each else 1 for number in (1, 2)
         )
         steps = range(first, end, step)
         reached = [place * factor + offset for place in steps]

@@ -269,3 +269,24 @@ def test_load_leaves_loop(tmp_path: Path) -> None:
 @on_this_release
 def test_f16_subnormals(tmp_path: Path) -> None:
     assert "2xf16=0 0" in ran_on_the_host("f16_subnormals.mlir", "x86-64", tmp_path), "it rounds both to zero"
+
+
+@on_this_release
+def test_f64_views(tmp_path: Path) -> None:
+    """`has_f64_views`, and the error that it is for"""
+    source, path = REPRODUCERS / "f64_views.mlir", tmp_path / "f64.vmfb"
+    local = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
+    for flags, results in (((), "0 1.875 0 2"), (("--iree-input-demote-f64-to-f32=false",), "1 2 3 4")):
+        ended = compile_(source, *local, "--iree-llvmcpu-target-cpu=host", *flags, output=path)
+        assert ended.returncode == 0, ended.stderr
+        tool = Path(sys.executable).parent / "iree-run-module"
+        command = [str(tool), f"--module={path}", "--device=local-task", "--input=4xf64=1,2,3,4"]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        assert f"4xf32={results}" in ran.stdout
+
+
+@on_this_release
+def test_tf32_buffer() -> None:
+    """no workaround: the compiler runs in a worker"""
+    local = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")
+    assert crashed(compile_(REPRODUCERS / "tf32_buffer.mlir", *local))
