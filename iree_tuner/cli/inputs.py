@@ -62,8 +62,8 @@ class InputFlags:
             tuple(map(parse_input, self.input)),
             tuple(map(parse_parameters, self.parameters)),
         )
-        if found.doubt:
-            people.print(f"note: {found.doubt}")
+        for note in (*found.left_out, *filter(None, [found.doubt])):
+            people.print(f"note: {note}", markup=False)
         return found
 
 

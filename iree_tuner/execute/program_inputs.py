@@ -13,7 +13,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.data import PERIOD, Kind, dtype_of, integers, kind_of, random_values
 from iree_tuner.execute.program_run import Filled, InputValue
 from iree_tuner.program.dynamic import DimensionSize, size_for
-from iree_tuner.program.entries import Taken
+from iree_tuner.program.entries import Entry, Taken
 from iree_tuner.program.feeds import PLAIN, Feed
 
 Array = npt.NDArray[np.generic]
@@ -25,8 +25,17 @@ _SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
 _READ = (OSError, ValueError, EOFError)
 
 
+def why_not_called(entry: Entry, given: Sequence[InputValue], sizes: Sequence[DimensionSize]) -> str:
+    """Why a function cannot be called if some of its inputs are given; empty when it can.
+
+    Raises:
+        TunerError: what is given is not what the function takes.
+    """
+    return entry.not_callable or why_no_values(entry.inputs, given, sizes)
+
+
 def why_no_values(
-    taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[DimensionSize]
+    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize]
 ) -> str:
     """Why arguments cannot be made if some of the inputs are given; empty when they can.
 
@@ -42,10 +51,10 @@ def why_no_values(
     return ""
 
 
-def why_no_value(number: int, taken: Taken | None, value: InputValue, sizes: Sequence[DimensionSize]) -> str:
+def why_no_value(number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize]) -> str:
     """The same for one input."""
-    if taken is None or dtype_of(taken.element_type) is None:
-        return f"no values can be generated for the type of input {number}"
+    if taken.opaque or dtype_of(taken.element_type) is None:
+        return f"input {number} has the type {taken}, of which no values can be generated"
     check_input(number, taken, value)
     shape = _shape(number, taken, value, sizes)
     if shape is not None and None in shape:

@@ -15,13 +15,13 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_functions import unknown_function
-from iree_tuner.execute.program_inputs import check_input
+from iree_tuner.execute.program_inputs import check_input, why_not_called
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
 from iree_tuner.execute.program_run import InputValue, ProgramRun, scopes_of
 from iree_tuner.files import note_input
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.dynamic import sizes_of
-from iree_tuner.program.entries import Entry, entries_in, keeps_state
+from iree_tuner.program.dynamic import DimensionSize, sizes_of
+from iree_tuner.program.entries import Entry, entries_in, keeps_state, plain_name
 from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.program import ValidInputs, valid_inputs
@@ -53,6 +53,7 @@ def request(
             than the program takes; there is no such function or scope.
         CompileError: the program does not parse.
     """
+    functions = tuple(map(plain_name, functions))
     module = parse_module(program.data, new_context(), program.name)
     wanted = parameters_in(module) if names_parameters(program) else ()
     valid, wanted, entries = _valid(program, module, wanted, entries_in(module))
@@ -65,7 +66,7 @@ def request(
     run = [entry for entry in entries if not functions or entry.name in functions]
     all_given = len(run) == 1 and len(given) == len(run[0].inputs) and None not in given
     return ProgramRun(
-        tuple(functions),
+        functions,
         given,
         tuple(archives),
         sizes_of(program),
@@ -73,7 +74,20 @@ def request(
         entries,
         () if all_given and (archives or not wanted) else valid.unclear,
         keeps_state(module),
+        () if functions else _left_out(entries, given, sizes_of(program)),
     )
+
+
+def _left_out(
+    entries: Sequence[Entry], given: Sequence[InputValue], sizes: Sequence[DimensionSize]
+) -> tuple[str, ...]:
+    """Which functions cannot be called, and why; nothing if that is true of all: this is an error."""
+    reasons = {
+        entry.name: why_not_called(entry, () if number else given, sizes)
+        for number, entry in enumerate(entries)
+    }
+    found = tuple(f"@{name} is not run: {reason}" for name, reason in reasons.items() if reason)
+    return found if len(found) < len(entries) else ()
 
 
 def _valid(
@@ -81,8 +95,8 @@ def _valid(
 ) -> tuple[ValidInputs, tuple[Parameter, ...], tuple[Entry, ...]]:
     """Parameters and entries with what the program's uses of their integers allow."""
     inputs = [each for entry in entries for each in entry.inputs]
-    types = [each.element_type for each in (*wanted, *inputs) if each is not None]
-    if None not in inputs and not any(map(_may_be_index, types)) and not _converts(module):
+    types = [each.element_type for each in (*wanted, *inputs)]
+    if not any(each.opaque for each in inputs) and not any(map(_may_be_index, types)) and not _converts(module):
         return ValidInputs(), wanted, entries
     with Workers(1) as workers:
         try:
@@ -136,8 +150,7 @@ def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: S
             hint="--function selects the function" if len(entries) > 1 else None,
         )
     for number, (taken, value) in enumerate(zip(first.inputs, inputs, strict=False)):
-        if taken is not None:
-            check_input(number, taken, value)
+        check_input(number, taken, value)
 
 
 def _scope(scope: str | None, path: str, wanted: Sequence[Parameter]) -> str:

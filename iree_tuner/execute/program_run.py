@@ -41,6 +41,7 @@ class ProgramRun:
         unclear: ops through which indices could not be followed to inputs, so that generated ones may be
             invalid.
         keeps_state: whether calls change what later ones compute.
+        left_out: functions that cannot be called, each with the reason.
     """
 
     functions: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class ProgramRun:
     entries: tuple[Entry, ...] = ()
     unclear: tuple[str, ...] = ()
     keeps_state: bool = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def doubt(self) -> str:
