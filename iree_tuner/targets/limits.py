@@ -11,7 +11,7 @@ from iree.compiler.dialects import iree_gpu
 
 from iree_tuner.compiler.unbound import parameters_of
 from iree_tuner.targets.kind import GpuCodegen, TargetKind
-from iree_tuner.targets.llvm_cpu import LlvmCpu
+from iree_tuner.targets.llvm_cpu import LlvmCpu, chip_for
 from iree_tuner.targets.registry import kind_named, kind_of_executables
 
 
@@ -94,7 +94,8 @@ def target_name(target: ir.Attribute) -> str:
     kind, limits = _kind_of(target) or LlvmCpu(), limits_of(target)
     if isinstance(limits, GpuLimits):
         return f"{kind.name}:{dict(kind.renamed).get(limits.arch, limits.arch)}"
-    return f"{kind.name}:{_text(parameters_of(target), 'cpu') or 'generic'}"
+    found = parameters_of(target)
+    return f"{kind.name}:{chip_for(_text(found, 'target_triple'), _text(found, 'cpu'))}"
 
 
 def _kind_of(target: ir.Attribute) -> TargetKind | None:
