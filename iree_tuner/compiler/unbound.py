@@ -7,12 +7,14 @@ docs/upstream/bindings.md.
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from iree.compiler import ir
 
 Access = Literal["readonly", "writeonly", "readwrite"]
 
+_EXECUTABLE_TARGET = "#hal.executable.target<"
 _HELD = "!iree_tensor_ext.dispatch.tensor<"
 
 
@@ -32,6 +34,19 @@ def parameters_of(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
         inside = inside[inside.find("{") + 1 : inside.rfind("}")] if "{" in inside else ""
     found = ir.DictAttr(ir.Attribute.parse(f"{{{inside}}}", attribute.context))
     return {each.name: each.attr for each in found}
+
+
+def executable_targets_in(attribute: ir.Attribute) -> list[ir.Attribute]:
+    """The `#hal.executable.target` attributes in one of a device or of objects, which have no accessors."""
+    text, found = str(attribute), list[ir.Attribute]()
+    for start in (each.start() for each in re.finditer(re.escape(_EXECUTABLE_TARGET), text)):
+        depth, end = 0, start
+        for end in range(start, len(text)):
+            depth += {"<": 1, ">": text[end - 1] != "-" and -1}.get(text[end], 0)
+            if text[end] == ">" and not depth:
+                break
+        found.append(ir.Attribute.parse(text[start : end + 1], attribute.context))
+    return found
 
 
 def hal_type(

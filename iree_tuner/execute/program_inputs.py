@@ -34,9 +34,7 @@ def why_not_called(entry: Entry, given: Sequence[InputValue], sizes: Sequence[Di
     return entry.not_callable or why_no_values(entry.inputs, given, sizes)
 
 
-def why_no_values(
-    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize]
-) -> str:
+def why_no_values(taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize]) -> str:
     """Why arguments cannot be made if some of the inputs are given; empty when they can.
 
     Raises:

@@ -146,7 +146,7 @@ def _held(argument: ir.Value) -> tuple[ir.Type | None, bool]:
         for use in value.uses:
             op, place = use.owner.operation, use.operand_number
             if op.name == _IMPORT and place == 0:
-                stored = op.attributes[_STORED] if _STORED in op.attributes else None
+                stored = op.attributes.get(_STORED, None)
                 held = op.results[0].type if stored is None else ir.TypeAttr(stored).value
             elif op.name in _WRITES and place > 0 and not isinstance(value.type, ir.IndexType):
                 held, written = held or op.operands[0].type, True

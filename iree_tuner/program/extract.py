@@ -34,6 +34,7 @@ from iree_tuner.program.dynamic import (
 )
 from iree_tuner.program.entries import open_dimensions
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
+from iree_tuner.program.own_devices import own_target_name
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops, default_choice
 from iree_tuner.program.runtime_values import pin_values, takes_open_sizes, with_values
@@ -84,10 +85,11 @@ def extract_here(
         module = session.parse(data, name)
         if not list(module.body.operations):
             raise TunerError("the program has no functions", location=name)
+        named = dumped_for(module) or own_target_name(module)
         select_target(module, target)
-        dumped, declared = dumped_for(module), open_dimensions(module)
+        declared = open_dimensions(module)
         diagnostics = session.run(module, stop="executable-sources")
-        diagnostics += _for_another_chip(module, dumped)
+        diagnostics += _for_another_chip(module, named)
         if NOTE.encode() in data:
             take_off(module)
         calls = count_calls(module, entries)
@@ -95,11 +97,11 @@ def extract_here(
         return Extraction(dispatches, tuple(diagnostics))
 
 
-def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
-    """The message if dispatches are compiled for another chip than they were dumped for."""
-    now = {target_name(each) for each in _target_attributes(module)} if dumped else set[str]()
-    other = ", ".join(sorted(now - {dumped}))
-    message = f"the dispatch was dumped for {dumped}, but is compiled for {other} here"
+def _for_another_chip(module: ir.Module, named: str) -> list[Diagnostic]:
+    """The message if dispatches are compiled for another chip than the program names."""
+    now = {target_name(each) for each in _target_attributes(module)} if named else set[str]()
+    other = ", ".join(sorted(now - {named}))
+    message = f"the program names the target {named}, but is compiled for {other} here"
     return [Diagnostic("warning", message)] if other else []
 
 
