@@ -33,7 +33,14 @@ from iree_tuner.program.dynamic import (
     with_sizes,
 )
 from iree_tuner.program.entries import open_dimensions
-from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
+from iree_tuner.program.harness import (
+    RawHarness,
+    dump_benchmarks,
+    find_function,
+    functions_in,
+    run_passes,
+    take_buffer,
+)
 from iree_tuner.program.own_devices import own_target_name
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops, default_choice
@@ -110,6 +117,7 @@ def _dispatches(
     sizes: tuple[DimensionSize, ...], declared: set[tuple[int, int]],
 ) -> tuple[Dispatch, ...]:  # fmt: skip
     exports = _exports(module)
+    code = {ir.StringAttr(op.attributes["sym_name"]).value for op in functions_in(module)}
     found: dict[str, Dispatch] = {}
     settle(module, session)
     pin_scalars(module, session)
@@ -133,6 +141,7 @@ def _dispatches(
     for export in exports:
         if export not in found:
             reason = _UNKNOWN if export in dispatched else "the program never dispatches it"
+            reason = reason if export in code else "the program has its code as an object, not as IR"
             found[export] = Dispatch(export, calls.get(export, CallCount(0)), None, reason)
     return tuple(found[export] for export in exports)
 

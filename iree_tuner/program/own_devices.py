@@ -54,7 +54,9 @@ def check_devices(module: ir.Module, target: Target) -> list[str]:
     for where, value in devices:
         _check(where, value, target, hint)
     if len(devices) > 1:
-        raise UsageError(f"the program is for {len(devices)} devices, not for one", hint=f"see {devices[0][0]}")
+        raise UsageError(
+            f"the program is for {len(devices)} devices, not for one", hint=f"see {devices[0][0]}"
+        )
     for op in walk(module.operation):
         if op.name in _OBJECTS:
             what = f"{op.name} @{_symbol(op)}" if "sym_name" in op.attributes else op.name
