@@ -35,9 +35,9 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
     entries = [each if each in functions else each + ASYNC for each in entries]
     for entry in entries:
         if entry not in functions:
-            entry = plain_name(entry)
             raise TunerError(
-                f"the program has no entry function '{entry}'", hint=f"one of: {', '.join(map(plain_name, public))}"
+                f"the program has no entry function '{plain_name(entry)}'",
+                hint=f"one of: {', '.join(map(plain_name, public))}",
             )
     totals: dict[str, CallCount] = {}
     for entry in entries or public:

@@ -19,7 +19,7 @@ from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.workload import NO_LOOPS, Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.calls import count_calls, dispatched_exports
-from iree_tuner.program.carried import CONFIGURATIONS, NOTE, carried_in, take_off
+from iree_tuner.program.carried import CONFIGURATIONS, IN_MEMORY, NOTE, carried_in, take_off
 from iree_tuner.program.dispatch import CallCount, Dispatch
 from iree_tuner.program.dump_passes import out_of_reach, prologue_of
 from iree_tuner.program.dumped import dumped_for, settle, take_mark, target_name
@@ -50,6 +50,7 @@ from iree_tuner.targets import Target
 from iree_tuner.targets.limits import limits_of
 
 _OWN = "the program has a configuration for it (compilation_info): remove it to tune the dispatch"
+_OWN_SPEC = f"the program has a spec that configures it ({IN_MEMORY}): remove it to tune the dispatch"
 _UNKNOWN = "it takes sizes or numbers that are known only at run time"
 _STAND_IN = DimensionSize(64)  # to find out what a dispatch is, where no size was given
 
@@ -116,7 +117,7 @@ def _dispatches(
     module: ir.Module, calls: dict[str, CallCount], name: str, target: Target, session: CompilerSession,
     sizes: tuple[DimensionSize, ...], declared: set[tuple[int, int]],
 ) -> tuple[Dispatch, ...]:  # fmt: skip
-    exports = _exports(module)
+    exports, own_spec = _exports(module), module.operation.attributes.get(IN_MEMORY, None)
     code = {ir.StringAttr(op.attributes["sym_name"]).value for op in functions_in(module)}
     found: dict[str, Dispatch] = {}
     settle(module, session)
@@ -124,7 +125,11 @@ def _dispatches(
     pin(module, sizes, session, name, declared)
 
     def describe_as(raw: RawHarness) -> Dispatch:
-        return _describe(raw, calls.get(raw.export, CallCount(0)), target, session)
+        found = _describe(raw, calls.get(raw.export, CallCount(0)), target, session)
+        own = (
+            own_spec is not None and found.workload is not None and _configures(own_spec, raw, found, session)
+        )
+        return replace(found, workload=None, reason=_OWN_SPEC) if own else found
 
     for raw in _harnesses(module, session):
         found[raw.export] = _sized(describe_as(raw))
@@ -218,6 +223,14 @@ def _describe(raw: RawHarness, calls: CallCount, target: Target, session: Compil
         choice.decomposition_config,
         carried,
     )
+
+
+def _configures(spec: ir.Attribute, raw: RawHarness, found: Dispatch, session: CompilerSession) -> bool:
+    """Whether a spec that the program carries makes another choice for a dispatch than the compiler."""
+    raw.module.operation.attributes[IN_MEMORY] = spec
+    choice = default_choice(raw.module, raw.export, session)
+    del raw.module.operation.attributes[IN_MEMORY]
+    return (choice.lowering_config, choice.translation_info) != (found.default, found.pipeline)
 
 
 def _tag_root(

@@ -5,9 +5,9 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.errors import TunerError
+from iree_tuner.program.carried import IN_MEMORY
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.embed import embed, embed_bytes
-from iree_tuner.spec.grammar import IN_MEMORY
 from iree_tuner.spec.io import from_attribute, load_spec, save_spec
 
 
