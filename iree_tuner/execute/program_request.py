@@ -23,6 +23,7 @@ from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import DimensionSize, sizes_of
 from iree_tuner.program.entries import Entry, entries_in, keeps_state, plain_name
 from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
+from iree_tuner.program.reached import phase_after_flow
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.program import ValidInputs, valid_inputs
 
@@ -56,7 +57,8 @@ def request(
     functions = tuple(map(plain_name, functions))
     module = parse_module(program.data, new_context(), program.name)
     wanted = parameters_in(module) if names_parameters(program) else ()
-    valid, wanted, entries = _valid(program, module, wanted, entries_in(module))
+    own = () if phase_after_flow(module) else entries_in(module)  # later, only what is compiled tells
+    valid, wanted, entries = _valid(program, module, wanted, own)
     _check_entries(entries, functions, inputs)
     archives = [(_scope(scope, path, wanted), _existing(path)) for scope, path in parameters]
     for scope in dict.fromkeys(scope for scope, _ in archives):
@@ -96,11 +98,7 @@ def _valid(
     """Parameters and entries with what the program's uses of their integers allow."""
     inputs = [each for entry in entries for each in entry.inputs]
     types = [each.element_type for each in (*wanted, *inputs)]
-    if (
-        not any(each.opaque for each in inputs)
-        and not any(map(_may_be_index, types))
-        and not _converts(module)
-    ):
+    if not any(map(_may_be_index, types)) and not _converts(module):
         return ValidInputs(), wanted, entries
     with Workers(1) as workers:
         try:
