@@ -395,7 +395,7 @@ class LoadedProgram:
             value = results.get_variant(index)
             if isinstance(value, rt.VmRef):
                 if not value.isinstance(rt.HalBufferView):
-                    raise TunerError(f"result {index} of @{each.name} is neither a tensor nor a number")
+                    raise TunerError(f"result {index} of @{each.name} is no tensor and no number")
                 view = cast(rt.HalBufferView, value.deref(rt.HalBufferView))
                 found.append(read_back(self._device, view))  # a program may give the same memory again
             else:

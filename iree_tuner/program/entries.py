@@ -48,7 +48,7 @@ class Taken:
 
     @property
     def opaque(self) -> bool:
-        """Whether it is neither a tensor nor a number: a list, a buffer, a device."""
+        """Whether its values cannot be made or read: a list, a buffer, a device."""
         return self.shape is None and not self.element_type.isalnum()
 
     def __str__(self) -> str:
