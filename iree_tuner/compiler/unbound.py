@@ -14,6 +14,7 @@ from iree.compiler import ir
 
 Access = Literal["readonly", "writeonly", "readwrite"]
 
+_DEVICE = re.compile(r'#hal\.device\.(?:target|alias)<"([\w-]+)"')
 _EXECUTABLE_TARGET = "#hal.executable.target<"
 _HELD = "!iree_tensor_ext.dispatch.tensor<"
 
@@ -47,6 +48,17 @@ def executable_targets_in(attribute: ir.Attribute) -> list[ir.Attribute]:
                 break
         found.append(ir.Attribute.parse(text[start : end + 1], attribute.context))
     return found
+
+
+def device_name(attribute: ir.Attribute) -> str:
+    """`cuda` of the first `#hal.device.target<"cuda">` or alias in an attribute; empty without one."""
+    found = _DEVICE.search(str(attribute))
+    return found[1] if found else ""
+
+
+def is_affinity(attribute: ir.Attribute, symbol: str) -> bool:
+    """Whether an attribute places something on the device of a symbol: `#hal.device.affinity<@symbol>`."""
+    return f"<@{symbol}>" in str(attribute)
 
 
 def hal_type(

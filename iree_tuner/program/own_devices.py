@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import walk
-from iree_tuner.compiler.unbound import executable_targets_in
+from iree_tuner.compiler.unbound import device_name, executable_targets_in, is_affinity
 from iree_tuner.errors import UsageError
 from iree_tuner.targets import Target, kind_named
 from iree_tuner.targets.limits import target_name
@@ -17,7 +16,6 @@ from iree_tuner.targets.registry import kind_of_device
 DEVICE_TARGETS = "hal.device.targets"
 _DEFAULT = "stream.affinity.default"
 _GLOBAL, _VALUE = "util.global", "initial_value"
-_DEVICE = re.compile(r'#hal\.device\.(?:target|alias)<"([\w-]+)"')
 _LOCAL = "local"
 _OBJECTS = ("hal.executable.source", "hal.executable", "hal.dispatch.extern")
 
@@ -71,7 +69,7 @@ def check_devices(module: ir.Module, target: Target) -> list[str]:
 
 def _check(where: str, value: ir.Attribute, target: Target, hint: str) -> None:
     if not _fits(value, target):
-        names = _names(value) or _DEVICE.findall(str(value))
+        names = _names(value) or [device_name(value)]
         raise UsageError(f"{where} of the program is for {', '.join(names)}, not for {target}", hint=hint)
 
 
@@ -79,13 +77,13 @@ def _fits(value: ir.Attribute, target: Target) -> bool:
     targets = executable_targets_in(value)
     if targets:
         return any(target_name(each).partition(":")[0] == target.backend for each in targets)
-    found = _DEVICE.search(str(value))
-    if found is None:
+    found = device_name(value)
+    if not found:
         return True  # the compiler says what it thinks of it
-    if found[1] == _LOCAL:
+    if found == _LOCAL:
         return kind_named(target.backend).on_host
     try:
-        return kind_of_device(found[1]).name == target.backend
+        return kind_of_device(found).name == target.backend
     except UsageError:
         return False
 
@@ -102,11 +100,7 @@ def _devices(module: ir.Module) -> list[tuple[str, ir.Attribute]]:
         found += [(DEVICE_TARGETS, each) for each in _elements(attributes[DEVICE_TARGETS])]
     for view in module.body.operations:
         op = view.operation
-        if (
-            op.name == _GLOBAL
-            and _VALUE in op.attributes
-            and str(op.attributes[_VALUE]).startswith("#hal.device")
-        ):
+        if op.name == _GLOBAL and _VALUE in op.attributes and device_name(op.attributes[_VALUE]):
             found.append((f"@{_symbol(op)}", op.attributes[_VALUE]))
     return found
 
@@ -125,7 +119,7 @@ def _elements(value: ir.Attribute) -> Iterator[ir.Attribute]:
 def _is_used(module: ir.Module, symbol: str) -> bool:
     """Whether an op inside refers to a device by its symbol."""
     return any(
-        f"<@{symbol}>" in str(op.attributes[name])
+        is_affinity(op.attributes[name], symbol)
         for view in module.body.operations
         for op in walk(view.operation)
         for name in op.attributes

@@ -41,7 +41,7 @@ _SOURCES: Phase = "executable-sources"
 
 
 def need_flow(module: ir.Module) -> None:
-    """Raises UsageError for a program past `flow`: its dispatches are code already, and cannot be told."""
+    """Raises UsageError for a program past `flow`, in which dispatches are not found."""
     phase = phase_after_flow(module)
     if phase is not None:
         raise UsageError(
