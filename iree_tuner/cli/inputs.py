@@ -69,7 +69,7 @@ class InputFlags:
             tuple(map(parse_parameters, self.parameters)),
             flags,
         )
-        for note in filter(None, (found.doubt, *found.notes)):
+        for note in (*found.left_out, *found.notes, *filter(None, [found.doubt])):
             people.print(f"note: {note}", markup=False)
         return found
 

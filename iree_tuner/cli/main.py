@@ -141,6 +141,17 @@ def _renamed(arguments: Sequence[str]) -> Sequence[str]:
     return arguments
 
 
+def _paths_after(arguments: Sequence[str]) -> Sequence[str]:
+    """Write names of files behind `--` so that they are no options: `-x.mlir` is `./-x.mlir`."""
+    if "--" not in arguments:
+        return arguments
+    end = list(arguments).index("--")
+    return [
+        f"./{each}" if place > end and each.startswith("-") and each != "-" else each
+        for place, each in enumerate(arguments)
+    ]
+
+
 def application(arguments: Sequence[str]) -> App:
     """Build the command line.
 
@@ -194,7 +205,7 @@ def run(arguments: Sequence[str]) -> int:
     with _Signals() as signals:
         try:
             with own_temporary_folder(), of_one_command():
-                arguments = _renamed(arguments)
+                arguments = _paths_after(_renamed(arguments))
                 first = arguments[0] if arguments else ""
                 if first != "doctor" and not (first == "suite" and other_release()):
                     check_release()

@@ -10,7 +10,7 @@ from typing import Literal, cast
 Severity = Literal["note", "warning", "error", "remark"]
 
 _LOCATED = re.compile(
-    r"^(?P<where>.*?:\d+:\d+): (?P<severity>note|warning|error|remark): (?P<text>.*)$", re.S
+    r"^(?P<where>(?!loc\()[^\n]*?:\d+:\d+): (?:(?P<severity>note|warning|error|remark): )?(?P<text>.*)$", re.S
 )
 
 
@@ -33,12 +33,12 @@ class Diagnostic:
 
 
 def from_callback(severity: str, text: str) -> Diagnostic:
-    """Read what IREE's diagnostic callback delivers: `file:line:col: error: text`, plus excerpts."""
+    """Read what IREE's diagnostic callback delivers: `file:line:col: text`, plus excerpts."""
     match = _LOCATED.match(text)
     if match is None:
         # Code that the compiler made itself has no place in a file.
         return Diagnostic(cast(Severity, severity), re.sub(r'^loc\(("".*?|unknown)\): ', "", text.strip()))
-    return Diagnostic(cast(Severity, match["severity"]), match["text"].strip(), match["where"])
+    return Diagnostic(cast(Severity, match["severity"] or severity), match["text"].strip(), match["where"])
 
 
 def first_error(diagnostics: Sequence[Diagnostic]) -> Diagnostic | None:

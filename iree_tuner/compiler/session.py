@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, cast, get_args
 
 from iree.compiler import ir
@@ -30,6 +31,7 @@ CUT = "iree_tuner.cut"
 
 Passes of global optimization walk into them and rewrite what is to stay as it is, so that they are left out.
 """
+_UNNAMED = "-"  # the parser calls a program from memory so
 _ASSIGNED: Phase = "abi"  # devices are assigned, and functions take buffers
 _CUT_OUT: Phase = "dispatch-creation"
 
@@ -81,6 +83,7 @@ class CompilerSession:
         self._session = Session()
         self.verify = verify
         self._flags = tuple(flags)
+        self._name = _UNNAMED
         self.apply_flags()
         self.context: ir.Context = self._session.context
         # Registered is not loaded: builders on an unloaded dialect are a segmentation fault.
@@ -93,8 +96,12 @@ class CompilerSession:
         except ValueError as error:
             raise TunerError(f"the compiler rejects these flags: {error}") from error
 
-    def parse(self, source: bytes | str, name: str = "source.mlir") -> ir.Module:
-        """Parse text or bytecode in this session's context. Raises CompileError with `name:line:column`."""
+    def parse(self, source: bytes | str, name: str = _UNNAMED) -> ir.Module:
+        """Parse text or bytecode in this session's context. Raises CompileError with `name:line:column`.
+
+        Until the next module is parsed, errors of phases have this name, too.
+        """
+        self._name = name
         return parse_module(source, self.context, name)
 
     def run(
@@ -154,7 +161,10 @@ class CompilerSession:
 
         def record(severity: int, text: int, length: int, _: int) -> None:
             message = ctypes.string_at(text, length).decode(errors="replace")
-            diagnostics.append(from_callback(_SEVERITIES.get(severity, "error"), message))
+            found = from_callback(_SEVERITIES.get(severity, "error"), message)
+            if found.location and found.location.startswith(f"{_UNNAMED}:"):
+                found = replace(found, location=self._name + found.location.removeprefix(_UNNAMED))
+            diagnostics.append(found)
 
         callback = _Callback(record)  # a local, so that it outlives the invocation
         _library.ireeCompilerInvocationEnableCallbackDiagnostics(_handle(invocation), 0, callback, None)

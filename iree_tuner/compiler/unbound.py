@@ -15,6 +15,8 @@ from iree.compiler import ir
 Access = Literal["readonly", "writeonly", "readwrite"]
 
 _BOUNDS = re.compile(r"#stablehlo\.bounds<([^>]*)>")
+_DEVICE = re.compile(r'#hal\.device\.(?:target|alias)<"([\w-]+)"')
+_EXECUTABLE_TARGET = "#hal.executable.target<"
 _HELD = "!iree_tensor_ext.dispatch.tensor<"
 
 
@@ -49,6 +51,30 @@ def bounds_of_type(kind: ir.Type) -> tuple[int | None, ...]:
 def enumerator_of(attribute: ir.Attribute) -> str:
     """The last word of an enumeration without a class: `GE` of `#stablehlo<comparison_direction GE>`."""
     return str(attribute).rstrip(">").rpartition(" ")[2]
+
+
+def executable_targets_in(attribute: ir.Attribute) -> list[ir.Attribute]:
+    """The `#hal.executable.target` attributes in one of a device or of objects, which have no accessors."""
+    text, found = str(attribute), list[ir.Attribute]()
+    for start in (each.start() for each in re.finditer(re.escape(_EXECUTABLE_TARGET), text)):
+        depth, end = 0, start
+        for end in range(start, len(text)):
+            depth += {"<": 1, ">": text[end - 1] != "-" and -1}.get(text[end], 0)
+            if text[end] == ">" and not depth:
+                break
+        found.append(ir.Attribute.parse(text[start : end + 1], attribute.context))
+    return found
+
+
+def device_name(attribute: ir.Attribute) -> str:
+    """`cuda` of the first `#hal.device.target<"cuda">` or alias in an attribute; empty without one."""
+    found = _DEVICE.search(str(attribute))
+    return found[1] if found else ""
+
+
+def is_affinity(attribute: ir.Attribute, symbol: str) -> bool:
+    """Whether an attribute places something on the device of a symbol: `#hal.device.affinity<@symbol>`."""
+    return f"<@{symbol}>" in str(attribute)
 
 
 def hal_type(

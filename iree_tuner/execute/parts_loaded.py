@@ -20,7 +20,7 @@ from iree_tuner.execute.program_parameters import parameter_module
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.recent import Recent
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.entries import ASYNC, Taken
+from iree_tuner.program.entries import Taken, plain_name
 from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
@@ -74,7 +74,7 @@ class LoadedParts:
 
     def inputs(self, seed: int) -> dict[int, Array | float | int]:
         """Values of the functions' arguments, by number, if they can be generated."""
-        names = [name.removesuffix(ASYNC) for name in self.parts.functions]
+        names = [*map(plain_name, self.parts.functions)]
         seeds = {name: (seed, place) if place else seed for place, name in enumerate(names)}
         rngs = {name: np.random.default_rng(each) for name, each in seeds.items()}
         found: dict[int, Array | float | int] = {}

@@ -13,7 +13,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_inputs import why_no_values
 from iree_tuner.execute.program_run import InputValue, ProgramRun
 from iree_tuner.execute.signature import Signature, signature_of
-from iree_tuner.program.entries import ASYNC, FILLED, Taken
+from iree_tuner.program.entries import ASYNC, FILLED, Taken, plain_name
 
 
 @dataclass
@@ -46,9 +46,9 @@ def functions_of(
         run: the functions and their inputs.
         like: the functions of another compilation, whose inputs these take.
     """
-    told = {entry.name: entry.inputs for entry in run.entries}
-    names = dict.fromkeys(name.removesuffix(ASYNC) for name in module.function_names)
-    signatures = {name: signature_of(module, name, told) for name in names}
+    entries = {entry.name: entry for entry in run.entries}
+    names = dict.fromkeys(map(plain_name, module.function_names))
+    signatures = {name: signature_of(module, name, entries.get(name)) for name in names}
     every = {name: found for name, found in signatures.items() if found is not None}
     if not every:
         raise TunerError("the program has no entry function with a known signature")
@@ -63,20 +63,21 @@ def functions_of(
     for name in run.functions or every:
         found = every[name]
         given = () if chosen else run.inputs
-        own = told.get(name, ())
-        reason = run.refusal(name) or why_no_values(found.taken, given, run.sizes, own, run.missing)
-        known = tuple(each for each in found.taken if each is not None)
+        told = entries.get(name)
+        reason = (told.not_callable or told.refusal) if told is not None else ""
+        written = told.inputs if told is not None else ()
+        reason = reason or why_no_values(found.taken, given, run.sizes, written, run.missing)
         if not reason:
             own = module.lookup_function(name + FILLED)
             inner = module.lookup_function(name + ASYNC + FILLED)
             fenced = found.fenced if own else bool(inner)
-            chosen.append(LoadedFunction(name, found, known, given, own or inner, fenced))
+            chosen.append(LoadedFunction(name, found, found.taken, given, own or inner, fenced))
             continue
-        refused.append(f"@{name}: {reason}")
+        refused.append(f"@{name} cannot be called: {reason}")
         if run.functions:
             break
     if refused and (run.functions or not chosen):
-        raise TunerError(f"inputs cannot be generated for {'; for '.join(refused)}")
+        raise TunerError("; ".join(refused))
     return chosen
 
 

@@ -16,7 +16,7 @@ from iree_tuner.execute.data import PERIOD, Kind, dtype_of, integers, kind_of, r
 from iree_tuner.execute.program_run import Filled, InputValue, Member
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import DimensionSize, size_for
-from iree_tuner.program.entries import Taken
+from iree_tuner.program.entries import Entry, Taken
 from iree_tuner.program.feeds import PLAIN, Feed
 
 Array = npt.NDArray[np.generic]
@@ -26,9 +26,21 @@ _SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
 """Of generated values: the mean, or the deviation (`execute.data`)."""
 
 
+def why_not_called(
+    entry: Entry, given: Sequence[InputValue], sizes: Sequence[DimensionSize], missing: str = ""
+) -> str:
+    """Why a function cannot be called if some of its inputs are given; empty when it can.
+
+    Raises:
+        TunerError: what is given is not what the function takes.
+    """
+    reason = entry.not_callable or entry.refusal
+    return reason or why_no_values(entry.inputs, given, sizes, missing=missing)
+
+
 def why_no_values(
-    taken: Sequence[Taken | None], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
-    written: Sequence[Taken | None] = (), missing: str = "",
+    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
+    written: Sequence[Taken] = (), missing: str = "",
 ) -> str:  # fmt: skip
     """Why arguments cannot be made if some of the inputs are given; empty when they can.
 
@@ -53,13 +65,12 @@ def why_no_values(
 
 
 def why_no_value(
-    number: int, taken: Taken | None, value: InputValue, sizes: Sequence[DimensionSize],
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize],
     written: Taken | None = None, missing: str = "",
 ) -> str:  # fmt: skip
     """The same for one input."""
-    if taken is None or dtype_of(taken.element_type) is None:
-        kind = f" {taken}" if taken is not None else ""
-        return f"no values can be generated for the type{kind} of input {number}"
+    if taken.opaque or dtype_of(taken.element_type) is None:
+        return f"input {number} has the type {taken}, of which no values can be generated"
     check_input(number, written or taken, value)
     shape = shape_of(number, taken, value, sizes)
     if shape is not None and None in shape:

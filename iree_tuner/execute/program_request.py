@@ -16,15 +16,24 @@ from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.array_file import headers_of, keys_of
 from iree_tuner.execute.program_functions import unknown_function
-from iree_tuner.execute.program_inputs import check_input, shape_of
+from iree_tuner.execute.program_inputs import check_input, shape_of, why_not_called
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
 from iree_tuner.execute.program_run import ARCHIVES, InputValue, Member, ProgramRun, scopes_of
 from iree_tuner.files import note_input
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.argument_names import argument_names
-from iree_tuner.program.dynamic import Case, SizedProgram, cases_of, size_for, sizes_of, suggestion
-from iree_tuner.program.entries import Entry, Taken, entries_in, has_f64_views, keeps_state
+from iree_tuner.program.dynamic import (
+    Case,
+    DimensionSize,
+    SizedProgram,
+    cases_of,
+    size_for,
+    sizes_of,
+    suggestion,
+)
+from iree_tuner.program.entries import Entry, Taken, entries_in, has_f64_views, keeps_state, plain_name
 from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
+from iree_tuner.program.reached import phase_after_flow
 from iree_tuner.program.size_rules import SizeRules, Variable, size_rules
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.interval import Interval
@@ -63,6 +72,7 @@ def request(
             than the program takes; there is no such function or scope; or the compiler demotes f64 wrongly.
         CompileError: the program does not parse.
     """
+    functions = tuple(map(plain_name, functions))
     module = parse_module(program.data, new_context(), program.name)
     cases = cases_of(program) or (Case("", ()),)
     asked = (tuple(functions), tuple(inputs), tuple(parameters), tuple(flags))
@@ -86,9 +96,9 @@ def _request(
             "IREE 3.13 computes wrong results of f64 in this program's buffers (docs/upstream/f64_views.md)",
             location=program.name, hint=f"pass --compiler-flag={_DEMOTION}=false",
         )  # fmt: skip
-    entries = entries_in(module)
+    entries = () if phase_after_flow(module) else entries_in(module)  # later, only what is compiled tells
     known = [entry.name for entry in entries]
-    for name in functions:
+    for name in functions if known else ():  # the phase `vm` has other functions
         if name not in known:
             raise unknown_function(name, known)
     inputs = tuple(_in_places(program, module, entries, functions, inputs))
@@ -120,6 +130,7 @@ def _request(
         (*(_demotion(entries) if demoted else ()), *_generated(wanted, archives)),
         suggestion(rules, case.sizes),
         case.name,
+        left_out=() if functions else _left_out(entries, inputs, case.sizes),
     )
 
 
@@ -130,7 +141,7 @@ def _with_sizes(entry: Entry, rules: SizeRules, case: Case, inputs: Sequence[Inp
         place: size for place in rules.places if (size := _given(case, place, entry.name)) is not None
     }
     for number, (taken, value) in enumerate(zip(entry.inputs, inputs, strict=False)):
-        shape = shape_of(number, taken, value, ()) if taken is not None and value is not None else None
+        shape = shape_of(number, taken, value, ()) if value is not None else None
         for place, size in enumerate(shape or ()):
             if size is not None:
                 given[number, place] = size
@@ -156,7 +167,7 @@ def _demoted(flags: Sequence[str]) -> bool:
 
 
 def _demotion(entries: Sequence[Entry]) -> tuple[str, ...]:
-    types = {each.element_type for entry in entries for each in entry.inputs if each is not None}
+    types = {each.element_type for entry in entries for each in entry.inputs}
     if not types & {"f64", "complex<f64>"}:
         return ()
     return (f"the compiler computes f64 in f32, and inputs are converted ({_DEMOTION}=false keeps f64)",)
@@ -173,13 +184,25 @@ def _generated(wanted: Sequence[Parameter], archives: Sequence[tuple[str, str]])
     return (f"parameters that no archive holds are generated: {', '.join(missing[:_MOST_NAMED])}{more}",)
 
 
+def _left_out(
+    entries: Sequence[Entry], given: Sequence[InputValue], sizes: Sequence[DimensionSize]
+) -> tuple[str, ...]:
+    """Which functions cannot be called, and why; nothing if that is true of all: this is an error."""
+    reasons = {
+        entry.name: why_not_called(entry, () if number else given, sizes)
+        for number, entry in enumerate(entries)
+    }
+    found = tuple(f"@{name} is not run: {reason}" for name, reason in reasons.items() if reason)
+    return found if len(found) < len(entries) else ()
+
+
 def _valid(
     program: Program, module: ir.Module, wanted: tuple[Parameter, ...], entries: tuple[Entry, ...]
 ) -> tuple[ValidInputs, tuple[Parameter, ...], tuple[Entry, ...]]:
     """Parameters and entries with what the program's uses of their integers allow."""
     inputs = [each for entry in entries for each in entry.inputs]
-    types = [each.element_type for each in (*wanted, *inputs) if each is not None]
-    if None not in inputs and not any(map(_may_be_index, types)) and not _converts(module):
+    types = [each.element_type for each in (*wanted, *inputs)]
+    if not any(map(_may_be_index, types)) and not _converts(module):
         return ValidInputs(), wanted, entries
     with Workers(1) as workers:
         try:
@@ -229,8 +252,7 @@ def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: S
             hint="--function selects the function" if len(entries) > 1 else None,
         )
     for number, (taken, value) in enumerate(zip(first.inputs, inputs, strict=False)):
-        if taken is not None:
-            check_input(number, taken, value)
+        check_input(number, taken, value)
 
 
 def _first(entries: Sequence[Entry], functions: Sequence[str]) -> Entry:

@@ -62,6 +62,7 @@ class ProgramRun:
         missing: options that set the sizes which are not known.
         case: the options that gave the sizes; empty without.
         others: the program with other sizes, on which its versions are compared too.
+        left_out: functions that cannot be called, each with the reason.
     """
 
     functions: tuple[str, ...] = ()
@@ -76,6 +77,7 @@ class ProgramRun:
     missing: str = ""
     case: str = ""
     others: tuple[ProgramRun, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def doubt(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import iree.runtime as rt
 
 from iree_tuner.errors import TunerError
-from iree_tuner.program.entries import ASYNC, FILLED, Taken, taken_from
+from iree_tuner.program.entries import ASYNC, FILLED, Entry, Taken, taken_from
 
 _DECLARATION = "iree.abi.declaration"
 _INPUT, _OUTPUT = "%input", "%output"
@@ -23,25 +23,23 @@ class Signature:
 
     Attributes:
         function: of the runtime.
-        taken: its inputs; None for types that declare nothing.
+        taken: its inputs.
         fenced: whether two fences follow: one to wait for, and one to signal.
         results: those whose memory it takes after its inputs (`program.provided_memory`).
         temporary_bytes: of memory for temporary values, which it takes after that; None where it takes none.
-        gives: its results; None for types that declare nothing.
+        gives: its results, where it declares them.
     """
 
     function: rt.VmFunction
-    taken: tuple[Taken | None, ...]
+    taken: tuple[Taken, ...]
     fenced: bool
     results: tuple[Taken, ...] = ()
     temporary_bytes: int | None = None
-    gives: tuple[Taken | None, ...] = ()
+    gives: tuple[Taken, ...] = ()
 
 
-def signature_of(
-    module: rt.VmModule, name: str, told: dict[str, tuple[Taken | None, ...]]
-) -> Signature | None:
-    """The arguments that a module declares, or else those of its program (`told`). None for twins that fill.
+def signature_of(module: rt.VmModule, name: str, entry: Entry | None) -> Signature | None:
+    """The arguments that a module declares, or else those of its program. None for twins that fill.
 
     A function that only takes fences is known by its name without the suffix for these.
 
@@ -53,15 +51,15 @@ def signature_of(
     known, fenced = function.reflection, function.reflection.get(_MODEL) == _FENCED
     declaration = known.get(_DECLARATION)
     if declaration is None:
-        return Signature(function, told[name], fenced) if name in told else None
+        return Signature(function, entry.inputs, fenced or entry.fenced) if entry is not None else None
     text = declaration[declaration.index("(") + 1 : _closing(declaration)]
     parts = [part.split(": ", 1)[1] for part in text.split(f", {_INPUT}")] if text else []
     read = [taken_from(part.split(" {")[0]) for part in parts]
     fenced = fenced or any(map(_is_fence, parts))
     own = [one for part, one in zip(parts, read, strict=True) if not _is_memory(part) and not _is_fence(part)]
-    if None in own and len(own) == len(known_from := told.get(name, ())):
-        own = list(known_from)  # buffer views have the types that the program imports them as
-    results = [one for part, one in zip(parts, read, strict=True) if _RESULT in part and one is not None]
+    if any(each.opaque for each in own) and entry is not None and len(own) == len(entry.inputs):
+        own = list(entry.inputs)  # buffer views have the types that the program imports them as
+    results = [one for part, one in zip(parts, read, strict=True) if _RESULT in part]
     size = known.get(_TEMPORARY_BYTES) if any(_TEMPORARY in part for part in parts) else ""
     if size is None:  # with too little the function writes behind its end
         raise TunerError(f"@{name} takes memory for temporary values, of a size that depends on its inputs")
@@ -69,7 +67,7 @@ def signature_of(
     return Signature(function, tuple(own), fenced, tuple(results), bytes_, _given(declaration))
 
 
-def _given(declared: str) -> tuple[Taken | None, ...]:
+def _given(declared: str) -> tuple[Taken, ...]:
     """The results that a declaration has: `(%output0: tensor<4xf32>, %output1: f32)`."""
     parts = [part.split(": ", 1)[1] for part in declared[_closing(declared) :].split(_OUTPUT)[1:]]
     return tuple(taken_from(part.split(" {")[0].rstrip(", )")) for part in parts)

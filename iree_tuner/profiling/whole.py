@@ -65,7 +65,7 @@ class MeasuredProgram:
 
 @dataclass(frozen=True)
 class _Call:
-    """A function with its arguments."""
+    """A function of the VM module, by its name there, with its arguments."""
 
     name: str
     values: tuple[tuple[Taken, Array | float | int], ...]
@@ -99,7 +99,7 @@ def measure_here(path: str, device: str, run: ProgramRun, plan: ProfilePlan) -> 
             samples += (loaded.batch(1) * 1e6 for _ in range(count))
     except RUNTIME_ERRORS as error:
         raise TunerError(f"the program does not run: {first_line(error)}") from None
-    names = tuple(loaded.name.split(", "))
+    names = tuple(each.name for each in loaded._functions)  # pyright: ignore[reportPrivateUsage]
     if problem or not plan.profiled:
         return MeasuredProgram(names, tuple(samples), problem=problem)
     return MeasuredProgram(names, tuple(samples), tuple(map(tuple, found)))
@@ -115,7 +115,7 @@ def _calls(loaded: LoadedProgram, run: ProgramRun) -> list[_Call]:
             given = each.given[number] if number < len(each.given) else None
             value = argument(number, taken, given, run.sizes, 0, rng, run.feed(each.name, number))
             values.append((taken, value))
-        calls.append(_Call(each.name, tuple(values)))
+        calls.append(_Call(each.signature.function.name, tuple(values)))
     return calls
 
 

@@ -8,6 +8,7 @@ from iree.compiler import ir
 
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dispatch import CallCount
+from iree_tuner.program.entries import ASYNC, plain_name
 
 DISPATCH = "stream.cmd.dispatch"
 _FUNCTIONS = ("util.func", "func.func")
@@ -31,10 +32,12 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
     sites = {name: _sites(function) for name, function in functions.items()}
     called = {callee for found in sites.values() for callee, _, is_call in found if is_call}
     public = [name for name, op in functions.items() if _is_public(op) and name not in called]
+    entries = [each if each in functions else each + ASYNC for each in entries]
     for entry in entries:
         if entry not in functions:
             raise TunerError(
-                f"the program has no entry function '{entry}'", hint=f"one of: {', '.join(public)}"
+                f"the program has no entry function '{plain_name(entry)}'",
+                hint=f"one of: {', '.join(map(plain_name, public))}",
             )
     totals: dict[str, CallCount] = {}
     for entry in entries or public:

@@ -25,6 +25,9 @@ from iree_tuner.program.source import Program, ProgramSource, called, read_progr
 NOTE = "iree_tuner.carried"
 """On an op: a dictionary of its configuration and its location."""
 
+IN_MEMORY = "iree_codegen.tuning_spec_mlirbc"
+"""On a program: a tuning spec as bytecode, which the compiler applies."""
+
 COMPILATION_INFO = "compilation_info"
 LOWERING_CONFIG = "lowering_config"
 TRANSLATION_INFO = "translation_info"

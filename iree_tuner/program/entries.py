@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
@@ -11,7 +12,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.feeds import Feed, feeds_of
+from iree_tuner.program.feeds import Feed, feeds_of, functions_beside, passed_on
 from iree_tuner.program.source import Program
 
 ASYNC = "$async"
@@ -20,12 +21,15 @@ ASYNC = "$async"
 FILLED = "$filled"
 """The same of a function that takes a byte at its end, to fill what it allocates (`program.fillings`)."""
 
-_IMPORT, _EXPORT = "hal.tensor.import", "hal.tensor.export"
+_IMPORT, _EXPORT, _STORED = "hal.tensor.import", "hal.tensor.export", "target_encoding"
 _F64 = ("f64", "complex<f64>")
+_WRITES = ("hal.tensor.alias", "torch.overwrite.tensor.contents")
+"""Ops that write a tensor, their first operand, to an argument."""
 _GLOBALS = ("util.global", "ml_program.global")
 _FUNCTIONS = ("func.func", "util.func")
 _TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)([^,]+?)(?:, .*)?>")
 _TORCH = re.compile(r"!torch\.v?tensor<\[([^\]]*)\],([us]?)(\w+)>")
+_VIEW = "!hal.buffer_view"
 _TORCH_SCALARS = {"!torch.int": "i64", "!torch.float": "f64", "!torch.bool": "i1"}
 
 
@@ -36,10 +40,17 @@ class Taken:
     Attributes:
         element_type: MLIR's name of the type.
         shape: None for a scalar; a dimension is None where it is known only at run time.
+        written: whether the function writes to it, so that it is also a result.
     """
 
     element_type: str
     shape: tuple[int | None, ...] | None = None
+    written: bool = False
+
+    @property
+    def opaque(self) -> bool:
+        """Whether its values cannot be made or read: a list, a buffer, a device."""
+        return self.shape is None and not self.element_type.isalnum()
 
     def __str__(self) -> str:
         """As `iree-run-module` takes it: `2x?xf32`."""
@@ -53,15 +64,24 @@ class Entry:
 
     Attributes:
         name: without `@`.
-        inputs: what it takes, in order; None for a type that says nothing of this.
+        inputs: what it takes, in order, without fences.
         feeds: what each is for.
         refusal: why it cannot be called with the sizes that were given; empty if it can.
+        fenced: whether two fences follow: one to wait for, and one to signal.
+        not_callable: why it cannot be called, whatever its inputs; empty where it can.
     """
 
     name: str
-    inputs: tuple[Taken | None, ...]
+    inputs: tuple[Taken, ...]
     feeds: tuple[Feed, ...] = ()
     refusal: str = ""
+    fenced: bool = False
+    not_callable: str = ""
+
+
+def plain_name(symbol: str) -> str:
+    """A function's name without the suffix for fences."""
+    return symbol.removesuffix(ASYNC) or symbol
 
 
 def entries_of(program: Program) -> tuple[Entry, ...]:
@@ -81,11 +101,14 @@ def keeps_state(module: ir.Module) -> bool:
 
 def entries_in(module: ir.Module) -> tuple[Entry, ...]:
     """The same of a parsed program."""
+    fence = hal_fence(module.context)
     found: list[Entry] = []
     for name, op in entry_operations(module).items():
         arguments = op.regions[0].blocks[0].arguments
-        own = [each for each in arguments if each.type != hal_fence(module.context)]
-        found.append(Entry(name, tuple(map(taken_as, own)), feeds_of(op)))
+        fences = [each.type == fence for each in arguments]
+        own = [taken_as(each) for each in arguments if each.type != fence]
+        feeds, reason = feeds_of(op)[: len(own)], _why_not_callable(op, fences)
+        found.append(Entry(name, tuple(own), feeds, fenced=any(fences), not_callable=reason))
     return tuple(found)
 
 
@@ -93,7 +116,7 @@ def entry_operations(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions themselves, by their names."""
     every = {ir.StringAttr(view.operation.attributes["sym_name"]).value: view.operation
              for view in module.body.operations if is_entry(view.operation)}  # fmt: skip
-    names = {symbol: symbol.removesuffix(ASYNC) for symbol in every}
+    names = {symbol: plain_name(symbol) for symbol in every}
     return {name: every[symbol] for symbol, name in names.items() if name == symbol or name not in every}
 
 
@@ -102,11 +125,45 @@ def hal_fence(context: ir.Context) -> ir.Type:
     return hal_type("fence", context)
 
 
-def taken_as(argument: ir.Value) -> Taken | None:
-    """An argument's type; of a buffer view, the type of the tensor that it is imported as."""
-    users = [use.owner.operation for use in argument.uses]
-    imported = next((op.results[0].type for op in users if op.name == _IMPORT), None)
-    return _taken(imported or argument.type)
+def _why_not_callable(function: ir.Operation, fences: Sequence[bool]) -> str:
+    count = sum(fences)
+    if count not in (0, 2) or (count and not all(fences[-2:])):
+        places = ", ".join(str(place) for place, each in enumerate(fences) if each)
+        return f"it has fences as inputs {places}, not as its last two: one to wait for, one to signal"
+    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
+    for number, kind in enumerate(map(str, types)):
+        if kind[0] == "!" and kind != _VIEW and _taken(kind).opaque:
+            return f"its result {number} has the type {kind}, which cannot be read"
+    return ""
+
+
+def taken_as(argument: ir.Value) -> Taken:
+    """An argument's type; of a buffer view, the type of the tensor that it holds."""
+    held, written = _held(argument)
+    return replace(_taken(held or argument.type), written=written)
+
+
+def _held(argument: ir.Value) -> tuple[ir.Type | None, bool]:
+    """The type of the tensor that an argument is imported as or overwritten with, and whether it is written.
+
+    Functions that the argument is passed on to are followed.
+    """
+    held: ir.Type | None = None
+    written = False
+    others, seen = functions_beside(argument.owner.owner.operation), set[ir.Value]()
+    todo = [argument]
+    while todo:
+        value = todo.pop()
+        seen.add(value)
+        for use in value.uses:
+            op, place = use.owner.operation, use.operand_number
+            if op.name == _IMPORT and place == 0:
+                stored = op.attributes.get(_STORED, None)
+                held = op.results[0].type if stored is None else ir.TypeAttr(stored).value
+            elif op.name in _WRITES and place > 0 and not isinstance(value.type, ir.IndexType):
+                held, written = held or op.operands[0].type, True
+            todo += [each for each in passed_on(op, place, others) if each not in seen]
+    return held, written
 
 
 def has_f64_views(module: ir.Module) -> bool:
@@ -120,22 +177,21 @@ def has_f64_views(module: ir.Module) -> bool:
             if inner.operation.name in (_IMPORT, _EXPORT):
                 values = (*inner.operation.operands, *inner.operation.results)
                 passed += [each.type for each in values if isinstance(each.type, ir.RankedTensorType)]
-        types = [each for each in map(_taken, passed) if each is not None and each.shape is not None]
-        if any(each.element_type in _F64 for each in types):
+        if any(each.shape is not None and each.element_type in _F64 for each in map(_taken, passed)):
             return True
     return False
 
 
-def taken_from(text: str) -> Taken | None:
-    """Read `tensor<2x?xf32>` or a scalar's type, as IREE's ABI declarations have it; None for any other."""
+def taken_from(text: str) -> Taken:
+    """Read `tensor<2x?xf32>` or another type, as IREE's ABI declarations have it."""
     tensor = _TENSOR.fullmatch(text)
     if tensor is None:
-        return Taken(text) if text.isalnum() else None
+        return Taken(text)
     sizes = tensor[1].split("x")[:-1]
     return Taken(tensor[2], tuple(int(size) if size.isdigit() else None for size in sizes))
 
 
-def _taken(kind: ir.Type) -> Taken | None:
+def _taken(kind: ir.Type | str) -> Taken:
     if isinstance(kind, ir.RankedTensorType):
         sizes = (None if kind.is_dynamic_dim(i) else kind.shape[i] for i in range(kind.rank))
         return Taken(str(ElementType.of(kind)), tuple(sizes))

@@ -19,7 +19,7 @@ from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.workload import NO_LOOPS, Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.calls import count_calls, dispatched_exports
-from iree_tuner.program.carried import CONFIGURATIONS, NOTE, carried_in, take_off
+from iree_tuner.program.carried import CONFIGURATIONS, IN_MEMORY, NOTE, carried_in, take_off
 from iree_tuner.program.dispatch import CallCount, Dispatch
 from iree_tuner.program.dump_passes import out_of_reach, prologue_of
 from iree_tuner.program.dumped import dumped_for, settle, take_mark, target_name
@@ -33,7 +33,15 @@ from iree_tuner.program.dynamic import (
     why_wrong,
     with_sizes,
 )
-from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
+from iree_tuner.program.harness import (
+    RawHarness,
+    dump_benchmarks,
+    find_function,
+    functions_in,
+    run_passes,
+    take_buffer,
+)
+from iree_tuner.program.own_devices import own_target_name
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops, default_choice
 from iree_tuner.program.runtime_values import pin_values, takes_open_sizes, with_values
@@ -43,6 +51,7 @@ from iree_tuner.targets import Target
 from iree_tuner.targets.limits import limits_of
 
 _OWN = "the program has a configuration for it (compilation_info): remove it to tune the dispatch"
+_OWN_SPEC = f"the program has a spec that configures it ({IN_MEMORY}): remove it to tune the dispatch"
 _UNKNOWN = "it takes sizes or numbers that are known only at run time"
 _STAND_IN = DimensionSize(64)  # to find out what a dispatch is, where no size was given
 
@@ -85,10 +94,11 @@ def extract_here(
         module = session.parse(data, name)
         if not list(module.body.operations):
             raise TunerError("the program has no functions", location=name)
+        named = dumped_for(module) or own_target_name(module)
         select_target(module, target)
-        dumped, advice = dumped_for(module), suggestion(size_rules(module), sizes)
+        advice = suggestion(size_rules(module), sizes)
         diagnostics = session.run(module, stop="executable-sources")
-        diagnostics += _for_another_chip(module, dumped)
+        diagnostics += _for_another_chip(module, named)
         if NOTE.encode() in data:
             take_off(module)
         calls = count_calls(module, entries)
@@ -96,11 +106,11 @@ def extract_here(
         return Extraction(dispatches, tuple(diagnostics))
 
 
-def _for_another_chip(module: ir.Module, dumped: str) -> list[Diagnostic]:
-    """The message if dispatches are compiled for another chip than they were dumped for."""
-    now = {target_name(each) for each in _target_attributes(module)} if dumped else set[str]()
-    other = ", ".join(sorted(now - {dumped}))
-    message = f"the dispatch was dumped for {dumped}, but is compiled for {other} here"
+def _for_another_chip(module: ir.Module, named: str) -> list[Diagnostic]:
+    """The message if dispatches are compiled for another chip than the program names."""
+    now = {target_name(each) for each in _target_attributes(module)} if named else set[str]()
+    other = ", ".join(sorted(now - {named}))
+    message = f"the program names the target {named}, but is compiled for {other} here"
     return [Diagnostic("warning", message)] if other else []
 
 
@@ -108,14 +118,19 @@ def _dispatches(
     module: ir.Module, calls: dict[str, CallCount], target: Target, session: CompilerSession,
     sizes: tuple[DimensionSize, ...], advice: str,
 ) -> tuple[Dispatch, ...]:  # fmt: skip
-    exports = _exports(module)
+    exports, own_spec = _exports(module), module.operation.attributes.get(IN_MEMORY, None)
+    code = {ir.StringAttr(op.attributes["sym_name"]).value for op in functions_in(module)}
     found: dict[str, Dispatch] = {}
     settle(module, session)
     pin_scalars(module, session)
     pin(module, sizes, session)
 
     def describe_as(raw: RawHarness) -> Dispatch:
-        return _describe(raw, calls.get(raw.export, CallCount(0)), target, session)
+        found = _describe(raw, calls.get(raw.export, CallCount(0)), target, session)
+        own = (
+            own_spec is not None and found.workload is not None and _configures(own_spec, raw, found, session)
+        )
+        return replace(found, workload=None, reason=_OWN_SPEC) if own else found
 
     for raw in _harnesses(module, session):
         found[raw.export] = _sized(describe_as(raw))
@@ -132,6 +147,7 @@ def _dispatches(
     for export in exports:
         if export not in found:
             reason = _UNKNOWN if export in dispatched else "the program never dispatches it"
+            reason = reason if export in code else "the program has its code as an object, not as IR"
             found[export] = Dispatch(export, calls.get(export, CallCount(0)), None, reason)
     return tuple(found[export] for export in exports)
 
@@ -209,6 +225,14 @@ def _describe(raw: RawHarness, calls: CallCount, target: Target, session: Compil
         choice.decomposition_config,
         carried,
     )
+
+
+def _configures(spec: ir.Attribute, raw: RawHarness, found: Dispatch, session: CompilerSession) -> bool:
+    """Whether a spec that the program carries makes another choice for a dispatch than the compiler."""
+    raw.module.operation.attributes[IN_MEMORY] = spec
+    choice = default_choice(raw.module, raw.export, session)
+    del raw.module.operation.attributes[IN_MEMORY]
+    return (choice.lowering_config, choice.translation_info) != (found.default, found.pipeline)
 
 
 def _tag_root(

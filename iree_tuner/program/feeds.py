@@ -52,10 +52,15 @@ PLAIN = Feed()
 
 def feeds_of(function: ir.Operation) -> tuple[Feed, ...]:
     """The role of each of a function's arguments, also where functions that it calls take them."""
-    block = function.block
-    others = {ir.StringAttr(each.attributes["sym_name"]).value: each
-              for view in block.operations if "sym_name" in (each := view.operation).attributes}  # fmt: skip
+    others = functions_beside(function)
     return tuple(_feed(argument, others) for argument in function.regions[0].blocks[0].arguments)
+
+
+def functions_beside(function: ir.Operation) -> dict[str, ir.Operation]:
+    """The symbols of the module that a function is in."""
+    return {ir.StringAttr(each.attributes["sym_name"]).value: each
+            for view in function.block.operations
+            if "sym_name" in (each := view.operation).attributes}  # fmt: skip
 
 
 def _feed(argument: ir.Value, others: Mapping[str, ir.Operation]) -> Feed:
@@ -72,7 +77,7 @@ def _feed(argument: ir.Value, others: Mapping[str, ir.Operation]) -> Feed:
             words = _words(op)
             rooted = _rooted(op, place)
             if op.name in _CALLS:
-                todo += [(each, plain, left) for each in _taken_by(op, place, others)]
+                todo += [(each, plain, left) for each in passed_on(op, place, others)]
             elif words & set(_POSITIVE) or rooted:
                 positive, fraction = True, fraction or left or rooted == "fraction"
             elif plain and place > 0 and (words & set(_PRODUCTS) or _reduces(op)):
@@ -86,8 +91,10 @@ def _feed(argument: ir.Value, others: Mapping[str, ir.Operation]) -> Feed:
     return Feed(summed, positive, fraction)
 
 
-def _taken_by(call: ir.Operation, place: int, others: Mapping[str, ir.Operation]) -> list[ir.Value]:
-    """The argument of the called function that an operand is; none if the function has no body here."""
+def passed_on(call: ir.Operation, place: int, others: Mapping[str, ir.Operation]) -> list[ir.Value]:
+    """The argument of the called function that an operand is; none if it is no call, or has no body here."""
+    if call.name not in _CALLS:
+        return []
     callee = others.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
     blocks = list(callee.regions[0].blocks) if callee is not None and len(callee.regions) else []
     return [blocks[0].arguments[place]] if blocks else []

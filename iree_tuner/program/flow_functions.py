@@ -8,7 +8,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.errors import TunerError
-from iree_tuner.program.entries import ASYNC, FILLED
+from iree_tuner.program.entries import ASYNC, FILLED, plain_name
 from iree_tuner.program.fillings import is_public_function, symbol_of
 from iree_tuner.program.flow_ops import CALL, callee_of, dispatches, executables_of, nested
 from iree_tuner.program.harness import run_passes
@@ -40,7 +40,7 @@ def find_functions(module: ir.Module, name: str, functions: Sequence[str]) -> li
     every = {symbol_of(view.operation): view.operation
              for view in module.body.operations if is_public_function(view.operation)}  # fmt: skip
     own = {symbol: op for symbol, op in every.items() if not symbol.endswith(FILLED)}
-    asked = functions or list(dict.fromkeys(symbol.removesuffix(ASYNC) for symbol in own))
+    asked = functions or list(dict.fromkeys(map(plain_name, own)))
     found: list[ir.Operation] = []
     for each in asked:
         twins = [own[symbol] for symbol in (each, f"{each}{ASYNC}") if symbol in own]

@@ -89,6 +89,7 @@ def take_buffer(benchmark: ir.Module) -> list[RawHarness]:
     """Rewrite every benchmark function of a module; one harness for each export, the first of its sizes."""
     found: dict[str, RawHarness] = {}
     functions = [op for op in benchmark.body.operations if is_benchmark(op.operation)]
+    functions = functions if functions_in(benchmark) else []  # an object has none
     sizes = _buffer_sizes(benchmark)
     for function in functions:
         harness = _take_buffer(benchmark, function.operation, sizes)
@@ -218,15 +219,20 @@ def _buffer_sizes(module: ir.Module) -> dict[str, int]:
 
 def find_function(module: ir.Module, export: str) -> ir.Operation:
     """The function of the executable that implements an export."""
+    return next(op for op in functions_in(module) if _symbol(op) == export)
+
+
+def functions_in(module: ir.Module) -> list[ir.Operation]:
+    """The functions of all executables."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.func" and _symbol(op) == export:
+        if op.name == "func.func":
             found.append(op)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    return found[0]
+    return found
 
 
 def _uses(function: ir.Operation, constants: list[int]) -> Uses | None:

@@ -24,7 +24,7 @@ from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.bounded import bounds_sums
 from iree_tuner.program.copied_ops import CopiedOps, given_as
-from iree_tuner.program.entries import ASYNC
+from iree_tuner.program.entries import plain_name
 from iree_tuner.program.fillings import fill, is_public_function, symbol_of, take_byte
 from iree_tuner.program.flow_functions import erase_others, find_functions, inline
 from iree_tuner.program.flow_ops import (
@@ -224,7 +224,7 @@ class _Apart:
 
     def _take_arguments(self, function: ir.Operation) -> None:
         """Number what a function takes: tensors first."""
-        name, block = symbol_of(function).removesuffix(ASYNC), function.regions[0].blocks[0]
+        name, block = plain_name(symbol_of(function)), function.regions[0].blocks[0]
         for view in block.operations:
             op = view.operation
             if op.name == IMPORT and isinstance(op.operands[0].owner, ir.Block):

@@ -10,16 +10,17 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.diagnostics import Diagnostic
-from iree_tuner.compiler.session import CompileError, Phase
+from iree_tuner.compiler.session import Phase
 from iree_tuner.compiler.worker import Calls, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dumped import dumped_for
+from iree_tuner.program.own_devices import DEVICE_TARGETS, check_devices, own_target_name, take_devices
 from iree_tuner.program.provided_memory import fix_sizes, takes_memory
+from iree_tuner.program.reached import need_flow, phase_after_flow
 from iree_tuner.program.source import Program
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, target_for_device
 
 Output = Literal["bytecode", "text", "vmfb"]
-_DEVICE_TARGETS = "hal.device.targets"
 _NARROW = b"f16"  # in text, also of bf16
 _SIZED: Phase = "executable-sources"
 """The first phase after which sizes of memory are known."""
@@ -90,7 +91,7 @@ def compile_widened(data: bytes, name: str, target: Target) -> bytes:
         select_target(module, target)
         session.run(module, stop="input")
         return session.to_vmfb(module, start="input") if widen(module, session) else b""
-    except CompileError:
+    except TunerError:  # it does not compile, or is past the phase `input`
         return b""
 
 
@@ -102,6 +103,12 @@ def run_phases(
     module = session.parse(data, name)
     if not list(module.body.operations):
         raise TunerError("the program has no functions", location=name)
+    late = phase_after_flow(module) if output == "vmfb" else None
+    if late is not None:
+        check_devices(module, target)
+        if target.device is not None and (own := own_target_name(module)):
+            target_for_device(target.device, own)  # it may be of another architecture
+        return Compiled(session.to_vmfb(module, start=late), ())
     select_target(module, target)
     if output == "vmfb":
         start, sized = None, takes_memory(module)
@@ -122,14 +129,21 @@ def run_phases(
 
 
 def select_target(module: ir.Module, target: Target) -> None:
-    """Put the target's own `hal.device.targets` on a program, for a chip that no compiler flag selects.
+    """Let a program be compiled for a target, and not for the devices that it names itself.
 
-    Raises TunerError for a dispatch that was dumped for another backend.
+    A chip that no compiler flag selects has `hal.device.targets` of its own.
+
+    Raises:
+        UsageError: the program is past the phase `flow`, names devices of another kind or several, or has
+            executables for another target.
+        TunerError: a dispatch was dumped for another backend.
     """
+    need_flow(module)
     dumped = dumped_for(module)
     if dumped and dumped.partition(":")[0] != target.backend:
         message = f"the dispatch was dumped for {dumped}, but cannot be compiled for {target}"
         raise TunerError(message, hint=f"pass --target {dumped}, or a device of that kind")
+    take_devices(module, target)
     if target.device_targets:
         own = ir.Module.parse(target.device_targets, module.context)
-        module.operation.attributes[_DEVICE_TARGETS] = own.operation.attributes[_DEVICE_TARGETS]
+        module.operation.attributes[DEVICE_TARGETS] = own.operation.attributes[DEVICE_TARGETS]

@@ -359,8 +359,8 @@ class _Reader:
         places = self._places
         for number, argument in enumerate(own):
             taken = taken_as(argument)
-            shape = taken.shape if taken is not None else None
-            if taken is not None and not shape and taken.element_type[:1] == "i":
+            shape = taken.shape
+            if not shape and taken.element_type[:1] == "i":
                 known[argument] = _variable((number,))
                 continue
             known[argument] = number
@@ -368,7 +368,7 @@ class _Reader:
             for place, bound in enumerate(bounds_of_type(argument.type)):
                 if bound is not None:
                     self._require(_apply(operator.le, _variable((number, place)), _number(bound)))
-        if places or any(isinstance(each, Term) or taken_as(value) is None for value, each in known.items()):
+        if places or any(isinstance(each, Term) or taken_as(value).opaque for value, each in known.items()):
             self._block(function, known)
         numbers = sorted(each for each in self._sizes if len(each) == 1 and not isinstance(each, str))
         return SizeRules([*places, *numbers], self._symbols, self._defined, self._conditions, self._large)

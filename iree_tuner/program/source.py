@@ -15,12 +15,15 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.session import CompileError, parse_module
 from iree_tuner.compiler.versions import check_release
-from iree_tuner.errors import TunerError
+from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import name_of, note_input, read_bytes
 
 _BYTECODE_MAGIC = b"ML\xefR"
+_ARCHIVE, _FLATBUFFER = b"PK\x03\x04", b"IREE"  # both forms of VM modules
+_MODULE, _NESTED = b"module", 2  # so often it is in text with a module in a module
 _DUMPED = b"executable.variant"  # in text, and in bytecode, which has the dialect's name elsewhere
 
 
@@ -51,6 +54,7 @@ def load_program(source: ProgramSource) -> Program:
     A string with a line break or a brace is MLIR text. Any other string is a path, or `-` for standard input.
 
     Raises:
+        UsageError: a compiled module; several modules.
         TunerError: no such file, an empty program, bytes that are not text and not bytecode, or a dumped
             dispatch that cannot be called; or IREE is not installed in the release that this version works
             with.
@@ -81,6 +85,12 @@ def _from_path(path: Path) -> Program:
 
 
 def _checked(program: Program) -> Program:
+    if program.data.startswith(_ARCHIVE) or program.data[4:8] == _FLATBUFFER:
+        raise UsageError(
+            "a compiled module (.vmfb), not a program",
+            location=program.name,
+            hint="pass the MLIR that it was compiled from",
+        )
     if not program.data.strip():
         raise TunerError("the program is empty", location=program.name)
     if not program.is_bytecode:
@@ -92,12 +102,49 @@ def _checked(program: Program) -> Program:
 
 
 def called(program: Program) -> Program:
-    """The program, or one that calls the dispatches that the compiler has dumped. Raises TunerError."""
+    """The program, or one that calls the dispatches that the compiler has dumped. Raises TunerError.
+
+    A module in a module, which the compiler leaves alone, is the program.
+    """
     if _DUMPED not in program.data:
-        return program
+        return _unwrapped(program)
     from iree_tuner.program.dump import lifted  # late: few programs are dumps
 
     return Program(program.name, lifted(program.data, program.name))
+
+
+def _unwrapped(program: Program) -> Program:
+    """The only module in a module. Raises UsageError for several with functions."""
+    if not program.is_bytecode and program.data.count(_MODULE) < _NESTED:
+        return program
+    try:
+        module = outer = parse_module(program.data, new_context(), program.name)
+    except CompileError:
+        return program  # the compiler reports it
+    while (inner := [view.operation for view in module.body.operations]) and all(map(_has_functions, inner)):
+        if len(inner) > 1:
+            names = ", ".join(_symbol(op) for op in inner)
+            raise UsageError(
+                f"the program is {len(inner)} modules: {names}", location=program.name, hint="pass one"
+            )
+        module = ir.Module.create(inner[0].location)
+        for name in inner[0].attributes:
+            module.operation.attributes[name] = inner[0].attributes[name]
+        for view in list(inner[0].regions[0].blocks[0]):
+            module.body.append(view)
+    return program if module is outer else Program(program.name, to_bytecode(module))
+
+
+def _has_functions(op: ir.Operation) -> bool:
+    """Whether an op is a module with functions of a program, or with such a module."""
+    if op.name != "builtin.module":
+        return False
+    inside = [each.operation for each in op.regions[0].blocks[0]]
+    return any(each.name.endswith(".func") or _has_functions(each) for each in inside)
+
+
+def _symbol(op: ir.Operation) -> str:
+    return str(op.attributes.get("sym_name", "without a name"))
 
 
 def _from_onnx(path: Path) -> Program:

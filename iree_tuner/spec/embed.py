@@ -9,24 +9,27 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
-from iree_tuner.errors import TunerError
-from iree_tuner.spec.grammar import IN_MEMORY, entry_sequence, runs_by_name
-from iree_tuner.spec.io import to_attribute
+from iree_tuner.program.carried import IN_MEMORY
+from iree_tuner.spec.grammar import entry_sequence, runs_by_name
+from iree_tuner.spec.io import from_attribute, load_spec, to_attribute
 from iree_tuner.spec.link import link_specs
 
 
 def embed(program: ir.Module, spec: ir.Module | bytes, *, replace: bool = False) -> None:
     """Put a spec on a program's outermost module, in place. Their contexts may differ.
 
+    A spec that the program carries keeps what it configures: the two are linked, unless it is to be replaced.
+
     Raises:
-        TunerError: the program carries a spec already, and `replace` is not set.
+        TunerError: both configure the same op, differently.
     """
+    data = _as_the_compiler_reads_it(spec, program.context)
     if IN_MEMORY in program.operation.attributes and not replace:
-        raise TunerError("the program already has a tuning spec", hint="replace it, or link the two")
+        own = load_spec(from_attribute(program.operation.attributes[IN_MEMORY]), program.context, nested=True)
+        added = parse_module(data, program.context, "spec")
+        data = to_bytecode(link_specs([own, added], labels=["the program's spec", "the spec"]))
     with program.context, ir.Location.unknown(program.context):
-        program.operation.attributes[IN_MEMORY] = to_attribute(
-            _as_the_compiler_reads_it(spec, program.context)
-        )
+        program.operation.attributes[IN_MEMORY] = to_attribute(data)
 
 
 def _as_the_compiler_reads_it(spec: ir.Module | bytes, context: ir.Context) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -133,6 +134,10 @@ class TargetKind(Protocol):
             f"the chip of '{device}' is unknown, because its driver is not available",
             hint=f"pass --chip: {known}, ...",
         )
+
+    def check_flags(self, target: Target, flags: Sequence[str]) -> None:
+        """Raises UsageError for a user's flags that select another target."""
+        del target, flags
 
     def devices(self) -> tuple[FoundDevice, ...]:
         """Those of this machine that are found without opening them."""

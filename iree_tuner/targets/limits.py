@@ -11,7 +11,7 @@ from iree.compiler.dialects import iree_gpu
 
 from iree_tuner.compiler.unbound import parameters_of
 from iree_tuner.targets.kind import GpuCodegen, TargetKind
-from iree_tuner.targets.llvm_cpu import LlvmCpu
+from iree_tuner.targets.llvm_cpu import LlvmCpu, chip_for
 from iree_tuner.targets.registry import kind_named, kind_of_executables
 
 
@@ -82,6 +82,8 @@ class GpuLimits:
 
 Limits = CpuLimits | GpuLimits
 
+_TARGET_INFO = "iree_codegen.target_info"
+
 
 def limits_of(target: ir.Attribute) -> Limits:
     """Limits of a `#hal.executable.target` attribute, by its backend."""
@@ -90,11 +92,17 @@ def limits_of(target: ir.Attribute) -> Limits:
 
 
 def target_name(target: ir.Attribute) -> str:
-    """`llvm-cpu:znver4`, `cuda:sm_80`, of a `#hal.executable.target`, as `--target` takes it."""
-    kind, limits = _kind_of(target) or LlvmCpu(), limits_of(target)
-    if isinstance(limits, GpuLimits):
-        return f"{kind.name}:{dict(kind.renamed).get(limits.arch, limits.arch)}"
-    return f"{kind.name}:{_text(parameters_of(target), 'cpu') or 'generic'}"
+    """`llvm-cpu:znver4`, `cuda:sm_80`, of a `#hal.executable.target`, as `--target` takes it.
+
+    Without a chip where the attribute has none.
+    """
+    kind, found = _kind_of(target) or LlvmCpu(), parameters_of(target)
+    if kind.is_gpu:
+        if _TARGET_INFO not in found:  # without it, the bindings' accessor is a segmentation fault
+            return kind.name
+        arch = gpu_limits(target, kind.name).arch
+        return f"{kind.name}:{dict(kind.renamed).get(arch, arch)}"
+    return f"{kind.name}:{chip_for(_text(found, 'target_triple'), _text(found, 'cpu'))}"
 
 
 def _kind_of(target: ir.Attribute) -> TargetKind | None:

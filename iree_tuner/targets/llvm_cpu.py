@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from iree_tuner.errors import UsageError
 from iree_tuner.targets.kind import FoundDevice, RuntimeFlag, RuntimeFlags, TargetKind
 from iree_tuner.targets.options import LEVELS, flags_of
+from iree_tuner.targets.processor import architecture
 from iree_tuner.targets.target import Target
 
 # The passes that run before MaterializeTuningSpecs. Source: addCommonTargetExecutablePreprocessingPasses,
@@ -28,6 +31,18 @@ _SPEC_PROLOGUE = ("iree-codegen-insert-batch-dim-for-batchless-conv",)
 _DATA_TILING_PROLOGUE = ("iree-codegen-materialize-device-encoding",)
 
 _DATA_TILING = "data-tiling"
+_TRIPLE = "--iree-llvmcpu-target-triple"
+ARCHITECTURES: dict[str, tuple[str, ...]] = {
+    "aarch64": (f"{_TRIPLE}=aarch64-linux-gnu",),
+    "riscv64": (f"{_TRIPLE}=riscv64-linux-gnu", "--iree-llvmcpu-target-abi=lp64d"),
+    "x86_64": (f"{_TRIPLE}=x86_64-linux-gnu",),
+}
+"""Those whose names may stand before a CPU, and the flags that select them."""
+
+_GENERIC = "generic"
+_GENERIC_FEATURES = {"riscv64": ("--iree-llvmcpu-target-cpu-features=+m,+a,+f,+d,+c",)}
+"""Of a generic CPU: LLVM's for RISC-V computes no floats, and those of Linux distributions do."""
+
 OPTIONS = {
     _DATA_TILING: "--iree-opt-data-tiling",
     "no-microkernels": "--iree-llvmcpu-enable-ukernels=none",
@@ -53,7 +68,10 @@ _MERGING = ("iree-codegen-rematerialize-parallel-ops",)
 
 
 class LlvmCpu(TargetKind):
-    """CPUs by LLVM's name (`znver4`), or `host`, with options after `+`: `host+data-tiling`."""
+    """CPUs by LLVM's name (`znver4`), or `host`, with options after `+`: `host+data-tiling`.
+
+    One of another architecture has its name in front: `aarch64-cortex-x3`, or `aarch64` for any of them.
+    """
 
     name = "llvm-cpu"
     drivers = ("local-task", "local-sync")
@@ -69,16 +87,25 @@ class LlvmCpu(TargetKind):
         driver, _, path = (device or "").partition("://")
         if path.partition("?")[0]:
             raise UsageError(f"no device '{device}'", hint=f"the CPU is {driver}")
-        chip = chip or "host"
-        cpu, *options = chip.split("+")
+        base, *options = (chip or "host").split("+")
+        if base in ARCHITECTURES and options and options[0] not in OPTIONS:
+            base = f"{base}-{options.pop(0)}"  # `aarch64+cortex-x3`, as some write it
+        found, cpu = _parts(base or "host")
+        if device is not None and found not in ("", architecture()):
+            raise UsageError(
+                f"{driver} of this machine runs code for {architecture()}, not for {found}",
+                hint="compile, space and spec take it as --target",
+            )
         return Target(
             backend=self.name,
-            chip=chip,
+            chip="+".join((base or "host", *options)),
             device=device,
             flags=(
                 "--iree-hal-target-device=local",
                 "--iree-hal-local-target-device-backends=llvm-cpu",
-                f"--iree-llvmcpu-target-cpu={cpu or 'host'}",
+                *ARCHITECTURES.get(found, ()),
+                f"--iree-llvmcpu-target-cpu={cpu}",
+                *(_GENERIC_FEATURES.get(found, ()) if cpu == _GENERIC else ()),
                 *flags_of(self.name, options, OPTIONS),
             ),
             preparation=_PREPARATION,
@@ -87,6 +114,18 @@ class LlvmCpu(TargetKind):
             placements=4,  # the four multiples of 16 in a cache line of 64 bytes
             merging=_MERGING,
         )
+
+    def check_flags(self, target: Target, flags: Sequence[str]) -> None:
+        """Raises UsageError for a triple of another architecture than the device's, or the `host`'s."""
+        own = _parts(target.chip.partition("+")[0])[0] or architecture()
+        for flag in flags:
+            name, _, triple = flag.partition("=")
+            named = triple.partition("-")[0]
+            named = {"arm64": "aarch64"}.get(named, named)
+            if name == _TRIPLE and named != own and (target.device is not None or target.native):
+                what = f"{target.device} runs" if target.device is not None else "the CPU 'host' is for"
+                hint = f"compile, space and spec take --target {self.name}:{named}"
+                raise UsageError(f"{flag} is for {named}, but {what} {own} code", hint=hint)
 
     def devices(self) -> tuple[FoundDevice, ...]:
         """The processor, by each of its drivers."""
@@ -102,6 +141,29 @@ class LlvmCpu(TargetKind):
         if cores > _SHARED_CACHE:
             found.append(("--task_topology_distribution", "compact", "scatter"))
         return tuple(RuntimeFlag(f"{name}={value}", f"{name}={default}") for name, value, default in found)
+
+
+def chip_for(triple: str, cpu: str) -> str:
+    """A CPU as it is written: with its architecture, if this is not this machine's."""
+    found = triple.partition("-")[0]
+    if found in ("", architecture()):
+        return cpu or _GENERIC
+    return found if cpu in ("", _GENERIC) else f"{found}-{cpu}"
+
+
+def _parts(base: str) -> tuple[str, str]:
+    """The architecture, empty if none is named, and the CPU of a chip without options.
+
+    Raises UsageError for the `host` of another architecture.
+    """
+    found, dash, cpu = base.partition("-")
+    if found not in ARCHITECTURES:
+        return "", base
+    if cpu == "host" and found != architecture():
+        raise UsageError(f"the host is {architecture()}, not {found}", hint=f"name a CPU: {found}-NAME")
+    if dash and not cpu:
+        raise UsageError(f"'{base}' names no CPU", hint=f"{found} is any CPU of that architecture")
+    return found, cpu or _GENERIC
 
 
 def host_target() -> Target:

@@ -6,6 +6,14 @@ import platform
 from pathlib import Path
 
 _ROOT = Path("/")
+_ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Other names of architectures, and LLVM's."""
+
+
+def architecture() -> str:
+    """This machine's, as LLVM's triples begin: `x86_64`, `aarch64`, `riscv64`."""
+    machine = platform.machine().lower()
+    return _ARCHITECTURES.get(machine, machine)
 
 
 def processor_name(root: Path = _ROOT) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from iree_tuner.errors import UsageError
 from iree_tuner.files import read_text
+from iree_tuner.targets.registry import kind_named
 from iree_tuner.targets.target import Target
 
 _SELECTING = ("--iree-hal-target-device", "--iree-hal-target-backends", "--compile-to", "--compile-from")
@@ -24,6 +25,7 @@ def with_user_flags(target: Target, flags: Sequence[str]) -> Target:
             raise UsageError(f"'{flag}' is not a compiler flag", hint="write it as --name or --name=value")
         if flag.partition("=")[0] in _SELECTING:
             raise UsageError(f"{flag} is set by iree-tuner", hint="pass --target, or --device and --chip")
+    kind_named(target.backend).check_flags(target, flags)
     return replace(target, flags=(*target.flags, *flags), user_flags=(*target.user_flags, *flags))
 
 

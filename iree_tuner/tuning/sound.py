@@ -17,7 +17,7 @@ from iree_tuner.execute.apart import DispatchFault, JudgedDispatches, judge_here
 from iree_tuner.execute.bench import Tolerance
 from iree_tuner.execute.loader import Loader
 from iree_tuner.execute.parts_loaded import Pieces
-from iree_tuner.execute.program_inputs import why_no_value, why_no_values
+from iree_tuner.execute.program_inputs import why_no_value, why_not_called
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.entries import Taken
@@ -194,7 +194,7 @@ def functions_run(run: ProgramRun) -> tuple[str, ...]:
     found: list[str] = []
     for entry in run.entries:
         given = () if found else run.inputs
-        if not entry.refusal and not why_no_values(entry.inputs, given, run.sizes):
+        if not why_not_called(entry, given, run.sizes):
             found.append(entry.name)
     return tuple(found)
 

@@ -354,8 +354,8 @@ def _made(widened: Future[bytes], lab: Lab) -> bytes:
 
 
 def with_spec(program: Program, spec: bytes) -> Program:
-    """The program with a spec inside, instead of one that it may carry."""
-    return replace(program, data=embed_bytes(program.data, spec, name=program.name, replace=True))
+    """The program with a spec inside, after one that it may carry."""
+    return replace(program, data=embed_bytes(program.data, spec, name=program.name))
 
 
 def with_entries(program: Program, entries: Sequence[SpecEntry], context: ir.Context) -> Program:

@@ -23,7 +23,7 @@
 
 // Code for another chip is what was asked for, and is told; code for another kind of chip is not.
 // RUN: %iree_tuner extract %t/dumped/module_main_dispatch_0_embedded_elf_x86_64_benchmark.mlir --target llvm-cpu:znver4 2>&1 | FileCheck %s --check-prefix=CHIP
-// CHIP: warning: the dispatch was dumped for llvm-cpu:generic, but is compiled for llvm-cpu:znver4 here
+// CHIP: warning: the program names the target llvm-cpu:generic, but is compiled for llvm-cpu:znver4 here
 // RUN: not %iree_tuner compile %t/dumped/module_main_dispatch_0_embedded_elf_x86_64_benchmark.mlir --target cuda:sm_80 -o %t/a.vmfb 2>&1 | FileCheck %s --check-prefix=BACKEND
 // BACKEND: error: the dispatch was dumped for llvm-cpu:generic, but cannot be compiled for cuda:sm_80 (pass --target llvm-cpu:generic, or a device of that kind)
 

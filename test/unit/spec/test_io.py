@@ -5,10 +5,12 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.errors import TunerError
+from iree_tuner.program.carried import IN_MEMORY
+from iree_tuner.program.extract import extract_here
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.embed import embed, embed_bytes
-from iree_tuner.spec.grammar import IN_MEMORY
 from iree_tuner.spec.io import from_attribute, load_spec, save_spec
+from iree_tuner.targets import parse_target
 
 
 @pytest.mark.parametrize("extension", ["mlir", "mlirbc"])
@@ -46,9 +48,21 @@ def test_embedding_across_contexts(context, entry):
     program = ir.Module.parse("module {}", new_context())
     embed(program, spec)
     assert from_attribute(program.operation.attributes[IN_MEMORY]) == to_bytecode(spec)
-    with pytest.raises(TunerError, match="already has a tuning spec"):
-        embed(program, spec)
+    embed(program, spec)  # the same again, which is linked
     embed(program, spec, replace=True)
+    assert from_attribute(program.operation.attributes[IN_MEMORY]) == to_bytecode(spec)
+
+
+def test_a_spec_of_the_program_keeps_what_it_configures(context, entry, program):
+    target = parse_target("llvm-cpu:host")
+    text = program("matmul")
+    own = embed_bytes(text, to_bytecode(build_spec([entry("matmul")], context)))
+    (dispatch,) = extract_here(own, "own.mlir", target).dispatches
+    assert dispatch.reason.startswith("the program has a spec that configures it")
+    other = embed_bytes(text, to_bytecode(build_spec([entry("other_matmul")], context)))
+    assert extract_here(other, "other.mlir", target).dispatches[0].tunable
+    with pytest.raises(TunerError, match="the program's spec"):
+        embed_bytes(own, to_bytecode(build_spec([entry("matmul_conflict")], context)))
 
 
 def test_embedding_in_bytes(context, entry):

@@ -7,6 +7,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import TunerError
+from iree_tuner.program.carried import IN_MEMORY
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_spec
 from iree_tuner.spec.embed import embed
@@ -15,7 +16,6 @@ from iree_tuner.spec.grammar import (
     DEFAULT_ENTRYPOINT,
     ENTRYPOINT,
     ENTRYPOINT_NAME,
-    IN_MEMORY,
     entry_sequences,
     pairs,
     reached,

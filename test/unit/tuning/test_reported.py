@@ -133,7 +133,7 @@ def test_dispatches_are_checked_without_sizes_that_they_do_not_need(lab, tmp_pat
     status, records, told = tuned(case("dynamic_beside"), lab, tmp_path)
     assert (status, records[-1]["entries"], records[-1]["interval"]) == (0, 1, None), told
     assert records[-1]["note"] == (
-        "the whole program was not compared: inputs cannot be generated for @main: input 2 (?xf32) has "
+        "the whole program was not compared: @main cannot be called: input 2 (?xf32) has "
         "dynamic sizes: set them with --dim 128"
     )
 
