@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.checks import Checks
 from iree_tuner.execute.conditioning import (
     Depth,
     Spread,
@@ -63,6 +65,7 @@ class Known:
     Attributes:
         results: for each seed, all results of one invocation.
         once: whether results are of one seed: no input depends on it, and an invocation takes a second.
+        checks: for each of the program's checks on the first seed, why it fails; empty where it passes.
         unwritten: how they depend on old contents of memory; empty where they do not.
         spreads: how far those of right versions may be from them.
         alone: for single seeds, results and the same.
@@ -70,6 +73,7 @@ class Known:
 
     results: list[list[Array]] | None = None
     once: bool = False
+    checks: tuple[str, ...] = ()
     unwritten: str = ""
     spreads: dict[Depth, list[list[Spread]]] = field(default_factory=dict[Depth, list[list[Spread]]])
     alone: dict[tuple[int, Depth], Alone] = field(default_factory=dict[tuple[int, Depth], Alone])
@@ -108,17 +112,25 @@ class LoadedProgram:
         self._sizes = run.sizes
         self._semaphore = config.device.create_semaphore(0)
         self._begun = 0
+        self._mapped: mmap.mmap | None = None
         self._count: dict[float, int] = {}
         self.known = known or Known()
         self._ran = False
         try:
-            module = rt.VmModule.mmap(config.vm_instance, path)
+            if run.has_barriers:  # they would die of writing to their constants
+                with open(path, "rb") as file:
+                    self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+                module = rt.VmModule.wrap_buffer(config.vm_instance, self._mapped)
+            else:
+                module = rt.VmModule.mmap(config.vm_instance, path)
         except RUNTIME_ERRORS as error:
             raise TunerError(f"the program does not load: {first_line(error)}") from None
         self._widened = like is not None
         self._functions = functions_of(module, run, like._functions if like else ())
         parameters = parameter_module(run, config.vm_instance)
-        self._modules = [hal, module] if parameters is None else [parameters, hal, module]
+        self._checks = Checks(config.device) if run.has_checks else None
+        checking = [] if self._checks is None else [self._checks.module()]
+        self._modules = [*([] if parameters is None else [parameters]), hal, *checking, module]
         self._instance = config.vm_instance
         try:
             self._context = rt.VmContext(self._instance, modules=self._modules)
@@ -141,6 +153,7 @@ class LoadedProgram:
             first, *others = SEEDS
             start = time.perf_counter()
             found = [self.results_of(first)]
+            self.known.checks = () if self._checks is None else tuple(self._checks.found)
             self.known.once = time.perf_counter() - start > _VERY_LONG_S and self._all_given
             self._fill_differently(found[0])
             found += [found[0] if self.known.once else self.results_of(seed) for seed in others]
@@ -221,8 +234,10 @@ class LoadedProgram:
 
     def _renew(self) -> None:
         """Have the state that the program has after loading. Files that are mapped stay mapped."""
-        if self._run.keeps_state and self._used:
+        if (self._run.keeps_state or self._mapped is not None) and self._used:
             del self._context  # it may hold weights
+            if self._mapped is not None:
+                self._mapped.madvise(mmap.MADV_DONTNEED)  # constants are those of the file again
             self._context = rt.VmContext(self._instance, modules=self._modules)
             self._used = False
 
@@ -384,9 +399,15 @@ class LoadedProgram:
         rt.HalFence.create_at(self._semaphore, self._begun).wait()
 
     def _outputs(self, byte: int) -> list[Array]:
-        """All results of one invocation, in memory that is filled with a byte where there is a twin."""
+        """All results of one invocation, in memory that is filled with a byte where there is a twin.
+
+        Values that the program checks are results, too: they come last.
+        """
         self._renew()
-        return [value for each in self._functions for value in self._outputs_of(each, byte)]
+        if self._checks is not None:
+            self._checks.begin()
+        found = [value for each in self._functions for value in self._outputs_of(each, byte)]
+        return found if self._checks is None else [*found, *self._checks.end()]
 
     def _outputs_of(self, each: LoadedFunction, byte: int) -> list[Array]:
         results = self._call(each, byte)

@@ -14,6 +14,7 @@ from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.checks import is_check
 from iree_tuner.execute.program_functions import unknown_function
 from iree_tuner.execute.program_inputs import check_input
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
@@ -28,6 +29,9 @@ from iree_tuner.program.valid.program import ValidInputs, valid_inputs
 
 _CONVERSIONS = (".fptosi", ".fptoui", ".convert", ".cast")
 """How the names of ops end that make integers of floats; torch and ONNX do not tell what they take."""
+
+_BARRIERS = (".optimization_barrier", ".optimization_barrier_v1", ".unfoldable_constant")
+"""How the names of ops end that hide from the compiler that a value is a constant."""
 
 _LONG = 1 << 20  # bytes; long programs hold weights
 _MOST_ELEMENTS = 4096  # of a constant that is sent: tables of positions are shorter
@@ -63,6 +67,7 @@ def request(
         _check_archives(own, [each for each in wanted if each.scope == scope])
     given = tuple(_existing(value) if isinstance(value, str) else value for value in inputs)
     run = [entry for entry in entries if not functions or entry.name in functions]
+    ops = {op.name for op in walk(module.operation)}
     all_given = len(run) == 1 and len(given) == len(run[0].inputs) and None not in given
     return ProgramRun(
         tuple(functions),
@@ -73,6 +78,8 @@ def request(
         entries,
         () if all_given and (archives or not wanted) else valid.unclear,
         keeps_state(module),
+        any(name.endswith(_BARRIERS) for name in ops),
+        any(map(is_check, ops)),
     )
 
 

@@ -41,6 +41,8 @@ class ProgramRun:
         unclear: ops through which indices could not be followed to inputs, so that generated ones may be
             invalid.
         keeps_state: whether calls change what later ones compute.
+        has_barriers: whether compiled code may write to its constants (docs/upstream/constant_written.md).
+        has_checks: whether it has `check.expect_*` ops, which are evaluated (`execute.checks`).
     """
 
     functions: tuple[str, ...] = ()
@@ -51,6 +53,8 @@ class ProgramRun:
     entries: tuple[Entry, ...] = ()
     unclear: tuple[str, ...] = ()
     keeps_state: bool = False
+    has_barriers: bool = False
+    has_checks: bool = False
 
     @property
     def doubt(self) -> str:

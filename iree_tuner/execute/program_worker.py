@@ -135,15 +135,17 @@ class Output:
     first: tuple[float, ...]
 
 
-def save_here(table: Table, index: int, folder: str) -> list[Output] | Failed:
-    """Write a program's results for the first inputs into a folder."""
+def save_here(table: Table, index: int, folder: str) -> tuple[list[Output], tuple[str, ...]] | Failed:
+    """Write a program's results for the first inputs into a folder; these, and its checks (`Known.checks`)."""
     with _Marked(table.marker) as mark:
         mark(index)
         try:
-            results = _program(table, index).results()[0]
+            program = _program(table, index)
+            results = program.results()[0]
         except (*RUNTIME_ERRORS, TunerError) as error:
             return Failed(index, first_line(error))
-    return [_save(value, Path(folder) / f"result_{number}.npy") for number, value in enumerate(results)]
+    saved = [_save(value, Path(folder) / f"result_{number}.npy") for number, value in enumerate(results)]
+    return saved, program.known.checks
 
 
 def _save(value: np.ndarray, path: Path) -> Output:
@@ -176,13 +178,23 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
         unwritten = default.known.unwritten
         if other.known.unwritten and not unwritten:
             return Agreement(False, math.inf, other.known.unwritten)
+        if (failing := _failing(other)) and not _failing(default):
+            return Agreement(False, math.inf, failing)
         if table.for_host and not table.run.unclear and (not found.ok or found.loose):
             found = _arbitrated(table, found, got, expected, spreads, depth)
         if unwritten:
             found = replace(found, note=table.run.blamed(f"by default, {unwritten}"))
+        if failing := _failing(default):
+            found = replace(found, note="; ".join(filter(None, (f"by default, {failing}", found.note))))
         if found.ok and other.known is not default.known:
             other.forget_results()
         return found
+
+
+def _failing(program: LoadedProgram) -> str:
+    """The first of a program's own checks that fails; empty if none does."""
+    found = enumerate(program.known.checks)
+    return next((f"the program's check {number} fails: {why}" for number, why in found if why), "")
 
 
 def _arbitrated(
