@@ -4,12 +4,10 @@
     python benchmarks/e2e_programs.py iree/tests/e2e --json rows.jsonl
     python benchmarks/e2e_programs.py iree/tests/e2e --json rows.jsonl --command run --jobs 2
 
-Each command on each .mlir file is a process of its own, with a time limit. A program is handled if its exit status
-is 0. It is refused if that is 1 or 2 and one line says why. Everything else is an internal error: status 70, a
-traceback, a signal, the time limit, or an error of several lines. Files that `--json` already has are not
-run again. Prints the numbers, the reasons of refusals, and the files with internal errors.
-
-Many tests are meant for other back ends, or take flags, parameters or a second file; the compiler refuses these.
+Each command on each .mlir file is a process of its own, with a time limit. A program is handled if the exit
+status is 0. It is refused if that is 1 or 2 and one line says why. Everything else is an internal error: status
+70, a traceback, a process that dies, the time limit, or an error of several lines. Files that `--json` already
+has are not run again. Prints the numbers, the reasons of refusals, and the files with internal errors.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ COMMANDS = {"run": (), "tune": ("--effort", "smoke", "--no-db", "--jobs", "1")}
 REFUSED = (1, 2)
 
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|@[\w$.]+|\d[\w.]*|<[^ ]*>")
-_PREFIX = "error: "
+_PREFIX, _DIED = "error: ", "the worker exited with"
 
 
 def main() -> None:
@@ -109,7 +107,8 @@ def _judged(status: int | None, errors: list[str]) -> dict[str, str]:
         return {"outcome": "handled", "reason": ""}
     said = [number for number, line in enumerate(errors) if line.startswith(_PREFIX)]
     if status in REFUSED and said == [len(errors) - 1]:
-        return {"outcome": "refused", "reason": errors[-1].removeprefix(_PREFIX)}
+        reason = errors[-1].removeprefix(_PREFIX)
+        return {"outcome": "internal" if _DIED in reason else "refused", "reason": reason}
     return {"outcome": "internal", "reason": f"status {status}: {errors[-1] if errors else 'no message'}"}
 
 

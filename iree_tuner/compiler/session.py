@@ -52,6 +52,10 @@ def _bind() -> None:
 _bind()
 
 
+_UNNAMED = "-"
+"""The file in locations of text that was not parsed from one."""
+
+
 class CompileError(TunerError):
     """The compiler refused; `diagnostics` holds all that it said."""
 
@@ -81,6 +85,7 @@ class CompilerSession:
         self._session = Session()
         self.verify = verify
         self._flags = tuple(flags)
+        self._name = _UNNAMED
         self.apply_flags()
         self.context: ir.Context = self._session.context
         # Registered is not loaded: builders on an unloaded dialect are a segmentation fault.
@@ -94,7 +99,11 @@ class CompilerSession:
             raise TunerError(f"the compiler rejects these flags: {error}") from error
 
     def parse(self, source: bytes | str, name: str = "source.mlir") -> ir.Module:
-        """Parse text or bytecode in this session's context. Raises CompileError with `name:line:column`."""
+        """Parse text or bytecode in this session's context. Raises CompileError with `name:line:column`.
+
+        Errors of later phases are reported at this name, too: text that is parsed has none.
+        """
+        self._name = name
         return parse_module(source, self.context, name)
 
     def run(
@@ -154,6 +163,8 @@ class CompilerSession:
 
         def record(severity: int, text: int, length: int, _: int) -> None:
             message = ctypes.string_at(text, length).decode(errors="replace")
+            if message.startswith(f"{_UNNAMED}:"):
+                message = message.replace(_UNNAMED, self._name, 1)
             diagnostics.append(from_callback(_SEVERITIES.get(severity, "error"), message))
 
         callback = _Callback(record)  # a local, so that it outlives the invocation

@@ -6,6 +6,7 @@ import mmap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import cast
 
 import iree.runtime as rt
@@ -118,7 +119,7 @@ class LoadedProgram:
         self._ran = False
         try:
             if run.has_barriers:  # they would die of writing to their constants
-                with open(path, "rb") as file:
+                with Path(path).open("rb") as file:
                     self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
                 module = rt.VmModule.wrap_buffer(config.vm_instance, self._mapped)
             else:

@@ -136,7 +136,7 @@ class Output:
 
 
 def save_here(table: Table, index: int, folder: str) -> tuple[list[Output], tuple[str, ...]] | Failed:
-    """Write a program's results for the first inputs into a folder; these, and its checks (`Known.checks`)."""
+    """Write a program's results for the first inputs into a folder. Returns them and `Known.checks`."""
     with _Marked(table.marker) as mark:
         mark(index)
         try:

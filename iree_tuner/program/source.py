@@ -22,6 +22,7 @@ from iree_tuner.files import name_of, note_input, read_bytes
 
 _BYTECODE_MAGIC = b"ML\xefR"
 _DUMPED = b"executable.variant"  # in text, and in bytecode, which has the dialect's name elsewhere
+_PORTABLE = b"vhlo"
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,14 @@ def _checked(program: Program) -> Program:
 
 
 def called(program: Program) -> Program:
-    """The program, or one that calls the dispatches that the compiler has dumped. Raises TunerError."""
+    """The program, or one that calls the dispatches that the compiler has dumped.
+
+    A portable artifact of StableHLO is imported. Raises TunerError, also where the compiler cannot import it.
+    """
+    if _PORTABLE in program.data:
+        from iree_tuner.program.portable import imported  # late: few programs are artifacts
+
+        return imported(program)
     if _DUMPED not in program.data:
         return program
     from iree_tuner.program.dump import lifted  # late: few programs are dumps
