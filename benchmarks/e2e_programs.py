@@ -2,12 +2,12 @@
 
     git clone --depth 1 https://github.com/iree-org/iree
     python benchmarks/e2e_programs.py iree/tests/e2e --json rows.jsonl
-    python benchmarks/e2e_programs.py iree/tests/e2e --json rows.jsonl --command run --jobs 2
+    python benchmarks/e2e_programs.py iree/tests/e2e --json rows.jsonl --command tune --pass=--keep-flags
 
 Each command on each .mlir file is a process of its own, with a time limit. A program is handled if the exit
-status is 0. It is refused if that is 1 or 2 and one line says why. Everything else is an internal error: status
-70, a traceback, a process that dies, the time limit, or an error of several lines. Files that `--json` already
-has are not run again. Prints the numbers, the reasons of refusals, and the files with internal errors.
+status is 0. It is refused if that is 1 or 2 and one line says why. Everything else is an internal error:
+status 70, a traceback, a process that dies, the time limit, or an error of several lines. Files that `--json`
+already has are not run again. Prints the numbers, the reasons of refusals, and files with internal errors.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--command", choices=COMMANDS, action="append", help="default: all")
     parser.add_argument("--seconds", type=float, default=600.0, help="time limit of each process")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
+    parser.add_argument("--pass", dest="passed", action="append", default=[], help="argument of the commands")
     given = parser.parse_args()
     files = sorted(path.relative_to(given.folder) for path in given.folder.rglob("*.mlir"))
     if not files:
@@ -53,7 +54,7 @@ def main() -> None:
     known = {(row["command"], row["file"]): row for row in _rows(given.json)}
     missing = [each for each in wanted if each not in known]
     with ThreadPoolExecutor(given.jobs) as pool, given.json.open("a") as out:
-        ran = pool.map(lambda each: outcome(*each, given.folder, given.seconds), missing)
+        ran = pool.map(lambda each: outcome(*each, given), missing)
         for row in ran:
             print(json.dumps(row), file=out, flush=True)
             known[row["command"], row["file"]] = row
@@ -66,17 +67,24 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, path.read_text().splitlines())
 
 
-def outcome(command: str, file: str, folder: Path, seconds: float) -> dict[str, Any]:
+def outcome(command: str, file: str, given: argparse.Namespace) -> dict[str, Any]:
     """Run a command on a file: how it ended, and what it said."""
     with tempfile.TemporaryDirectory(prefix="e2e_") as own:
-        words = [sys.executable, "-m", "iree_tuner", command, str((folder / file).resolve())]
+        words = [
+            sys.executable,
+            "-m",
+            "iree_tuner",
+            command,
+            str((given.folder / file).resolve()),
+            *given.passed,
+        ]
         words += [*COMMANDS[command], *(("-o", "spec.mlir") if command == "tune" else ())]
         start = time.monotonic()
         process = subprocess.Popen(
             words, cwd=own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         )
         try:
-            stdout, stderr = process.communicate(timeout=seconds)
+            stdout, stderr = process.communicate(timeout=given.seconds)
             status: int | None = process.returncode
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)

@@ -163,12 +163,12 @@ def _to_json(output: Output, number: int, saved: bool) -> dict[str, object]:
 
 def _tell_checks(checks: Sequence[str], as_json: bool) -> None:
     """Print how many of the program's `check.expect_*` ops pass, and why others fail."""
+    failed = [why for why in checks if why]
     if as_json:
-        print_json({"checks": len(checks), "failed": {n: why for n, why in enumerate(checks) if why}})
-    people.print(f"{len(checks) - sum(map(bool, checks))} of {len(checks)} checks of the program pass")
-    for number, why in enumerate(checks):
-        if why:
-            people.print(f"check {number} fails: {why}", style="red", markup=False)
+        print_json({"checks": len(checks), "failed": failed})
+    people.print(f"{len(checks) - len(failed)} of {len(checks)} checks of the program pass")
+    for why in failed:
+        people.print(f"check fails in {why}", style="red", markup=False)
 
 
 def _tell(what: str, other: str, found: Agreement, as_json: bool) -> None:

@@ -25,13 +25,15 @@ class Checks:
         device: on which the program runs.
 
     Attributes:
-        found: for each check since `begin`, why it fails; empty where it passes.
+        found: for each check since `begin`, which function's it is and why it fails; empty where it passes.
+        function: whose checks come next.
     """
 
     def __init__(self, device: rt.HalDevice) -> None:
         self._device = device
         self._values: list[Array] | None = None
         self.found: list[str] = []
+        self.function = ""
 
     def module(self) -> rt.VmModule:
         """What a context needs before the program."""
@@ -84,7 +86,7 @@ class Checks:
     def _note(self, value: Array, reason: str) -> None:
         if self._values is not None:
             self._values.append(value)
-            self.found.append(reason)
+            self.found.append(f"@{self.function}: {reason}" if reason else "")
 
 
 def is_check(name: str) -> bool:

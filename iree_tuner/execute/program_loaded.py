@@ -405,10 +405,14 @@ class LoadedProgram:
         Values that the program checks are results, too: they come last.
         """
         self._renew()
-        if self._checks is not None:
-            self._checks.begin()
-        found = [value for each in self._functions for value in self._outputs_of(each, byte)]
-        return found if self._checks is None else [*found, *self._checks.end()]
+        if self._checks is None:
+            return [value for each in self._functions for value in self._outputs_of(each, byte)]
+        found: list[Array] = []
+        self._checks.begin()
+        for each in self._functions:
+            self._checks.function = each.name
+            found += self._outputs_of(each, byte)
+        return [*found, *self._checks.end()]
 
     def _outputs_of(self, each: LoadedFunction, byte: int) -> list[Array]:
         results = self._call(each, byte)

@@ -193,8 +193,7 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
 
 def _failing(program: LoadedProgram) -> str:
     """The first of a program's own checks that fails; empty if none does."""
-    found = enumerate(program.known.checks)
-    return next((f"the program's check {number} fails: {why}" for number, why in found if why), "")
+    return next((f"a check of the program fails in {why}" for why in program.known.checks if why), "")
 
 
 def _arbitrated(

@@ -3,8 +3,8 @@
     python test/unit/exported/export.py jax onnx     # JAX 0.10.2, onnx 1.23.2
     python test/unit/exported/export.py torch        # PyTorch 2.13.0, iree-turbine 3.9.0
 
-`../test_exported.py` runs them, and docs/frameworks.md lists them. They are small: a program has the form that a
-feature gives it, and few numbers. Programs of JAX are StableHLO text (`.mlir`) or portable artifacts (`.mlirbc`).
+`../test_exported.py` runs them, and docs/frameworks.md lists them. Each has the form that a feature gives it,
+and few numbers. Those of JAX are StableHLO text (`.mlir`) or portable artifacts (`.mlirbc`).
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ def from_jax() -> None:
     import jax.numpy as jnp
     from jax import lax
 
+    jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/exported/")
+
     def write(name: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> None:
         lowered = jax.jit(function, **options).lower(*arguments)
         (HERE / f"jax_{name}.mlir").write_text(str(lowered.compiler_ir("stablehlo")))
@@ -55,8 +57,15 @@ def from_jax() -> None:
     write(
         "vmap", jax.vmap(lambda x, y: jnp.argmax(jax.nn.relu(x @ y) @ w)), of(4, WIDTH), of(4, WIDTH, WIDTH)
     )
-    write("while_loop", lambda x: lax.while_loop(lambda s: (jnp.sum(jnp.abs(s[0])) > 1e-3) & (s[1] < 8),
-          lambda s: (s[0] @ w * 0.5, s[1] + 1), (x, 0)), row)  # fmt: skip
+    write(
+        "while_loop",
+        lambda x: lax.while_loop(
+            lambda s: (jnp.sum(jnp.abs(s[0])) > 1e-3) & (s[1] < 8),
+            lambda s: (s[0] @ w * 0.5, s[1] + 1),
+            (x, 0),
+        ),
+        row,
+    )
     write(
         "cond",
         lambda x, flag: lax.cond(flag, lambda x: x @ w, lambda x: jnp.sin(x), x),
@@ -80,21 +89,36 @@ def from_jax() -> None:
         return w - 0.1 * gradient, found
 
     write("train_step_remat", step, of(WIDTH, WIDTH), of(8, WIDTH), donate_argnums=0)
+    write(
+        "random_key_data",
+        lambda key: jax.random.normal(jax.random.wrap_key_data(key), (4, WIDTH)) @ w,
+        of(2, kind=jnp.uint32),
+    )
     write("random", lambda seed: jax.random.normal(jax.random.key(seed), (4, WIDTH)) @ w, of(kind=jnp.uint32))
     write("embedding_top_k", lambda ids: lax.top_k(jnp.asarray(w)[ids] @ w, 4), of(8, kind=jnp.int32))
-    bf16 = jnp.bfloat16
-    attended = of(1, PLACES, HEADS, WIDTH, kind=bf16)
-    write(
-        "attention_bf16",
-        lambda q, k, v: jax.nn.dot_product_attention(q, k, v, is_causal=True),
-        *[attended] * 3,
-    )
-    write("image_u8", lambda image: lax.conv_general_dilated(image.astype(jnp.float32) / 255, weights(3, 3, 3, 8),
-          (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")), of(1, 16, 16, 3, kind=jnp.uint8))  # fmt: skip
+    attend = jax.nn.dot_product_attention
+    for name, kind in (("attention", jnp.float32), ("attention_bf16", jnp.bfloat16)):
+        write(
+            name,
+            lambda q, k, v: attend(q, k, v, is_causal=True),
+            *[of(1, PLACES, HEADS, WIDTH, kind=kind)] * 3,
+        )
+    image = of(1, 16, 16, 3, kind=jnp.uint8)
+    layout = ("NHWC", "HWIO", "NHWC")
+
+    def stem(image: Any) -> Any:
+        x = image.astype(jnp.float32) / 255
+        return lax.conv_general_dilated(x, weights(3, 3, 3, 8), (2, 2), "SAME", dimension_numbers=layout)
+
+    write("image_u8", stem, image)
     mesh = jax.make_mesh((1,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     sharded = jax.NamedSharding(mesh, jax.P("x"))
-    write("sharded", lambda x: lax.with_sharding_constraint(jax.nn.relu(x @ w), sharded), of(8, WIDTH),
-          in_shardings=sharded)  # fmt: skip
+    write(
+        "sharded",
+        lambda x: lax.with_sharding_constraint(jax.nn.relu(x @ w), sharded),
+        of(8, WIDTH),
+        in_shardings=sharded,
+    )
 
     def exported(name: str, function: Callable[..., Any], *arguments: Any) -> None:
         found = jax.export.export(jax.jit(function))(*arguments)
@@ -104,9 +128,10 @@ def from_jax() -> None:
     exported("portable", lambda x: jax.nn.softmax(x @ w), of(8, WIDTH))
     (rows,) = jax.export.symbolic_shape("rows")
     open_ = jax.ShapeDtypeStruct((rows, WIDTH), jnp.float32)
-    exported("portable_dynamic", lambda x: jax.nn.softmax(x @ w), open_)
-    found = jax.export.export(jax.jit(lambda x: jax.nn.softmax(x @ w)))(open_)
-    (HERE / "jax_dynamic.mlir").write_text(str(found.mlir_module()))
+    exported("portable_dynamic", lambda x: jnp.tanh(x @ w), open_)
+    for name, after in (("dynamic", jnp.tanh), ("dynamic_softmax", jax.nn.softmax)):
+        found = jax.export.export(jax.jit(lambda x, after=after: after(x @ w)))(open_)
+        (HERE / f"jax_{name}.mlir").write_text(str(found.mlir_module()))
 
 
 def from_torch() -> None:
@@ -134,8 +159,12 @@ def from_torch() -> None:
     rows = torch.export.Dim("rows", min=1, max=64)
     linear = torch.nn.Linear(WIDTH, WIDTH)
     x = torch.randn(8, WIDTH)
-    write("dynamic_batch", module(lambda self, x: torch.softmax(self.linear(x), -1), linear=linear), x,
-          dynamic_shapes=[{0: rows}])  # fmt: skip
+    write(
+        "dynamic_batch",
+        module(lambda self, x: torch.softmax(self.linear(x), -1), linear=linear),
+        x,
+        dynamic_shapes=[{0: rows}],
+    )
 
     def cached(self: Any, x: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
         self.cache.index_copy_(0, place, self.linear(x))
@@ -149,8 +178,12 @@ def from_torch() -> None:
     )
     table = torch.nn.Embedding(64, WIDTH)
     ids = torch.randint(0, 64, (2, 8))
-    write("embedding_dynamic", module(lambda self, ids: self.linear(self.table(ids)).argmax(-1), table=table,
-          linear=linear), ids, dynamic_shapes=[{1: torch.export.Dim("length", min=2, max=64)}])  # fmt: skip
+    write(
+        "embedding_dynamic",
+        module(lambda self, ids: self.linear(self.table(ids)).argmax(-1), table=table, linear=linear),
+        ids,
+        dynamic_shapes=[{1: torch.export.Dim("length", min=2, max=64)}],
+    )
     q = torch.randn(1, HEADS, PLACES, WIDTH)
     attend = torch.nn.functional.scaled_dot_product_attention
     write("attention", module(lambda _, q, k, v: attend(q, k, v, is_causal=True)), q, q, q)
@@ -196,32 +229,75 @@ def from_onnx() -> None:
 
     node, f32, i8 = helper.make_node, TensorProto.FLOAT, TensorProto.INT8
     w = weights(WIDTH, WIDTH)
-    write("dynamic_batch", [node("Gemm", ["x", "w", "b"], ["y"]), node("Softmax", ["y"], ["z"])],
-          {"x": (f32, ["N", WIDTH])}, {"z": (f32, ["N", WIDTH])}, w=w, b=w[0])  # fmt: skip
+    write(
+        "dynamic_batch",
+        [node("Gemm", ["x", "w", "b"], ["y"]), node("Softmax", ["y"], ["z"])],
+        {"x": (f32, ["N", WIDTH])},
+        {"z": (f32, ["N", WIDTH])},
+        w=w,
+        b=w[0],
+    )
     scale, zero = np.float32(0.05), np.int8(0)
     whole = np.random.default_rng(0).integers(-128, 128, (8, 3, 3, 3), np.int8)
-    write("int8_conv", [
-        node("QuantizeLinear", ["x", "s", "z"], ["q"]), node("DequantizeLinear", ["q", "s", "z"], ["d"]),
-        node("DequantizeLinear", ["w", "s", "z"], ["f"]), node("Conv", ["d", "f"], ["c"], pads=[1, 1, 1, 1]),
-        node("Relu", ["c"], ["r"]), node("QuantizeLinear", ["r", "s", "z"], ["y"]),
-    ], {"x": (f32, [1, 3, 16, 16])}, {"y": (i8, [1, 8, 16, 16])}, s=scale, z=zero, w=whole)  # fmt: skip
+    write(
+        "int8_conv",
+        [
+            node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+            node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+            node("DequantizeLinear", ["w", "s", "z"], ["f"]),
+            node("Conv", ["d", "f"], ["c"], pads=[1, 1, 1, 1]),
+            node("Relu", ["c"], ["r"]),
+            node("QuantizeLinear", ["r", "s", "z"], ["y"]),
+        ],
+        {"x": (f32, [1, 3, 16, 16])},
+        {"y": (i8, [1, 8, 16, 16])},
+        s=scale,
+        z=zero,
+        w=whole,
+    )
     square = np.random.default_rng(0).integers(-128, 128, (WIDTH, WIDTH), np.int8)
-    write("int8_matmul", [
-        node("MatMulInteger", ["x", "w"], ["y"]), node("Cast", ["y"], ["f"], to=f32), node("Mul", ["f", "s"], ["z"]),
-    ], {"x": (i8, ["N", WIDTH])}, {"z": (f32, ["N", WIDTH])}, w=square, s=scale)  # fmt: skip
-    write("embedding_top_k", [
-        node("Gather", ["table", "ids"], ["x"]), node("MatMul", ["x", "w"], ["y"]),
-        node("TopK", ["y", "k"], ["values", "places"], axis=-1),
-    ], {"ids": (TensorProto.INT64, [8])},
+    write(
+        "int8_matmul",
+        [
+            node("MatMulInteger", ["x", "w"], ["y"]),
+            node("Cast", ["y"], ["f"], to=f32),
+            node("Mul", ["f", "s"], ["z"]),
+        ],
+        {"x": (i8, ["N", WIDTH])},
+        {"z": (f32, ["N", WIDTH])},
+        w=square,
+        s=scale,
+    )
+    write(
+        "embedding_top_k",
+        [
+            node("Gather", ["table", "ids"], ["x"]),
+            node("MatMul", ["x", "w"], ["y"]),
+            node("TopK", ["y", "k"], ["values", "places"], axis=-1),
+        ],
+        {"ids": (TensorProto.INT64, [8])},
         {"values": (f32, [8, 4]), "places": (TensorProto.INT64, [8, 4])},
-        table=weights(64, WIDTH), w=w, k=np.array([4], np.int64))  # fmt: skip
-    gates = weights(4 * WIDTH, WIDTH).reshape(1, 4 * WIDTH, WIDTH)
-    write("lstm", [node("LSTM", ["x", "w", "r"], ["y", "h"], hidden_size=WIDTH)],
-          {"x": (f32, [4, 1, WIDTH])}, {"y": (f32, [4, 1, 1, WIDTH]), "h": (f32, [1, 1, WIDTH])}, w=gates, r=gates)  # fmt: skip
-    then = [helper.make_graph([node(kind, ["y"], [kind])], kind, [], [helper.make_tensor_value_info(kind, f32, [8, WIDTH])])
-            for kind in ("Relu", "Sigmoid")]  # fmt: skip
-    write("if", [node("MatMul", ["x", "w"], ["y"]), node("If", ["flag"], ["z"], then_branch=then[0], else_branch=then[1])],
-          {"x": (f32, [8, WIDTH]), "flag": (TensorProto.BOOL, [])}, {"z": (f32, [8, WIDTH])}, w=w)  # fmt: skip
+        table=weights(64, WIDTH),
+        w=w,
+        k=np.array([4], np.int64),
+    )
+    gates, one = weights(4 * WIDTH, WIDTH).reshape(1, 4 * WIDTH, WIDTH), [1, 1, WIDTH]
+    write(
+        "lstm",
+        [node("LSTM", ["x", "w", "r"], ["y", "h"], hidden_size=WIDTH)],
+        {"x": (f32, [4, 1, WIDTH])},
+        {"y": (f32, [4, *one]), "h": (f32, one)},
+        w=gates,
+        r=gates,
+    )
+    rows = (f32, [8, WIDTH])
+    branches = [
+        helper.make_graph([node(kind, ["y"], [kind])], kind, [], [helper.make_tensor_value_info(kind, *rows)])
+        for kind in ("Relu", "Sigmoid")
+    ]
+    choice = node("If", ["flag"], ["z"], then_branch=branches[0], else_branch=branches[1])
+    inputs = {"x": rows, "flag": (TensorProto.BOOL, [])}
+    write("if", [node("MatMul", ["x", "w"], ["y"]), choice], inputs, {"z": rows}, w=w)
 
 
 if __name__ == "__main__":
