@@ -144,6 +144,8 @@ def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
         people.print(f"lowered by the script: {', '.join(lowered)}{left}", markup=False)
         if as_json:
             print_json({"lowered": list(lowered), "others": list(others)})
+    if found.ran.overwrites:
+        people.print(f"note: {found.ran.overwrites}", markup=False)
     if found.ran.checks:
         _tell_checks(found.ran.checks, as_json)
     if found.ran.agreement is not None:

@@ -37,7 +37,11 @@ class Checks:
 
     def module(self) -> rt.VmModule:
         """What a context needs before the program."""
-        interface = rt.PyModuleInterface("check", lambda _: self)
+
+        def state(_: rt.PyModuleInterface) -> Checks:
+            return self
+
+        interface = rt.PyModuleInterface("check", state)
         for name, kinds, function in (
             ("expect_true", "i", Checks._true),
             ("expect_false", "i", Checks._false),

@@ -23,7 +23,7 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.program_worker import (
     CALL_S,
     Failed,
-    Output,
+    Saved,
     Table,
     agree_here,
     default_here,
@@ -152,13 +152,13 @@ class ProgramBench:
             made, self._widened = self._widened(), None
             self._table = replace(self._table, widened=self.write([made])[0] if made else "")
 
-    def save(self, path: str, folder: Path) -> tuple[tuple[Output, ...], tuple[str, ...]]:
-        """Write a program's results; these, and its checks. Raises TunerError where it does not run."""
+    def save(self, path: str, folder: Path) -> Saved:
+        """Write a program's results. Raises TunerError where it does not run."""
         found = self._workers.call(save_here, self._of([path]), 0, str(folder), timeout_s=_TIMEOUT_S)
         if isinstance(found, Failed):
             self._replace_worker()
             raise TunerError(found.message)
-        return tuple(found[0]), found[1]
+        return found
 
     def checked(
         self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: Depth

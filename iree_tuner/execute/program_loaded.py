@@ -67,6 +67,7 @@ class Known:
         results: for each seed, all results of one invocation.
         once: whether results are of one seed: no input depends on it, and an invocation takes a second.
         checks: for each of the program's checks on the first seed, why it fails; empty where it passes.
+        overwrites: that invocations change constants of the program; empty where they do not.
         unwritten: how they depend on old contents of memory; empty where they do not.
         spreads: how far those of right versions may be from them.
         alone: for single seeds, results and the same.
@@ -75,6 +76,7 @@ class Known:
     results: list[list[Array]] | None = None
     once: bool = False
     checks: tuple[str, ...] = ()
+    overwrites: str = ""
     unwritten: str = ""
     spreads: dict[Depth, list[list[Spread]]] = field(default_factory=dict[Depth, list[list[Spread]]])
     alone: dict[tuple[int, Depth], Alone] = field(default_factory=dict[tuple[int, Depth], Alone])
@@ -113,13 +115,14 @@ class LoadedProgram:
         self._sizes = run.sizes
         self._semaphore = config.device.create_semaphore(0)
         self._begun = 0
+        self._path = Path(path)
         self._mapped: mmap.mmap | None = None
         self._count: dict[float, int] = {}
         self.known = known or Known()
         self._ran = False
         try:
             if run.has_barriers:  # they would die of writing to their constants
-                with Path(path).open("rb") as file:
+                with self._path.open("rb") as file:
                     self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
                 module = rt.VmModule.wrap_buffer(config.vm_instance, self._mapped)
             else:
@@ -155,6 +158,7 @@ class LoadedProgram:
             start = time.perf_counter()
             found = [self.results_of(first)]
             self.known.checks = () if self._checks is None else tuple(self._checks.found)
+            self.known.overwrites = self._overwrites()
             self.known.once = time.perf_counter() - start > _VERY_LONG_S and self._all_given
             self._fill_differently(found[0])
             found += [found[0] if self.known.once else self.results_of(seed) for seed in others]
@@ -245,6 +249,12 @@ class LoadedProgram:
     def forget_results(self) -> None:
         """Let go of them, which may be large: they were compared, and are not asked for again."""
         self.known.results = None
+
+    def _overwrites(self) -> str:
+        """What to say if the invocation changed constants; empty if it did not."""
+        if self._mapped is None or memoryview(self._mapped) == memoryview(self._path.read_bytes()):
+            return ""
+        return "its code writes to constants of the program, so that later calls compute something else"
 
     def _nudged_of(self, seed: int) -> list[Array]:
         self._set_inputs(seed, 1, widened=self._widened)

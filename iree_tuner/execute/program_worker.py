@@ -135,8 +135,17 @@ class Output:
     first: tuple[float, ...]
 
 
-def save_here(table: Table, index: int, folder: str) -> tuple[list[Output], tuple[str, ...]] | Failed:
-    """Write a program's results for the first inputs into a folder. Returns them and `Known.checks`."""
+@dataclass(frozen=True)
+class Saved:
+    """The results of a program in files, and what its first invocation showed (`Known`)."""
+
+    outputs: tuple[Output, ...]
+    checks: tuple[str, ...]
+    overwrites: str
+
+
+def save_here(table: Table, index: int, folder: str) -> Saved | Failed:
+    """Write a program's results for the first inputs into a folder."""
     with _Marked(table.marker) as mark:
         mark(index)
         try:
@@ -144,8 +153,8 @@ def save_here(table: Table, index: int, folder: str) -> tuple[list[Output], tupl
             results = program.results()[0]
         except (*RUNTIME_ERRORS, TunerError) as error:
             return Failed(index, first_line(error))
-    saved = [_save(value, Path(folder) / f"result_{number}.npy") for number, value in enumerate(results)]
-    return saved, program.known.checks
+    outputs = [_save(value, Path(folder) / f"result_{number}.npy") for number, value in enumerate(results)]
+    return Saved(tuple(outputs), program.known.checks, program.known.overwrites)
 
 
 def _save(value: np.ndarray, path: Path) -> Output:
@@ -184,8 +193,8 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
             found = _arbitrated(table, found, got, expected, spreads, depth)
         if unwritten:
             found = replace(found, note=table.run.blamed(f"by default, {unwritten}"))
-        if failing := _failing(default):
-            found = replace(found, note="; ".join(filter(None, (f"by default, {failing}", found.note))))
+        for said in filter(None, (_failing(default), default.known.overwrites)):
+            found = replace(found, note="; ".join(filter(None, (f"by default, {said}", found.note))))
         if found.ok and other.known is not default.known:
             other.forget_results()
         return found

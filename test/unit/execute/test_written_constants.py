@@ -47,8 +47,12 @@ func.func @main(%x: tensor<2x3xf32>, %place: tensor<i32>) -> tensor<5x3xf32> {
 """
 
 
-@pytest.mark.parametrize("text", [SUM, SORT, ROWS, FROM_JAX], ids=["sum", "sort", "rows", "from JAX"])
-def test_results_begin_with_the_constants(text, cpu, compilers, tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("text", "writes"),
+    [(SUM, True), (SORT, True), (ROWS, False), (FROM_JAX, True)],
+    ids=["sum", "sort", "rows", "from JAX"],
+)
+def test_results_begin_with_the_constants(text, writes, cpu, compilers, tmp_path) -> None:
     program, path = load_program(text), tmp_path / "module.vmfb"
     path.write_bytes(compile_program(program, cpu, compilers).data)
     loaded = LoadedProgram(str(path), DEVICE, request(program))
@@ -56,6 +60,8 @@ def test_results_begin_with_the_constants(text, cpu, compilers, tmp_path) -> Non
     loaded.batch(3)
     (later,) = loaded.results_of(0)
     np.testing.assert_array_equal(first, later)
+    loaded.results()
+    assert bool(loaded.known.overwrites) == writes
 
 
 def test_calls_write_to_a_constant(cpu, compilers) -> None:
