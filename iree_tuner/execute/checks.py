@@ -36,7 +36,7 @@ class Checks:
         self.function = ""
 
     def module(self) -> rt.VmModule:
-        """What a context needs before the program."""
+        """The module, which a context needs before the program."""
 
         def state(_: rt.PyModuleInterface) -> Checks:
             return self

@@ -251,7 +251,7 @@ class LoadedProgram:
         self.known.results = None
 
     def _overwrites(self) -> str:
-        """What to say if the invocation changed constants; empty if it did not."""
+        """A note that the invocation changed constants; empty if it did not."""
         if self._mapped is None or memoryview(self._mapped) == memoryview(self._path.read_bytes()):
             return ""
         return "its code writes to constants of the program, so that later calls compute something else"
