@@ -192,6 +192,13 @@ def test_floats_that_other_dialects_convert_are_looked_at(op, values, unclear):
     assert (run.entries[0].feeds[1].values, run.unclear) == (values, unclear)
 
 
+@pytest.mark.parametrize("op", ["flow.tensor.constant", "util.unfoldable_constant"])
+def test_constants_of_other_dialects_are_no_inputs(op):
+    made = f"  %c = {op} dense<3> : tensor<8xi32>\n"
+    text = lookup("i32").replace("  %e =", f"{made}  %e =", 1).replace("ins(%i", "ins(%c")
+    assert request(load_program(text)).unclear == ()
+
+
 TAKES_POSITIONS = [name for name, (_, expected) in PROGRAMS.items() if expected]
 
 
