@@ -5,9 +5,10 @@
     python benchmarks/e2e_programs.py iree/tests/e2e --json rows.jsonl --command tune --pass=--keep-flags
 
 Each command on each .mlir file is a process of its own, with a time limit. A program is handled if the exit
-status is 0. It is refused if that is 1 or 2 and one line says why. Everything else is an internal error:
-status 70, a traceback, a process that dies, the time limit, or an error of several lines. Files that `--json`
-already has are not run again. Prints the numbers, the reasons of refusals, and files with internal errors.
+status is 0. It has failing checks if `run` says so of a `check.expect_*`. It is refused if the status is 1 or 2
+and one line says why. All else is an internal error: status 70, a traceback, a process that dies, the time
+limit, an error of several lines. Files that `--json` already has are not run again. Prints the numbers, and
+the files that are not handled by their reasons.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ from typing import Any
 
 COMMANDS = {"run": (), "tune": ("--effort", "smoke", "--no-db", "--jobs", "1")}
 REFUSED = (1, 2)
+OUTCOMES = ("handled", "failing checks", "refused", "internal errors")
 
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|@[\w$.]+|\d[\w.]*|<[^ ]*>")
-_PREFIX, _DIED = "error: ", "the worker exited with"
+_PREFIX, _DIED, _CHECK = "error: ", "the worker exited with", "check fails in "
 
 
 def main() -> None:
@@ -108,26 +110,27 @@ def outcome(command: str, file: str, given: argparse.Namespace) -> dict[str, Any
 def _judged(status: int | None, errors: list[str]) -> dict[str, str]:
     """The outcome, and the reason of one that is not `handled`."""
     if status is None:
-        return {"outcome": "internal", "reason": "time limit"}
+        return {"outcome": "internal errors", "reason": "time limit"}
     if any(line.startswith("Traceback") for line in errors):
-        return {"outcome": "internal", "reason": errors[-1]}
-    if status == 0:
-        return {"outcome": "handled", "reason": ""}
+        return {"outcome": "internal errors", "reason": errors[-1]}
+    failing = [line for line in errors if line.startswith(_CHECK)]
+    if status == 0 or failing:
+        return {"outcome": "failing checks" if failing else "handled", "reason": "; ".join(failing)}
     said = [number for number, line in enumerate(errors) if line.startswith(_PREFIX)]
     if status in REFUSED and said == [len(errors) - 1]:
         reason = errors[-1].removeprefix(_PREFIX)
-        return {"outcome": "internal" if _DIED in reason else "refused", "reason": reason}
-    return {"outcome": "internal", "reason": f"status {status}: {errors[-1] if errors else 'no message'}"}
+        return {"outcome": "internal errors" if _DIED in reason else "refused", "reason": reason}
+    return {
+        "outcome": "internal errors",
+        "reason": f"status {status}: {errors[-1] if errors else 'no message'}",
+    }
 
 
 def summary(command: str, rows: Iterable[dict[str, Any]]) -> list[str]:
     """The lines about a command."""
     rows = list(rows)
     counts = Counter(row["outcome"] for row in rows)
-    lines = [
-        f"{command}: {len(rows)} files, {counts['handled']} handled, {counts['refused']} refused, "
-        f"{counts['internal']} internal errors"
-    ]
+    lines = [f"{command}: {len(rows)} files, {', '.join(f'{counts[each]} {each}' for each in OUTCOMES)}"]
     reasons = defaultdict[tuple[str, str], list[dict[str, Any]]](list)
     for row in rows:
         if row["outcome"] != "handled":
