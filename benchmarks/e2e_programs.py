@@ -5,8 +5,8 @@
     python benchmarks/e2e_programs.py iree/tests/e2e --json rows.jsonl --command tune --pass=--keep-flags
 
 Each command on each .mlir file is a process of its own, with a time limit. A program is handled if the exit
-status is 0. It has failing checks if `run` says so of a `check.expect_*`. It is refused if the status is 1 or 2
-and one line says why. All else is an internal error: status 70, a traceback, a process that dies, the time
+status is 0. It has failing checks if `run` says so of a `check.expect_*`. It is refused if the status is 1 or
+2 and one line says why. All else is an internal error: status 70, a traceback, a process that dies, the time
 limit, an error of several lines. Files that `--json` already has are not run again. Prints the numbers, and
 the files that are not handled by their reasons.
 """
@@ -32,7 +32,7 @@ COMMANDS = {"run": (), "tune": ("--effort", "smoke", "--no-db", "--jobs", "1")}
 REFUSED = (1, 2)
 OUTCOMES = ("handled", "failing checks", "refused", "internal errors")
 
-_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|@[\w$.]+|\d[\w.]*|<[^ ]*>")
+_VARYING = re.compile(r"\S+\.mlir[:\d]*|'[^']*'|\"[^\"]*\"|@[\w$.]+|\d[\w.]*|<[^ ]*>")
 _PREFIX, _DIED, _CHECK = "error: ", "the worker exited with", "check fails in "
 
 
@@ -134,7 +134,7 @@ def summary(command: str, rows: Iterable[dict[str, Any]]) -> list[str]:
     reasons = defaultdict[tuple[str, str], list[dict[str, Any]]](list)
     for row in rows:
         if row["outcome"] != "handled":
-            reasons[row["outcome"], _VARYING.sub("_", row["reason"].removeprefix(row["file"]))].append(row)
+            reasons[row["outcome"], _VARYING.sub("_", row["reason"])].append(row)
     for (what, _), same in sorted(reasons.items(), key=lambda pair: -len(pair[1])):
         lines.append(f"  {what} ({len(same)}): {same[0]['reason']}")
         lines += [f"    {row['file']}" for row in same]
