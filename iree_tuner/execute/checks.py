@@ -5,15 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
+from iree_tuner.errors import TunerError
 from iree_tuner.execute.memory import read_back
+from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 Array = npt.NDArray[np.generic]
+Found = tuple[Array, str]
+"""A checked value, and why the check fails; empty where it passes."""
 
 _DIALECT = "check."
 
@@ -49,8 +55,19 @@ class Checks:
             ("expect_eq", "rrr", Checks._equal),
             ("expect_almost_eq", "rrrff", Checks._almost_equal),
         ):
-            interface.export(name, f"0{kinds}_v", function)
+            interface.export(name, f"0{kinds}_v", partial(_check, function))
         return interface.create()
+
+    def check(self, how: Callable[..., Found], *operands: object) -> None:
+        """Evaluate a check. An exception would be a message of many lines in the runtime."""
+        if self._values is None:
+            return
+        try:
+            value, reason = how(self, *operands)
+            self._values.append(value)
+        except (TunerError, *RUNTIME_ERRORS) as error:
+            reason = f"the values cannot be read: {error}"
+        self.found.append(f"@{self.function}: {reason}" if reason else "")
 
     def begin(self) -> None:
         """Evaluate checks from now on."""
@@ -61,36 +78,32 @@ class Checks:
         values, self._values = self._values or [], None
         return values
 
-    def _true(self, value: int) -> None:
-        self._note(np.asarray(value, np.int32), "" if value else "expected true, got 0")
+    def _true(self, value: int) -> Found:
+        return np.asarray(value, np.int32), "" if value else "expected true, got 0"
 
-    def _false(self, value: int) -> None:
-        self._note(np.asarray(value, np.int32), f"expected false, got {value}" if value else "")
+    def _false(self, value: int) -> Found:
+        return np.asarray(value, np.int32), f"expected false, got {value}" if value else ""
 
-    def _all_true(self, _: rt.VmRef, operand: rt.VmRef) -> None:
-        if self._values is not None:
-            value = self._read(operand)
-            self._note(value, _first_off(value, np.ones_like(value), value.astype(bool)))
+    def _all_true(self, _: rt.VmRef, operand: rt.VmRef) -> Found:
+        value = self._read(operand)
+        return value, _first_off(value, np.ones_like(value), value.astype(bool))
 
-    def _equal(self, _: rt.VmRef, left: rt.VmRef, right: rt.VmRef) -> None:
-        if self._values is not None:
-            value, wanted = self._read(left), self._read(right)
-            self._note(value, _misfit(value, wanted) or _first_off(value, wanted, _same_bytes(value, wanted)))
+    def _equal(self, _: rt.VmRef, left: rt.VmRef, right: rt.VmRef) -> Found:
+        value, wanted = self._read(left), self._read(right)
+        return value, _misfit(value, wanted) or _first_off(value, wanted, _same_bytes(value, wanted))
 
-    def _almost_equal(self, _: rt.VmRef, left: rt.VmRef, right: rt.VmRef, atol: float, rtol: float) -> None:
-        if self._values is not None:
-            value, wanted = self._read(left), self._read(right)
-            self._note(
-                value, _misfit(value, wanted) or _first_off(value, wanted, _near(value, wanted, atol, rtol))
-            )
+    def _almost_equal(self, _: rt.VmRef, left: rt.VmRef, right: rt.VmRef, atol: float, rtol: float) -> Found:
+        value, wanted = self._read(left), self._read(right)
+        near = _misfit(value, wanted) or _first_off(value, wanted, _near(value, wanted, atol, rtol))
+        return value, near
 
     def _read(self, operand: rt.VmRef) -> Array:
         return read_back(self._device, cast(rt.HalBufferView, operand.deref(rt.HalBufferView)))
 
-    def _note(self, value: Array, reason: str) -> None:
-        if self._values is not None:
-            self._values.append(value)
-            self.found.append(f"@{self.function}: {reason}" if reason else "")
+
+def _check(how: Callable[..., Found], checks: Checks, *operands: object) -> None:
+    """The function that the runtime calls, with the state of the module first."""
+    checks.check(how, *operands)
 
 
 def is_check(name: str) -> bool:
