@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from amounts import some
 
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_request import request
@@ -27,11 +28,15 @@ def program(donated: int, kind: str = "f32") -> str:
     """
 
 
-@pytest.mark.parametrize(
-    ("donated", "kind", "flags", "provided"),
-    [(0, "f32", (), False), (1, "f32", (), False), (1, "f16", (FENCES,), False), (0, "i32", (), True)],
-    ids=["first", "last", "with fences", "with memory provided"],
-)
+CASES = [
+    pytest.param(0, "f32", (), False, id="first"),
+    pytest.param(1, "f32", (), False, id="last"),
+    pytest.param(1, "f16", (FENCES,), False, id="with fences"),
+    pytest.param(0, "i32", (), True, id="with memory provided"),
+]
+
+
+@pytest.mark.parametrize(("donated", "kind", "flags", "provided"), some(CASES, 2))
 def test_a_donated_input_is_an_input(donated, kind, flags, provided, cpu, compilers, tmp_path) -> None:
     source, path = load_program(program(donated, kind)), tmp_path / "module.vmfb"
     built = with_provided_memory(source) if provided else source
