@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -104,9 +105,11 @@ class _Found:
 
     @property
     def ok(self) -> bool:
-        """Whether all results agree."""
+        """Whether all results agree, and the program's own checks pass."""
         every = [found for _, found in self.alone]
-        return all(each.ok for each in (*every, *([self.ran.agreement] if self.ran.agreement else [])))
+        return not any(self.ran.checks) and all(
+            each.ok for each in (*every, *([self.ran.agreement] if self.ran.agreement else []))
+        )
 
 
 def _with_script(
@@ -141,6 +144,10 @@ def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
         people.print(f"lowered by the script: {', '.join(lowered)}{left}", markup=False)
         if as_json:
             print_json({"lowered": list(lowered), "others": list(others)})
+    if found.ran.overwrites:
+        people.print(f"note: {found.ran.overwrites}", markup=False)
+    if found.ran.checks:
+        _tell_checks(found.ran.checks, as_json)
     if found.ran.agreement is not None:
         _tell("the program", "the default", found.ran.agreement, as_json)
     for name, agreement in found.alone:
@@ -154,6 +161,16 @@ def _to_json(output: Output, number: int, saved: bool) -> dict[str, object]:
     record |= {name: value if math.isfinite(value) else None for name, value in figures.items()}
     record["first"] = [value if math.isfinite(value) else None for value in output.first]
     return record | ({"path": output.path} if saved else {})
+
+
+def _tell_checks(checks: Sequence[str], as_json: bool) -> None:
+    """Print how many of the program's `check.expect_*` ops pass, and why others fail."""
+    failed = [why for why in checks if why]
+    if as_json:
+        print_json({"checks": len(checks), "failed": failed})
+    people.print(f"{len(checks) - len(failed)} of {len(checks)} checks of the program pass")
+    for why in failed:
+        people.print(f"check fails in {why}", style="red", markup=False)
 
 
 def _tell(what: str, other: str, found: Agreement, as_json: bool) -> None:

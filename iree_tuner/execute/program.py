@@ -79,11 +79,15 @@ class Ran:
         function: the entry functions, in order.
         outputs: their results, in files.
         agreement: with another compilation of it; None where there was none to compare with.
+        checks: for each of the program's own checks, its function and why it fails; empty where it passes.
+        overwrites: that invocations change constants of the program; empty where they do not.
     """
 
     function: str
     outputs: tuple[Output, ...]
     agreement: Agreement | None
+    checks: tuple[str, ...] = ()
+    overwrites: str = ""
 
 
 def run_program(
@@ -109,12 +113,12 @@ def run_program(
     with program_bench(device, workers, run, 0.0, widened=widened if default else None) as bench:
         paths = bench.write([vmfb, default] if default else [vmfb])
         function = bench.check_default(paths)
-        outputs = bench.save(paths[0], folder)
+        saved = bench.save(paths[0], folder)
         agreement = None
         if default:
             blank = ProgramComparison(function, None, Agreement(True, 0.0))
             agreement = bench.checked([paths[::-1]], 1, blank, depth).agreement
-        return Ran(function, outputs, agreement)
+        return Ran(function, saved.outputs, agreement, saved.checks, saved.overwrites)
 
 
 def time_program(

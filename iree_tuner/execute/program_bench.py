@@ -23,7 +23,7 @@ from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.execute.program_worker import (
     CALL_S,
     Failed,
-    Output,
+    Saved,
     Table,
     agree_here,
     default_here,
@@ -182,13 +182,13 @@ class ProgramBench:
             made, self._widened = self._widened(), None
             self._table = replace(self._table, widened=self.write([made])[0] if made else "")
 
-    def save(self, path: str, folder: Path) -> tuple[Output, ...]:
+    def save(self, path: str, folder: Path) -> Saved:
         """Write a program's results. Raises TunerError where it does not run."""
         found = self._workers.call(save_here, self._of([path]), 0, str(folder), timeout_s=_TIMEOUT_S)
         if isinstance(found, Failed):
             self._replace_worker()
             raise TunerError(found.message)
-        return tuple(found)
+        return found
 
     def checked(
         self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: Depth

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import cast
 
 import iree.runtime as rt
@@ -12,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.errors import TunerError
+from iree_tuner.execute.checks import Checks
 from iree_tuner.execute.conditioning import (
     FEW,
     NARROW_BYTES,
@@ -67,6 +70,8 @@ class Known:
     Attributes:
         results: for each seed, all results of one invocation.
         once: whether results are of one seed: no input depends on it, and an invocation takes a second.
+        checks: for each of the program's checks on the first seed, why it fails; empty where it passes.
+        overwrites: that invocations change constants of the program; empty where they do not.
         unwritten: how they depend on old contents of memory; empty where they do not.
         spreads: how far those of right versions may be from them.
         alone: for single seeds, results and the same.
@@ -74,6 +79,8 @@ class Known:
 
     results: list[list[Array]] | None = None
     once: bool = False
+    checks: tuple[str, ...] = ()
+    overwrites: str = ""
     unwritten: str = ""
     spreads: dict[Depth, list[list[Spread]]] = field(default_factory=dict[Depth, list[list[Spread]]])
     alone: dict[tuple[int, Depth], Alone] = field(default_factory=dict[tuple[int, Depth], Alone])
@@ -112,17 +119,26 @@ class LoadedProgram:
         self._sizes = run.sizes
         self._semaphore = config.device.create_semaphore(0)
         self._begun = 0
+        self._path = Path(path)
+        self._mapped: mmap.mmap | None = None
         self._count: dict[float, int] = {}
         self.known = known or Known()
         self._ran = False
         try:
-            module = rt.VmModule.mmap(config.vm_instance, path)
+            if run.has_barriers:  # they would die of writing to their constants
+                with self._path.open("rb") as file:
+                    self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+                module = rt.VmModule.wrap_buffer(config.vm_instance, self._mapped)
+            else:
+                module = rt.VmModule.mmap(config.vm_instance, path)
         except RUNTIME_ERRORS as error:
             raise TunerError(f"the program does not load: {first_line(error)}") from None
         self._widened = like is not None
         self._functions = functions_of(module, run, like._functions if like else ())
         parameters = parameter_module(run, config.vm_instance)
-        self._modules = [hal, module] if parameters is None else [parameters, hal, module]
+        self._checks = Checks(config.device) if run.has_checks else None
+        checking = [] if self._checks is None else [self._checks.module()]
+        self._modules = [*([] if parameters is None else [parameters]), hal, *checking, module]
         self._instance = config.vm_instance
         try:
             self._context = rt.VmContext(self._instance, modules=self._modules)
@@ -145,6 +161,8 @@ class LoadedProgram:
             first, *others = SEEDS
             start = time.perf_counter()
             found = [self.results_of(first)]
+            self.known.checks = () if self._checks is None else tuple(self._checks.found)
+            self.known.overwrites = self._overwrites()
             self.known.once = time.perf_counter() - start > _VERY_LONG_S and self._all_given
             self._fill_differently(found[0])
             found += [found[0] if self.known.once else self.results_of(seed) for seed in others]
@@ -226,14 +244,22 @@ class LoadedProgram:
 
     def _renew(self) -> None:
         """Have the state that the program has after loading. Files that are mapped stay mapped."""
-        if self._run.keeps_state and self._used:
+        if (self._run.keeps_state or self._mapped is not None) and self._used:
             del self._context  # it may hold weights
+            if self._mapped is not None:
+                self._mapped.madvise(mmap.MADV_DONTNEED)  # constants are those of the file again
             self._context = rt.VmContext(self._instance, modules=self._modules)
             self._used = False
 
     def forget_results(self) -> None:
         """Let go of them, which may be large: they were compared, and are not asked for again."""
         self.known.results = None
+
+    def _overwrites(self) -> str:
+        """A note that the invocation changed constants; empty if it did not."""
+        if self._mapped is None or memoryview(self._mapped) == memoryview(self._path.read_bytes()):
+            return ""
+        return "its code writes to constants of the program, so that later calls compute something else"
 
     def _nudged_of(self, seed: int) -> list[Array]:
         self._set_inputs(seed, 1, widened=self._widened)
@@ -392,9 +418,19 @@ class LoadedProgram:
         rt.HalFence.create_at(self._semaphore, self._begun).wait()
 
     def _outputs(self, byte: int) -> list[Array]:
-        """All results of one invocation, in memory that is filled with a byte where there is a twin."""
+        """All results of one invocation, in memory that is filled with a byte where there is a twin.
+
+        Values that the program checks are results, too: they come last.
+        """
         self._renew()
-        return [value for each in self._functions for value in self._outputs_of(each, byte)]
+        if self._checks is None:
+            return [value for each in self._functions for value in self._outputs_of(each, byte)]
+        found: list[Array] = []
+        self._checks.begin()
+        for each in self._functions:
+            self._checks.function = each.name
+            found += self._outputs_of(each, byte)
+        return [*found, *self._checks.end()]
 
     def _outputs_of(self, each: LoadedFunction, byte: int) -> list[Array]:
         results = self._call(each, byte)

@@ -15,6 +15,7 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.array_file import headers_of, keys_of
+from iree_tuner.execute.checks import is_check
 from iree_tuner.execute.program_functions import unknown_function
 from iree_tuner.execute.program_inputs import check_input, shape_of, why_not_called
 from iree_tuner.execute.program_parameters import load_index, stored_bytes
@@ -45,6 +46,8 @@ _CONVERSIONS = (".fptosi", ".fptoui", ".convert", ".cast")
 _DEMOTION = "--iree-input-demote-f64-to-f32"
 _MOST_NAMED = 8
 _MISSING = ""  # no path
+_BARRIERS = (".optimization_barrier", ".optimization_barrier_v1", ".unfoldable_constant")
+"""How the names of ops end that hide from the compiler that a value is a constant."""
 
 _LONG = 1 << 20  # bytes; long programs hold weights
 _MOST_ELEMENTS = 4096  # of a constant that is sent: tables of positions are shorter
@@ -118,6 +121,7 @@ def _request(
     if refused and (functions or len(refused) == len(run)):
         raise TunerError(refused[0], location=program.name)
     all_given = len(run) == 1 and len(inputs) == len(run[0].inputs) and None not in inputs
+    ops = {op.name for op in walk(module.operation)}
     return ProgramRun(
         functions,
         inputs,
@@ -131,6 +135,8 @@ def _request(
         suggestion(rules, case.sizes),
         case.name,
         left_out=() if functions else _left_out(entries, inputs, case.sizes),
+        has_barriers=any(name.endswith(_BARRIERS) for name in ops),
+        has_checks=any(map(is_check, ops)),
     )
 
 

@@ -63,6 +63,8 @@ class ProgramRun:
         case: the options that gave the sizes; empty without.
         others: the program with other sizes, on which its versions are compared too.
         left_out: functions that cannot be called, each with the reason.
+        has_barriers: whether compiled code may write to its constants (docs/upstream/constant_written.md).
+        has_checks: whether it has `check.expect_*` ops, which are evaluated (`execute.checks`).
     """
 
     functions: tuple[str, ...] = ()
@@ -78,6 +80,8 @@ class ProgramRun:
     case: str = ""
     others: tuple[ProgramRun, ...] = ()
     left_out: tuple[str, ...] = ()
+    has_barriers: bool = False
+    has_checks: bool = False
 
     @property
     def doubt(self) -> str:

@@ -135,15 +135,26 @@ class Output:
     first: tuple[float, ...]
 
 
-def save_here(table: Table, index: int, folder: str) -> list[Output] | Failed:
+@dataclass(frozen=True)
+class Saved:
+    """The results of a program in files, and what its first invocation showed (`Known`)."""
+
+    outputs: tuple[Output, ...]
+    checks: tuple[str, ...]
+    overwrites: str
+
+
+def save_here(table: Table, index: int, folder: str) -> Saved | Failed:
     """Write a program's results for the first inputs into a folder."""
     with _Marked(table.marker) as mark:
         mark(index)
         try:
-            results = _program(table, index).results()[0]
+            program = _program(table, index)
+            results = program.results()[0]
         except (*RUNTIME_ERRORS, TunerError) as error:
             return Failed(index, first_line(error))
-    return [_save(value, Path(folder) / f"result_{number}.npy") for number, value in enumerate(results)]
+    outputs = [_save(value, Path(folder) / f"result_{number}.npy") for number, value in enumerate(results)]
+    return Saved(tuple(outputs), program.known.checks, program.known.overwrites)
 
 
 def _save(value: np.ndarray, path: Path) -> Output:
@@ -176,13 +187,22 @@ def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
         unwritten = default.known.unwritten
         if other.known.unwritten and not unwritten:
             return Agreement(False, math.inf, other.known.unwritten)
+        if (failing := _failing(other)) and not _failing(default):
+            return Agreement(False, math.inf, failing)
         if table.for_host and not table.run.unclear and (not found.ok or found.loose):
             found = _arbitrated(table, found, got, expected, spreads, depth)
         if unwritten:
             found = replace(found, note=table.run.blamed(f"by default, {unwritten}"))
+        for said in filter(None, (_failing(default), default.known.overwrites)):
+            found = replace(found, note="; ".join(filter(None, (f"by default, {said}", found.note))))
         if found.ok and other.known is not default.known:
             other.forget_results()
         return found
+
+
+def _failing(program: LoadedProgram) -> str:
+    """The first of a program's own checks that fails; empty if none does."""
+    return next((f"a check of the program fails in {why}" for why in program.known.checks if why), "")
 
 
 def _arbitrated(

@@ -56,15 +56,17 @@ def signature_of(module: rt.VmModule, name: str, entry: Entry | None) -> Signatu
     parts = [part.split(": ", 1)[1] for part in text.split(f", {_INPUT}")] if text else []
     read = [taken_from(part.split(" {")[0]) for part in parts]
     fenced = fenced or any(map(_is_fence, parts))
-    own = [one for part, one in zip(parts, read, strict=True) if not _is_memory(part) and not _is_fence(part)]
+    given, places = _given(declaration), range(len(parts))
+    memory = _memory_among(parts, len(given))
+    own = [read[place] for place in places if place not in memory and not _is_fence(parts[place])]
     if any(each.opaque for each in own) and entry is not None and len(own) == len(entry.inputs):
         own = list(entry.inputs)  # buffer views have the types that the program imports them as
-    results = [one for part, one in zip(parts, read, strict=True) if _RESULT in part]
+    results = [one for place, one in enumerate(read) if place in memory and _RESULT in parts[place]]
     size = known.get(_TEMPORARY_BYTES) if any(_TEMPORARY in part for part in parts) else ""
     if size is None:  # with too little the function writes behind its end
         raise TunerError(f"@{name} takes memory for temporary values, of a size that depends on its inputs")
     bytes_ = int(size) if size else None
-    return Signature(function, tuple(own), fenced, tuple(results), bytes_, _given(declaration))
+    return Signature(function, tuple(own), fenced, tuple(results), bytes_, given)
 
 
 def _given(declared: str) -> tuple[Taken, ...]:
@@ -77,8 +79,15 @@ def _is_fence(declared: str) -> bool:
     return declared.split()[0] == _FENCE
 
 
-def _is_memory(declared: str) -> bool:
-    return _RESULT in declared or _TEMPORARY in declared
+def _memory_among(parts: list[str], results: int) -> set[int]:
+    """Places of the memory that `program.provided_memory` adds: one for each result, then a temporary one.
+
+    An argument elsewhere that a result is written to is donated (`jax.jit` with `donate_argnums`): an input.
+    """
+    end = next((place for place, part in enumerate(parts) if _TEMPORARY in part), None)
+    if end is None:
+        return set()
+    return {end, *(place for place in range(max(0, end - results), end) if _RESULT in parts[place])}
 
 
 def _closing(declaration: str) -> int:

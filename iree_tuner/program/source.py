@@ -25,6 +25,7 @@ _BYTECODE_MAGIC = b"ML\xefR"
 _ARCHIVE, _FLATBUFFER = b"PK\x03\x04", b"IREE"  # both forms of VM modules
 _MODULE, _NESTED = b"module", 2  # so often it is in text with a module in a module
 _DUMPED = b"executable.variant"  # in text, and in bytecode, which has the dialect's name elsewhere
+_PORTABLE = b"vhlo"
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,15 @@ def _checked(program: Program) -> Program:
 
 
 def called(program: Program) -> Program:
-    """The program, or one that calls the dispatches that the compiler has dumped. Raises TunerError.
+    """The program, or one that calls the dispatches that the compiler has dumped.
 
-    A module in a module, which the compiler leaves alone, is the program.
+    A module in a module, which the compiler leaves alone, is the program; a portable artifact of StableHLO is
+    imported. Raises TunerError, also where the compiler cannot import it.
     """
+    if _PORTABLE in program.data:
+        from iree_tuner.program.portable import imported  # late: few programs are artifacts
+
+        return imported(program)
     if _DUMPED not in program.data:
         return _unwrapped(program)
     from iree_tuner.program.dump import lifted  # late: few programs are dumps

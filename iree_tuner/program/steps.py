@@ -35,6 +35,7 @@ State = dict[str, ir.Value | None]
 
 _FOR, _WHILE, _IF = "scf.for", "scf.while", "scf.if"
 _BRANCH, _BRANCH_IF = "cf.br", "cf.cond_br"
+_BARRIER = "util.optimization_barrier"
 _FIRST_STATE = 2  # of the operands of a `scf.for`: bounds and step come before
 
 
@@ -149,6 +150,8 @@ class Steps:
                 self._unknown.add(op.results[0])
             else:
                 self._same[op.results[0]] = value
+        elif op.name == _BARRIER:
+            self._same |= dict(zip(op.results, op.operands, strict=True))
         elif op.name == STORE and global_of(op) in self.globals:
             state[global_of(op)] = op.operands[0]
         elif op.name == CALL or (op.name.startswith("scf.") and list(op.regions)):

@@ -37,11 +37,8 @@ _MOST_CHANGES = 24  # of one value: bounds only come closer, and in a circle the
 _STOPS = (
     "tensor.dim",
     "hal.buffer_view.dim",
-    "arith.constant",
     "tensor.empty",
     "flow.tensor.empty",
-    "linalg.index",
-    "util.null",
 )
 _DISPATCH = "flow.dispatch"
 _STORE = "iree_tensor_ext.dispatch.tensor.store"
@@ -144,7 +141,7 @@ class Demands:
             self._require(terminator(op.regions[0]).operands[number], wanted)
         elif op.name == "scf.while":
             self._require(terminator(op.regions[0]).operands[1 + number], wanted)
-        elif op.name not in _STOPS and not op.name.endswith("binding.subspan"):
+        elif len(op.operands) and op.name not in _STOPS and not op.name.endswith("binding.subspan"):
             found = demands_on_operands(op, number, wanted, self._known)
             if found is None:
                 self.unclear.setdefault(op.name)

@@ -228,6 +228,13 @@ def test_probabilities_are_between_zero_and_one(name):
     assert all(np.unique(each).size == each.size for each in values)
 
 
+@pytest.mark.parametrize("op", ["flow.tensor.constant", "util.unfoldable_constant"])
+def test_constants_of_other_dialects_are_no_inputs(op):
+    made = f"  %c = {op} dense<3> : tensor<8xi32>\n"
+    text = lookup("i32").replace("  %e =", f"{made}  %e =", 1).replace("ins(%i", "ins(%c")
+    assert request(load_program(text)).unclear == ()
+
+
 TAKES_POSITIONS = [name for name, (_, expected) in PROGRAMS.items() if expected]
 
 
