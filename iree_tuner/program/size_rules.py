@@ -20,7 +20,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 
 from iree_tuner.compiler.unbound import bounds_of_type, enumerator_of, parameters_of
-from iree_tuner.program.entries import hal_fence, is_entry, taken_as
+from iree_tuner.program.entries import entry_operations, hal_fence, taken_as
 
 Variable = tuple[int, ...] | str
 """A dimension (input, dimension), a number that is an input (input,), or the name of a symbol."""
@@ -272,7 +272,7 @@ def size_rules(module: ir.Module) -> dict[str, SizeRules]:
     """The rules of each entry function of a program, in any dialect, by its name."""
     operations = [view.operation for view in module.body.operations]
     functions = {_symbol(op): op for op in operations if op.name in ("func.func", "util.func")}
-    return {name: _Reader(functions).rules(op) for name, op in functions.items() if is_entry(op)}
+    return {name: _Reader(functions).rules(op) for name, op in entry_operations(module).items()}
 
 
 _Known = Term | int

@@ -277,7 +277,7 @@ def test_sizes_that_a_benchmark_has_stay_arguments_and_those_of_sources_are_give
     with session.context, ir.Location.unknown():
         module = session.parse(DYNAMIC)
         session.run(module, stop="executable-sources")
-        pin(module, sizes, session, "dynamic")
+        pin(module, sizes, session)
         (benchmark,) = dump_benchmarks(module, session)
     assert described(load_program(str(benchmark)), target) == original
     sources = load_program(dumped(DYNAMIC, target, "sources", tmp_path))

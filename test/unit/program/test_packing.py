@@ -93,7 +93,7 @@ def test_packed_dispatches_compute_what_they_are_to(chip, tmp_path):
 
 def test_what_has_no_values_of_ours_leaves_those_of_others_alone():
     ours = Binding(0, 64, (TensorSlice(0, (16,), "f32", "read"),))
-    scales = Binding(0, 80, (TensorSlice(64, (16,), "f8E8M0FNU", "read"),))
+    scales = Binding(0, 80, (TensorSlice(64, (16,), "f8E3M4", "read"),))
     buffer = fill((ours, scales), 128, 1)
     assert values_in(buffer, ours, ours.tensors[0]).all()
     assert not buffer[64:80].any()
