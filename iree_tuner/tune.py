@@ -16,7 +16,7 @@ from pathlib import Path
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth
 from iree_tuner.execute.program_bench import ProgramComparison
-from iree_tuner.execute.program_request import request
+from iree_tuner.execute.program_request import request, sized_as_given
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels import bench, competing
 from iree_tuner.kernels.find import Places, begin_finding, executable_target
@@ -117,6 +117,7 @@ def tune_program(
 ) -> TuningResult:  # fmt: skip
     """Tune a loaded program (see `tune_module`)."""
     timeline, db, watch = Timeline(), options.db, observer or Silent()
+    program, run = sized_as_given(program, run or request(program, flags=options.flags))
     with (
         lab_for(options, cold=not options.warm, restriction=options.restriction, client=client) as lab,
         open_records(
@@ -127,7 +128,7 @@ def tune_program(
         given = options.starters
         starters = shipped_specs(lab.target.backend) if given is None else map(Path, given)
         plan = TuningPlan(
-            options, run or request(program, flags=options.flags), read_starters(starters, lab.context),
+            options, run, read_starters(starters, lab.context),
             Path(db).with_name("rooflines.json") if db else None,
         )  # fmt: skip
         return _TuningRun(program, records, lab, plan, kernels, watch, timeline, Path(folder)).tune()

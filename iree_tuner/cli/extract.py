@@ -56,11 +56,12 @@ def extract(
         workers.submit(preload, "iree_tuner.program.extract")
         from iree_tuner.cli.output import people, print_json
         from iree_tuner.errors import TunerError
+        from iree_tuner.execute.program_request import sized_as_given
         from iree_tuner.program.extract import extract as extract_dispatches
 
         source = inputs.sized(opened(program))
         if inputs.input or inputs.parameters:
-            inputs.request(source, compiling.flags)
+            source, _ = sized_as_given(source, inputs.request(source, compiling.flags))
         chosen = compiling.on(chosen_target(source, target, device))
         found = extract_dispatches(
             source, chosen, workers, [name.removeprefix("@") for name in inputs.function]

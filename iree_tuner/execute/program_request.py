@@ -29,6 +29,7 @@ from iree_tuner.program.dynamic import (
     SizedProgram,
     cases_of,
     size_for,
+    sized_cases,
     sizes_of,
     suggestion,
 )
@@ -81,6 +82,36 @@ def request(
     asked = (tuple(functions), tuple(inputs), tuple(parameters), tuple(flags))
     first, *others = (_request(_with_case(program, case), case, module, *asked) for case in cases)
     return replace(first, others=tuple(others))
+
+
+def sized_as_given(program: Program, run: ProgramRun) -> tuple[Program, ProgramRun]:
+    """A program and its run with the sizes of the inputs that are given, where no size is set.
+
+    Raises TunerError for a size that the program excludes.
+    """
+    entry = next((each for each in run.entries if not run.functions or each.name == run.functions[0]), None)
+    if entry is None or not run.inputs:
+        return program, run
+    shapes = [
+        (number, taken.shape or (), shape_of(number, taken, value, ()) or ())
+        for number, (taken, value) in enumerate(zip(entry.inputs, run.inputs, strict=False))
+        if value is not None
+    ]
+    found = {
+        (number, place): size
+        for number, sizes, shape in shapes
+        for place, (open_, size) in enumerate(zip(sizes, shape, strict=True))
+        if open_ is None and size
+    }
+    cases = cases_of(program)
+    if not found:
+        return program, run
+    if not isinstance(program, SizedProgram):
+        sized = sized_cases(program, {place: (size,) for place, size in found.items()})
+        return sized, replace(run, sizes=sizes_of(sized))
+    own = [DimensionSize(size, place) for place, size in found.items() if size_for(run.sizes, place) is None]
+    sized = replace(program, cases=tuple(replace(each, sizes=(*each.sizes, *own)) for each in cases))
+    return sized, replace(run, sizes=(*run.sizes, *own))
 
 
 def _with_case(program: Program, case: Case) -> Program:

@@ -12,9 +12,9 @@ from whole_programs import WITH_PARAMETERS
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.program_loaded import LoadedProgram
 from iree_tuner.execute.program_parameters import generate, stored_bytes
-from iree_tuner.execute.program_request import request
+from iree_tuner.execute.program_request import request, sized_as_given
 from iree_tuner.execute.program_run import Filled
-from iree_tuner.program.dynamic import sized
+from iree_tuner.program.dynamic import sized, sizes_of
 from iree_tuner.program.entries import entries_of
 from iree_tuner.program.parameters import Parameter, parameters_of
 from iree_tuner.program.phases import compile_program
@@ -238,3 +238,15 @@ def test_weights_of_functions_that_are_called_are_weights():
     }"""
     (entry,) = entries_of(load_program(text))
     assert [feed.summed for feed in entry.feeds] == [0, 64, 32]
+
+
+def test_sizes_of_given_inputs_are_sizes_of_the_program():
+    program = load_program("func.func @main(%a: tensor<?x4xf32>, %b: tensor<4x?xf32>) { return }")
+    inputs = (Filled((6, 4), "f32", 1.0), None)
+    found, run = sized_as_given(program, request(program, inputs=inputs))
+    assert {each.dimension: each.size for each in sizes_of(found)} == {(0, 0): 6}
+    assert run.sizes == sizes_of(found)
+    own = sized(program, ("1.1=3",))
+    both, _ = sized_as_given(own, request(own, inputs=inputs))
+    assert {each.dimension: each.size for each in sizes_of(both)} == {(0, 0): 6, (1, 1): 3}
+    assert sized_as_given(program, request(program)) == (program, request(program))
