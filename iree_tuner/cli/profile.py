@@ -20,7 +20,6 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import UsageError
 from iree_tuner.execute.device_facts import usable_cores
-from iree_tuner.execute.program_request import sized_as_given
 from iree_tuner.files import planned_output, write
 from iree_tuner.kernels.save import located, problems_in
 from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind
@@ -120,9 +119,8 @@ def profile(
         planned_output(output, ".json")
     target = compiling.on(target_for_device(device, chip))
     with with_kernels(target, kernels) as flagged, people.status("profiling"):
-        source, run = sized_as_given(source, inputs.request(source, compiling.flags))
         found = profile_program(
-            source, flagged, run=run, with_roofline=not no_roofline,
+            source, flagged, run=inputs.request(source, compiling.flags), with_roofline=not no_roofline,
             method=cast("Method | None", method), cache=default_database().with_name("rooflines.json"),
         )  # fmt: skip
         found = _with_problems(replace(found, target=str(target)), kernels)

@@ -17,7 +17,7 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.execute.device_facts import DeviceFacts
 from iree_tuner.execute.measurer import Measurer
 from iree_tuner.execute.pool import Builder
-from iree_tuner.execute.program_request import request
+from iree_tuner.execute.program_request import request, sized_as_given
 from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in
 from iree_tuner.profiling.cpu_roofline import cpu_roofline
@@ -90,7 +90,7 @@ def profile_program(
         WorkerError: a worker died or did not come back.
     """
     profiled = _can_profile(target, method)
-    run = run or request(program, flags=target.user_flags)
+    program, run = sized_as_given(program, run or request(program, flags=target.user_flags))
     with ExitStack() as stack:
         tools = tools or _own_tools(target, stack)
         if dispatches is None:
