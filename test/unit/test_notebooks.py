@@ -28,6 +28,7 @@ def code(cell: dict[str, Any]) -> str:
     return "".join(cell["source"])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_code_runs(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
