@@ -153,6 +153,7 @@ def _request(
         raise TunerError(refused[0], location=program.name)
     all_given = len(run) == 1 and len(inputs) == len(run[0].inputs) and None not in inputs
     ops = {op.name for op in walk(module.operation)}
+    advice = suggestion(rules, case.sizes)
     return ProgramRun(
         functions,
         inputs,
@@ -163,9 +164,9 @@ def _request(
         () if all_given and (archives or not wanted) else valid.unclear,
         keeps_state(module),
         (*(_demotion(entries) if demoted else ()), *_generated(wanted, archives)),
-        suggestion(rules, case.sizes),
+        advice,
         case.name,
-        left_out=() if functions else _left_out(entries, inputs, case.sizes),
+        left_out=() if functions else _left_out(entries, inputs, case.sizes, advice),
         has_barriers=any(name.endswith(_BARRIERS) for name in ops),
         has_checks=any(map(is_check, ops)),
     )
@@ -222,11 +223,11 @@ def _generated(wanted: Sequence[Parameter], archives: Sequence[tuple[str, str]])
 
 
 def _left_out(
-    entries: Sequence[Entry], given: Sequence[InputValue], sizes: Sequence[DimensionSize]
+    entries: Sequence[Entry], given: Sequence[InputValue], sizes: Sequence[DimensionSize], advice: str
 ) -> tuple[str, ...]:
     """Which functions cannot be called, and why; nothing if that is true of all: this is an error."""
     reasons = {
-        entry.name: why_not_called(entry, () if number else given, sizes)
+        entry.name: why_not_called(entry, () if number else given, sizes, advice)
         for number, entry in enumerate(entries)
     }
     found = tuple(f"@{name} is not run: {reason}" for name, reason in reasons.items() if reason)
