@@ -58,7 +58,7 @@ def compare_programs(
     """
     with program_bench(device, workers, run, batch_s, for_host, runtimes, widened) as bench:
         paths = [bench.write(vmfbs) for vmfbs in placed]
-        function = bench.check_default([each[0] for each in paths], depth)
+        function = bench.check_default(paths[0][:1], depth)
         blank = ProgramComparison(function, None, Agreement(True, 0.0))
         found = dict.fromkeys(range(len(placed[0]) - 1), blank)
         for first in range(0, len(found), _TOGETHER):

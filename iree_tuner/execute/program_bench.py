@@ -159,7 +159,7 @@ class ProgramBench:
         return paths
 
     def check_default(self, paths: Sequence[str], depth: Depth | None = None) -> str:
-        """Run the default of each place; the names of its functions. Others are given its time, and more.
+        """Run defaults; the names of the last one's functions. Others are given its time, and more.
 
         With a depth, also find out how far the others' results may be from its own.
         """
@@ -193,44 +193,51 @@ class ProgramBench:
     def checked(
         self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: Depth
     ) -> ProgramComparison:
-        """The check of a compilation before it is timed: its agreement over all places, or an error."""
+        """The check of a compilation before it is timed: its agreement over all places, or an error.
+
+        All are compared with the default at the first place; those at others, whose code is the same, only
+        on the first inputs.
+        """
         self._write_widened()
         worst, took_s = blank.agreement, 0.0
-        for here in paths:
-            table, start = self._of([here[0], here[number]]), time.monotonic()
-            found = self._agree(table, depth)
+        for place, here in enumerate(paths):
+            table, start = self._of([paths[0][0], here[number]]), time.monotonic()
+            found = self._agree(table, depth, brief=place > 0)
             took_s += (time.monotonic() - start) / len(paths)
             blank = replace(blank, check_s=took_s)
             if isinstance(found, Failed):
                 self._replace_worker()
                 return replace(blank, agreement=_unknown(found.message), error=found.message)
             if not found.ok or found.loose:
-                found = self._by_the_host(found, table, depth)
+                found = self._by_the_host(found, table, depth, brief=place > 0)
             if not found.ok:
                 error = self._table.run.blamed(f"wrong results: {found.message}")
                 return replace(blank, agreement=found, error=error)
             worst = max(found, worst, key=lambda each: each.worst)
         return replace(blank, agreement=worst)
 
-    def _by_the_host(self, found: Agreement, table: Table, depth: Depth) -> Agreement:
+    def _by_the_host(self, found: Agreement, table: Table, depth: Depth, *, brief: bool) -> Agreement:
         """The verdict of the processor's results on two that differ; the findings, if it has none in time."""
         if self._for_host is not None:
             made, self._for_host = self._for_host(), None
             self._host_path = self.write([made])[0] if made else ""
         if not self._host_path:
             return found
-        decided = self._agree(replace(table, for_host=self._host_path), depth)
+        decided = self._agree(replace(table, for_host=self._host_path), depth, brief=brief)
         if isinstance(decided, Agreement):
             return decided
         self._host_path = ""  # it is not asked again
         return found
 
-    def _agree(self, table: Table, depth: Depth) -> Agreement | Failed:
+    def _agree(self, table: Table, depth: Depth, *, brief: bool) -> Agreement | Failed:
         """The default is tried again where it died: what ran in its process before may have harmed it."""
         for is_last in (False, True):
             try:
                 failed = self._workers.call(load_here, table, 1, timeout_s=self._limit_s)
-                return failed or self._workers.call(agree_here, table, 1, depth, timeout_s=self._limit_s)
+                limit_s = self._limit_s
+                return failed or self._workers.call(
+                    agree_here, table, 1, depth, brief=brief, timeout_s=limit_s
+                )
             except WorkerError as error:
                 if marked(self._marker) != 0:
                     return Failed(1, str(error))

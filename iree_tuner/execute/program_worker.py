@@ -19,7 +19,7 @@ from iree_tuner.compiler.worker import memory_of_machine
 from iree_tuner.errors import TunerError
 from iree_tuner.execute.conditioning import Depth, Results, Spreads, agreement_of, arbitrated
 from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program_loaded import Known, LoadedProgram, first_line, forget_inputs
+from iree_tuner.execute.program_loaded import SEEDS, Known, LoadedProgram, first_line, forget_inputs
 from iree_tuner.execute.program_run import Member, ProgramRun
 from iree_tuner.execute.sampling import interleave
 from iree_tuner.execute.sensors import sensors_for
@@ -170,39 +170,53 @@ def _save(value: np.ndarray, path: Path) -> Output:
     return Output(str(path), value.shape, value.dtype.name, least, greatest, mean, first)
 
 
-def agree_here(table: Table, index: int, depth: Depth) -> Agreement | Failed:
-    """Whether a program's results are the default's, or, where those are wrong, what the processor gets."""
+def agree_here(table: Table, index: int, depth: Depth, *, brief: bool = False) -> Agreement | Failed:
+    """Whether a program's results are the default's, or, where those are wrong, what the processor gets.
+
+    `brief` looks at the first inputs only: of code that was compared, at another address.
+    """
     with _Marked(table.marker) as mark:
         mark(0)
-        default = _program(table, 0)
-        expected = default.results()
-        spreads = _spreads(table, default, depth)
+        default, spreads = _default(table, depth)
         mark(index)
         try:
             other = _program(table, index)
-            got = other.results()
+            got = [other.results_of(SEEDS[0])] if brief else other.results()
         except (*RUNTIME_ERRORS, TunerError) as error:
             return Failed(index, first_line(error))
+        assert default.results is not None, "it ran"
+        expected, spreads = default.results[: len(got)], spreads[: len(got)]
         found = agreement_of(got, expected, spreads)
-        unwritten = default.known.unwritten
-        if other.known.unwritten and not unwritten:
+        if other.known.unwritten and not default.unwritten:
             return Agreement(False, math.inf, other.known.unwritten)
-        if (failing := _failing(other)) and not _failing(default):
+        if (failing := _failing(other.known)) and not _failing(default):
             return Agreement(False, math.inf, failing)
         if table.for_host and not table.run.unclear and (not found.ok or found.loose):
             found = _arbitrated(table, found, got, expected, spreads, depth)
-        if unwritten:
-            found = replace(found, note=table.run.blamed(f"by default, {unwritten}"))
-        for said in filter(None, (_failing(default), default.known.overwrites)):
+        if default.unwritten:
+            found = replace(found, note=table.run.blamed(f"by default, {default.unwritten}"))
+        for said in filter(None, (_failing(default), default.overwrites)):
             found = replace(found, note="; ".join(filter(None, (f"by default, {said}", found.note))))
-        if found.ok and other.known is not default.known:
+        if found.ok and other.known is not default:
             other.forget_results()
         return found
 
 
-def _failing(program: LoadedProgram) -> str:
+def _default(table: Table, depth: Depth) -> tuple[Known, Spreads]:
+    """What is known of the default's results; it is loaded, and runs, where that is not known yet."""
+    path, runtime = table.paths[0], table.runtimes[0] if table.runtimes else ()
+    known = _known_of(path, table.device, table.run, runtime)
+    if known.results is None or depth not in known.spreads:
+        program = _program(table, 0)
+        program.results()
+        known = program.known
+        return known, _spreads(table, program, depth)
+    return known, known.spreads[depth]
+
+
+def _failing(known: Known) -> str:
     """The first of a program's own checks that fails; empty if none does."""
-    return next((f"a check of the program fails in {why}" for why in program.known.checks if why), "")
+    return next((f"a check of the program fails in {why}" for why in known.checks if why), "")
 
 
 def _arbitrated(

@@ -65,6 +65,14 @@ def test_each_is_compared_with_the_default(right, built, measuring):
     assert {each.function for each in found} == {"main"}
 
 
+def test_a_version_is_checked_at_each_place(right, built, measuring):
+    """Its code is the same at the others, so that one seed is enough there."""
+    wrong = built(scaling("2.5"))
+    good, bad = compare([[right, right, right], [right, right, wrong]], measuring)
+    assert good.ok
+    assert "wrong results: seed 0" in bad.error
+
+
 def test_more_than_can_take_turns_are_split(right, measuring):
     found = compare([[right] * 9], measuring)
     assert [each.ok for each in found] == [True] * 8
