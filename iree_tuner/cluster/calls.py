@@ -37,6 +37,7 @@ _NAMES = {
     "make_here": "compile",
     "screen_here": "time",
     "agree_here": "check",
+    "same_here": "check",
     "rounds_here": "compare",
 }
 """The name that `iree-tuner cluster` shows; others are called as they are without `_here`."""

@@ -46,6 +46,7 @@ _AGAIN = 8
 _ROUNDED = 36
 """Factors: their tolerance is half an epsilon of the largest sum, as for bodies that round at each op. In
 f16 and bf16, GELU by tanh or erf and SiLU are at most 0.15 further off than the other terms allow."""
+_LATER_PART = 0.5  # of the first seed's time: later ones fill memory in one way only
 _MOST_MOVED = 1 << 25  # values, for which each is moved
 
 Fault = Literal["wrong", "unwritten", "fails"]
@@ -106,7 +107,8 @@ def judge_here(
         device: device URI.
         run: inputs and parameters.
         sums: of each dispatch, by its export.
-        seconds: after so many no more inputs are made; all dispatches are compared on the inputs of one seed.
+        seconds: inputs of further seeds are made while that would end in this time; all dispatches are
+            compared on the inputs of one seed.
         narrow: whether rounding to f16 and bf16 moves results; not where a widened program shows that.
 
     Raises:
@@ -115,10 +117,15 @@ def judge_here(
     uploads: Uploads = Recent()
     theirs = LoadedParts(other, device, run, uploads) if other else None
     judge = _Judge(LoadedParts(base, device, run, uploads), theirs, sums, narrow=narrow)
-    end = time.monotonic() + seconds
+    end, took_s = time.monotonic() + seconds, 0.0
     for number, seed in enumerate(SEEDS):
-        if number == 0 or time.monotonic() < end:
-            judge.go_through(seed, thorough=number == 0)
+        if number and time.monotonic() + took_s > end:
+            break
+        since = time.monotonic()
+        judge.go_through(seed, thorough=number == 0)
+        took_s = time.monotonic() - since
+        if number == 0:
+            took_s *= _LATER_PART
     return judge.judged
 
 

@@ -25,12 +25,12 @@ from iree_tuner.execute.program_worker import (
     Failed,
     Saved,
     Table,
-    agree_here,
     default_here,
     forget_here,
     load_here,
     marked,
     rounds_here,
+    same_here,
     save_here,
 )
 from iree_tuner.execute.statistics import Comparison, compare_rows, over_cases
@@ -236,7 +236,7 @@ class ProgramBench:
                 failed = self._workers.call(load_here, table, 1, timeout_s=self._limit_s)
                 limit_s = self._limit_s
                 return failed or self._workers.call(
-                    agree_here, table, 1, depth, brief=brief, timeout_s=limit_s
+                    same_here, table, 1, depth, brief=brief, timeout_s=limit_s
                 )
             except WorkerError as error:
                 if marked(self._marker) != 0:

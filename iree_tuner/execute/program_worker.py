@@ -170,7 +170,7 @@ def _save(value: np.ndarray, path: Path) -> Output:
     return Output(str(path), value.shape, value.dtype.name, least, greatest, mean, first)
 
 
-def agree_here(table: Table, index: int, depth: Depth, *, brief: bool = False) -> Agreement | Failed:
+def same_here(table: Table, index: int, depth: Depth, *, brief: bool = False) -> Agreement | Failed:
     """Whether a program's results are the default's, or, where those are wrong, what the processor gets.
 
     `brief` looks at the first inputs only: of code that was compared, at another address.

@@ -16,7 +16,7 @@ APART = "dispatch checks"
 """The stage that compares dispatches on the values that the program passes to them."""
 
 _OTHER = "startup and exit"
-_CHECKS = frozenset({"agree_here", "default_here", "follow_here", "judge_here"})
+_CHECKS = frozenset({"agree_here", "default_here", "follow_here", "judge_here", "same_here"})
 """The device calls that compare results. A candidate's first check is part of its trial."""
 
 

@@ -206,7 +206,7 @@ def test_one_alone_is_timed(built, measuring):
 def faulty(monkeypatch):
     monkeypatch.setattr(program_bench, "load_here", faulty_programs.load)
     monkeypatch.setattr(program_bench, "default_here", faulty_programs.default)
-    monkeypatch.setattr(program_bench, "agree_here", faulty_programs.agree)
+    monkeypatch.setattr(program_bench, "same_here", faulty_programs.agree)
     monkeypatch.setattr(program_bench, "rounds_here", faulty_programs.rounds)
 
 
