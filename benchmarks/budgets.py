@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.program import compare_programs
+from iree_tuner.device.conditioning import Depth
+from iree_tuner.measure.program import compare_programs
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 
-from iree_tuner.execute.bench import Bench
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.worker import Timed
+from iree_tuner.device.bench import Bench
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.worker import Timed
 from iree_tuner.space.configuration import Configuration
 
 DEFAULT = b"default"

@@ -39,12 +39,9 @@ import numpy as np
 from gpu_gemms import COPIES_BYTES, Gemm, TorchMatmul
 
 from iree_tuner import tune_module
-from iree_tuner.execute.memory import Memory
-from iree_tuner.execute.protocol import Batches
-from iree_tuner.execute.runner import LoadedDispatch
-from iree_tuner.execute.sampling import interleave
-from iree_tuner.execute.sensors import sensors_for
-from iree_tuner.execute.statistics import Comparison, compare_rows
+from iree_tuner.device.memory import Memory
+from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.device.sensors import sensors_for
 from iree_tuner.kernels.alone import build_kernel_here
 from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
 from iree_tuner.kernels.bench import look_at
@@ -54,6 +51,9 @@ from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.product_shape import gemm_of
 from iree_tuner.kernels.registry import kernel_named
+from iree_tuner.measure.protocol import Batches
+from iree_tuner.measure.sampling import interleave
+from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.targets import target_for_device

@@ -52,14 +52,14 @@ from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
 from iree_tuner import TuningResult, tune_module
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.execute.program_loaded import LoadedProgram
-from iree_tuner.execute.program_request import request
-from iree_tuner.execute.program_run import ProgramRun
-from iree_tuner.execute.sampling import interleave
-from iree_tuner.execute.sensors import sensors_for
-from iree_tuner.execute.statistics import Comparison, compare_rows
+from iree_tuner.device.program_loaded import LoadedProgram
+from iree_tuner.device.program_request import request
+from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.device.sensors import sensors_for
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.registry import usual_kernels
+from iree_tuner.measure.sampling import interleave
+from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device, with_flags

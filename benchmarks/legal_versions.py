@@ -23,13 +23,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from iree_tuner.check.apart import judge_here
+from iree_tuner.check.parts_loaded import Pieces
+from iree_tuner.device.conditioning import Depth, Results, Spread, Spreads, agreement_of
+from iree_tuner.device.held import is_float
+from iree_tuner.device.program_loaded import LoadedProgram
+from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.apart import judge_here
-from iree_tuner.execute.conditioning import Depth, Results, Spread, Spreads, agreement_of
-from iree_tuner.execute.held import is_float
-from iree_tuner.execute.parts_loaded import Pieces
-from iree_tuner.execute.program_loaded import LoadedProgram
-from iree_tuner.execute.program_request import request
 from iree_tuner.program.extract import extract_here
 from iree_tuner.program.parts import take_apart
 from iree_tuner.program.phases import compile_widened, run_phases

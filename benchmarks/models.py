@@ -10,7 +10,7 @@ run the same model with the same weights and inputs on the same cores, each in a
 each, in an order drawn anew; between two samples there is a pause, as pools of threads go on turning for a
 while (20 to 30 ms, seen in the processes' CPU time). A launch loads all of them anew.
 
-Times are medians. Ratios and their intervals are those of `iree_tuner.execute.statistics`: of samples of the
+Times are medians. Ratios and their intervals are those of `iree_tuner.measure.statistics`: of samples of the
 same round, so that what disturbs the machine disturbs both; with several launches, what differs between
 launches is in the interval.
 """
@@ -37,7 +37,7 @@ from model_tables import DEFAULT, TUNED, Row, summary, table
 from numpy.typing import NDArray
 
 from examples.models import CPU_MODELS, MODELS
-from iree_tuner.execute.statistics import LEAST_PAIRS, Comparison, compare_rows
+from iree_tuner.measure.statistics import LEAST_PAIRS, Comparison, compare_rows
 from iree_tuner.targets import target_for_device
 
 OTHERS = (

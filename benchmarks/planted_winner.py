@@ -28,10 +28,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg, tensor
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.judging import JudgePlan
-from iree_tuner.execute.program_request import request
-from iree_tuner.execute.statistics import Comparison
+from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.program_request import request
+from iree_tuner.measure.judging import JudgePlan
+from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry

@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.execute.conditioning import LARGEST, TYPICAL, Depth, Spread
-from iree_tuner.execute.program_loaded import SEEDS, LoadedProgram
-from iree_tuner.execute.program_request import request
+from iree_tuner.device.conditioning import LARGEST, TYPICAL, Depth, Spread
+from iree_tuner.device.program_loaded import SEEDS, LoadedProgram
+from iree_tuner.device.program_request import request
 from iree_tuner.program.phases import compile_program, submit_widened
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device

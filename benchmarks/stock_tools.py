@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from iree_tuner.execute.statistics import compare_pairs
+from iree_tuner.measure.statistics import compare_pairs
 
 TOOLS = Path(sys.executable).parent
 TARGET = (

@@ -29,7 +29,7 @@ from iree_tuner.cli.output import people
 from iree_tuner.cli.suite_progress import SuiteProgress
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
-from iree_tuner.execute.statistics import LEAST_PAIRS
+from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.suite.changes import Change, changes, counts
 from iree_tuner.suite.folder import operations_in, write
 from iree_tuner.suite.item import Item, items_from

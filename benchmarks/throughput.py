@@ -30,8 +30,8 @@ import peer_loop
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.execute.reproducer import RUN, FailedCandidate, write_reproducer
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.reproducer import RUN, FailedCandidate, write_reproducer
+from iree_tuner.measure.trial import Trial
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.search.given import FixedOrder

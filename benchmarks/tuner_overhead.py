@@ -27,11 +27,11 @@ import fake_trials
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.execute.bench import Bench
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.measurer import Measurer
-from iree_tuner.execute.pool import Builder
-from iree_tuner.execute.trial import Trial
+from iree_tuner.device.bench import Bench
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.pool import Builder
+from iree_tuner.measure.trial import Trial
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

@@ -25,11 +25,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.execute import build_here
-from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.judging import JudgePlan
-from iree_tuner.execute.measurer import Measurer
-from iree_tuner.execute.worker import rounds_here
+from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.measure import build_here
+from iree_tuner.measure.judging import JudgePlan
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.worker import rounds_here
 from iree_tuner.program import load_program
 from iree_tuner.program.extract import extract
 from iree_tuner.targets import target_for_device

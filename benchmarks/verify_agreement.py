@@ -33,7 +33,7 @@ from space_programs import PROGRAMS, programs, spaces_of
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.execute.candidate import Built, build_here
+from iree_tuner.measure.candidate import Built, build_here
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
@@ -41,8 +41,8 @@ from iree_tuner.space import Assignment, Space
 from iree_tuner.space.chosen import Written
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.space.legality import Judgement, Rules
+from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.targets import Target, parse_target
-from iree_tuner.verify.constraints import Constraints
 
 FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
     "llvm-cpu": {

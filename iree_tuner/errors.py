@@ -1,7 +1,7 @@
 """Errors that a caller can correct, each with a message of one line.
 
-Failures of candidates are values (`execute.Outcome`). Exceptions are for mistakes of the caller, and say how
-to correct them.
+Failures of candidates are values (`device.outcome.Outcome`). Exceptions are for mistakes of the caller, and
+say how to correct them.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import islice
 
+from iree_tuner.device.machine import machine_of
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.machine import machine_of
 from iree_tuner.program.source import Program
 from iree_tuner.space.starting_point import starting_point_of
 from iree_tuner.store.recordings import Recording

@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.program_request import request, sized_as_given
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.program_bench import ProgramComparison
-from iree_tuner.execute.program_request import request, sized_as_given
-from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels import bench, competing
 from iree_tuner.kernels.find import Places, begin_finding, executable_target
 from iree_tuner.kernels.kernel import Kernel
+from iree_tuner.measure.program_bench import ProgramComparison
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.dynamic import Dim, given_sizes, sized_cases
@@ -69,7 +69,7 @@ class TuningArguments(TuningOptions):
         Sizes of dynamic dimensions: 128 for all, {"batch": 4, "1.0": (64, 128)} by name. With
         several sizes, the first is tuned for, and the result must not be slower on any of them.
     run
-        Entry functions, inputs and parameters (`execute.program_request.request`). Default: generate them.
+        Entry functions, inputs and parameters (`device.program_request.request`). Default: generate them.
     kernels
         External kernels to compare (`kernels.registry.usual_kernels`). Default: none.
     observer

@@ -72,8 +72,8 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.replay.recorded import read_recording
-from iree_tuner.replay.run import replay_all
+from iree_tuner.search.replay.recorded import read_recording
+from iree_tuner.search.replay.run import replay_all
 from iree_tuner.space.build import build_space
 from iree_tuner.targets import parse_target
 

@@ -32,11 +32,11 @@ import numpy as np
 from search_report import draw, write_tables
 
 from iree_tuner.errors import TunerError
-from iree_tuner.replay.leave_out import can_train, others, train_prior
-from iree_tuner.replay.recorded import RecordedSpace, find_recordings, read_recording
-from iree_tuner.replay.run import Run, replay_all
-from iree_tuner.replay.summary import SHOWN_AFTER, WITHIN, finite, summarize
 from iree_tuner.search.registry import DEFAULT, GROUP, check_strategy, make_strategy
+from iree_tuner.search.replay.leave_out import can_train, others, train_prior
+from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
+from iree_tuner.search.replay.run import Run, replay_all
+from iree_tuner.search.replay.summary import SHOWN_AFTER, WITHIN, finite, summarize
 
 AFTER = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Evaluations at which the curves are written down."""

@@ -2,7 +2,7 @@
 
     python scripts/train_priors.py recordings
 
-Writes iree_tuner/cost/priors/KIND.npz, for each kind of features that two workloads or more have.
+Writes iree_tuner/search/cost/priors/KIND.npz, for each kind of features that two workloads or more have.
 Needs scikit-learn. The same recordings and the same release of scikit-learn give the same files.
 """
 
@@ -12,9 +12,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from iree_tuner.cost.prior import FOLDER
-from iree_tuner.replay.recorded import RecordedSpace, find_recordings, read_recording
-from iree_tuner.replay.training import train
+from iree_tuner.search.cost.prior import FOLDER
+from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
+from iree_tuner.search.replay.training import train
 
 
 def main() -> None:

@@ -221,9 +221,9 @@ def touched(files: Sequence[Path]) -> tuple[list[str], list[str]]:
 
 
 def rooms_of(file: Path) -> list[str]:
-    """The folder of tests of a module's package, and for a command that of the package it calls."""
+    """The folders of tests of a module's packages, and for a command that of the package it calls."""
     parts = file.relative_to(ROOT / "iree_tuner").parts
-    rooms = [parts[0] if len(parts) > 1 else file.stem, *([file.stem] if parts[0] == "cli" else [])]
+    rooms = [*(parts[:-1] or [file.stem]), *([file.stem] if parts[0] == "cli" else [])]
     return [FOLDERS.get(room, FOLDERS.get(room.split("_")[0], room.split("_")[0])) for room in rooms]
 
 

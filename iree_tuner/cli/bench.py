@@ -21,11 +21,11 @@ from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.script import LIBRARY_FLAG
 from iree_tuner.cli.script_flags import ScriptFlags
 from iree_tuner.cli.table import print_table, table
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.program import compare_programs, time_program
-from iree_tuner.execute.program_bench import ProgramComparison
-from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.files import planned_output, write
+from iree_tuner.measure.program import compare_programs, time_program
+from iree_tuner.measure.program_bench import ProgramComparison
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping

@@ -15,8 +15,8 @@ from iree_tuner.cli.db_files import export, import_, merge, prune
 from iree_tuner.cli.output import answers, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.causes import cause_of
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.causes import cause_of
+from iree_tuner.measure.trial import Trial
 from iree_tuner.store.failures import failures as grouped
 from iree_tuner.store.queries import LastVerdict, StudySummary, find_studies, key_of, ranked, summaries
 from iree_tuner.store.rows import trial_to_json

@@ -15,8 +15,8 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.database import AsJson, Database, to_change, to_read
 from iree_tuner.cli.output import people, print_json
+from iree_tuner.device.outcome import Outcome
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.execute.outcome import Outcome
 from iree_tuner.files import STANDARD, planned_output, writing
 from iree_tuner.store import Store
 from iree_tuner.store.exchange import Added, counts, records

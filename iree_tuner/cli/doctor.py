@@ -14,8 +14,8 @@ from iree_tuner import __version__
 from iree_tuner.cli.database import default_database
 from iree_tuner.cli.output import print_json
 from iree_tuner.compiler.versions import RELEASE, installed
-from iree_tuner.execute.device_facts import usable_cores
-from iree_tuner.execute.sensors import describe
+from iree_tuner.device.device_facts import usable_cores
+from iree_tuner.device.sensors import describe
 from iree_tuner.targets.processor import processor_name
 from iree_tuner.targets.registry import DEFAULT_DEVICE, kinds, on_host
 

@@ -55,8 +55,8 @@ def extract(
         # The worker starts while this process imports the same: half of the time that the command takes.
         workers.submit(preload, "iree_tuner.program.extract")
         from iree_tuner.cli.output import people, print_json
+        from iree_tuner.device.program_request import sized_as_given
         from iree_tuner.errors import TunerError
-        from iree_tuner.execute.program_request import sized_as_given
         from iree_tuner.program.extract import extract as extract_dispatches
 
         source = inputs.sized(opened(program))

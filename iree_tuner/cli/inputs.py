@@ -13,8 +13,8 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.groups import PROGRAM
 from iree_tuner.cli.output import people
+from iree_tuner.device.program_run import ARCHIVES, Filled, InputValue, ProgramRun
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.program_run import ARCHIVES, Filled, InputValue, ProgramRun
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import Program, load_program
 
@@ -58,7 +58,7 @@ class InputFlags:
 
         Raises what `program_request.request` raises.
         """
-        from iree_tuner.execute.program_request import (
+        from iree_tuner.device.program_request import (
             request,
         )  # it loads NumPy, which not every command needs
 

@@ -18,8 +18,8 @@ from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
+from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.files import planned_output, write
 from iree_tuner.kernels.save import located, problems_in
 from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind

@@ -16,11 +16,19 @@ from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.replay_why import explain
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
-from iree_tuner.replay.leave_out import can_train, others, train_prior
-from iree_tuner.replay.recorded import RecordedSpace, find_recordings, read_recording
-from iree_tuner.replay.run import Run, replay_all
-from iree_tuner.replay.summary import SHOWN_AFTER, WITHIN, Overall, ReplaySummary, finite, overall, summarize
 from iree_tuner.search.registry import DEFAULT, check_strategy
+from iree_tuner.search.replay.leave_out import can_train, others, train_prior
+from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
+from iree_tuner.search.replay.run import Run, replay_all
+from iree_tuner.search.replay.summary import (
+    SHOWN_AFTER,
+    WITHIN,
+    Overall,
+    ReplaySummary,
+    finite,
+    overall,
+    summarize,
+)
 
 _LEARN = "pip install 'iree-tuner[learn]'"
 _NAMED = {f"evaluations_to_{within * 100:.0f}_percent": within for within in WITHIN}

@@ -10,10 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from iree_tuner.cli.output import answers, people, print_json
-from iree_tuner.cost.access import Array
-from iree_tuner.cost.terms import Estimate, Term
 from iree_tuner.errors import TunerError
-from iree_tuner.replay.recorded import RecordedSpace
+from iree_tuner.search.cost.access import Array
+from iree_tuner.search.cost.terms import Estimate, Term
+from iree_tuner.search.replay.recorded import RecordedSpace
 from iree_tuner.space.configuration import Assignment
 
 _TITLES = {"estimate": "first by the cost model", "time": "fastest recorded"}

@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.execute.statistics import Comparison
 from iree_tuner.kernels.variants import KernelVariants
+from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.dumped import own_target
 from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.store.findings import UseBody

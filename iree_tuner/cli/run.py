@@ -18,12 +18,12 @@ from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.script_flags import ScriptFlags
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program import Ran, run_program
-from iree_tuner.execute.program_run import ProgramRun
-from iree_tuner.execute.program_worker import Output
+from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.numerics import Agreement
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.files import planned_folder
+from iree_tuner.measure.program import Ran, run_program
+from iree_tuner.measure.program_worker import Output
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.script.build import Scripted, compile_with_script

@@ -13,8 +13,8 @@ from iree_tuner.cli.output import people, print_json
 from iree_tuner.cli.space_inputs import WorkloadSpaces
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.pool import Builder
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.pool import Builder
 from iree_tuner.space import Assignment, Space
 from iree_tuner.targets import Target
 

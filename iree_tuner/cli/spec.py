@@ -21,6 +21,7 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, name_of, parse_json, read_text
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
+from iree_tuner.space.verify.spec import verify_spec
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import MatcherHits, ProgramCheck, SpecProblem, check_against_program, check_spec
 from iree_tuner.spec.embed import embed as embed_spec
@@ -33,7 +34,6 @@ from iree_tuner.spec.link import link_specs
 from iree_tuner.spec.near import NearMiss
 from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.tuning.compiler_flags import CompilerFlags
-from iree_tuner.verify.spec import verify_spec
 
 app = App(
     name="spec",

@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.status import Status
 
 from iree_tuner.cli.output import people, print_json
+from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.files import STANDARD, name_of, planned_output, read_bytes, write
 from iree_tuner.program.source import Program
 from iree_tuner.reduce import Candidate, CommandJudge, InWorkers, Reducer, ReductionProgress

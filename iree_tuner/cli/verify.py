@@ -18,14 +18,14 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import UsageError
 from iree_tuner.program.carried import carrying
 from iree_tuner.program.source import Program, read_program
+from iree_tuner.space.verify.finding import Verified, VerifyReport
+from iree_tuner.space.verify.program import verify_carried
+from iree_tuner.space.verify.spec import verify_spec
 from iree_tuner.spec.grammar import ENTRYPOINT, ENTRYPOINT_NAME, entry_sequence
 from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.compiler_flags import CompilerFlags
-from iree_tuner.verify.finding import Verified, VerifyReport
-from iree_tuner.verify.program import verify_carried
-from iree_tuner.verify.spec import verify_spec
 
 Source = Annotated[
     str,

@@ -14,12 +14,10 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.unbound import attribute_from
+from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.numerics import Agreement
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program import compare_programs
-from iree_tuner.execute.program_bench import ProgramComparison
-from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.contest import ROUNDS, Contest, Watch, hold_contest
 from iree_tuner.kernels.find import Place, Places, executable_target, find_places
 from iree_tuner.kernels.fused_ops import FusedOps
@@ -28,6 +26,8 @@ from iree_tuner.kernels.kernel import Code, Kernel
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.triton_norms import TritonNorms
+from iree_tuner.measure.program import compare_programs
+from iree_tuner.measure.program_bench import ProgramComparison
 from iree_tuner.ops.family import ROOT
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program

@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from iree_tuner.execute.statistics import FAR
 from iree_tuner.kernels.bench import (
     SPEC_FLAG,
     Chosen,
@@ -24,6 +23,7 @@ from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import executable_names
 from iree_tuner.kernels.variants import KernelVariants, prepare
+from iree_tuner.measure.statistics import FAR
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.configuration import Assignment

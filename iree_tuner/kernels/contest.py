@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from iree_tuner.execute.bench import Bench
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.judging import JudgePlan
-from iree_tuner.execute.statistics import Comparison
-from iree_tuner.execute.trial import Trial
+from iree_tuner.device.bench import Bench
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.packing import with_packed
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.variants import KernelVariants, prepare
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.judging import JudgePlan
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import Final, FinalPlan, play_finals

@@ -19,10 +19,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import util
 
 from iree_tuner.compiler.worker import session_for
+from iree_tuner.device.numerics import Agreement, compare
+from iree_tuner.device.program_loaded import LoadedProgram
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.numerics import Agreement, compare
-from iree_tuner.execute.program_loaded import LoadedProgram
-from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.kernels.bench import SPEC_FLAG, Chosen
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.save import save_kernel_spec

@@ -11,11 +11,11 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import session_for
-from iree_tuner.execute.outcome import Outcome
-from iree_tuner.execute.reproducer import FailedCandidate, write_reproducer
+from iree_tuner.device.outcome import Outcome
 from iree_tuner.kernels.alone import substituted
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.measure.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import Target
 

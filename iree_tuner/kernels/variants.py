@@ -10,15 +10,11 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from iree_tuner.check.check_program import compile_check
 from iree_tuner.compiler.ends import UnfitError
 from iree_tuner.compiler.worker import WorkerError
+from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.check_program import compile_check
-from iree_tuner.execute.program import time_program
-from iree_tuner.execute.setting import Setting
-from iree_tuner.execute.trial import Trial
 from iree_tuner.kernels.alone import (
     build_kernel_here,
     extract_alone_here,
@@ -31,6 +27,10 @@ from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed, Packing
 from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
 from iree_tuner.kernels.reproducer import write_reproducer_here
 from iree_tuner.kernels.site import Site
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.program import time_program
+from iree_tuner.measure.setting import Setting
+from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch

@@ -1,6 +1,6 @@
 """Where a program's time goes: by dispatch and workload, against what the device could do.
 
-May import `compiler`, `targets`, `ops`, `program`, `space`, `cost` and `execute`.
+May import `compiler`, `targets`, `ops`, `program`, `space`, `search.cost`, `device`, `check` and `measure`.
 """
 
 from typing import TYPE_CHECKING

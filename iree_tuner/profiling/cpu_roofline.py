@@ -21,11 +21,11 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.device_facts import DeviceFacts
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.device_facts import DeviceFacts
-from iree_tuner.execute.measurer import Measurer
-from iree_tuner.execute.pool import Builder
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.pool import Builder
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline, from_json, to_json
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program

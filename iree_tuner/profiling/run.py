@@ -13,12 +13,12 @@ from pathlib import Path
 from iree_tuner.compiler.calls import SentPath
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
+from iree_tuner.device.device_facts import DeviceFacts
+from iree_tuner.device.program_request import request, sized_as_given
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.execute.device_facts import DeviceFacts
-from iree_tuner.execute.measurer import Measurer
-from iree_tuner.execute.pool import Builder
-from iree_tuner.execute.program_request import request, sized_as_given
-from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.pool import Builder
 from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in
 from iree_tuner.profiling.cpu_roofline import cpu_roofline
 from iree_tuner.profiling.datasheets import datasheet_roofline
@@ -44,7 +44,7 @@ class Tools:
         compilers: compile workers.
         builder: makes executables of dispatches.
         measurer: the measuring worker.
-        cold: see `execute.bench.Bench`.
+        cold: see `device.bench.Bench`.
     """
 
     compilers: Workers

@@ -5,10 +5,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.measurer import Measurer
-from iree_tuner.execute.pool import Builder
+from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.pool import Builder
 from iree_tuner.profiling.attribution import Spent
 from iree_tuner.program.dispatch import Dispatch
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iree_tuner.cost.access import operands_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.family import family_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.bindings import Harness, TensorSlice
 from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.search.cost.access import operands_of
 
 
 @dataclass(frozen=True)

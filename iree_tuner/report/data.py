@@ -31,7 +31,7 @@ class TrialPoint:
 
     Attributes:
         order: its place among the workload's trials, from 1 on.
-        outcome: how it ended (see `execute.outcome`).
+        outcome: how it ended (see `device.outcome`).
         score: its time relative to the default's; None if it did not run.
         time_us: its time, in microseconds.
         pipeline: label of its space; empty where there is one only.

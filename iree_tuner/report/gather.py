@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from iree_tuner.execute.causes import cause_of
-from iree_tuner.execute.setting import Setting
-from iree_tuner.execute.statistics import Comparison
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.causes import cause_of
+from iree_tuner.measure.setting import Setting
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
 from iree_tuner.report import reading
 from iree_tuner.report.bodies import conditions_body, use_body
 from iree_tuner.report.data import (

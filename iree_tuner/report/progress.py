@@ -13,8 +13,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from iree_tuner.execute.statistics import Comparison
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
 from iree_tuner.program.extract import Extraction
 from iree_tuner.tuning.observer import Observer, SearchStanding, Silent
 from iree_tuner.tuning.result import WorkloadResult

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import cast
 
-from iree_tuner.execute.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison
 from iree_tuner.report.data import ReportedRun, RunReport
 from iree_tuner.report.gather import Tried, gather
 from iree_tuner.store import Store, StoreError

@@ -11,7 +11,7 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.session import CompileError, CompilerSession, Phase
 from iree_tuner.compiler.worker import Crash, WorkerError, Workers, session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.candidate import Built
+from iree_tuner.measure.candidate import Built
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.script.diagnose import explain

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iree_tuner.execute.bench import Bench
-from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.numerics import Agreement
+from iree_tuner.device.bench import Bench
+from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.numerics import Agreement
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
@@ -28,7 +28,7 @@ def agree_alone(
 ) -> list[tuple[str, Agreement]]:
     """Each dispatch that a script lowers, against the compiler's code and, where it is small, NumPy.
 
-    Several inputs, several runs (`execute.check`); `Agreement.note` says where there was no reference.
+    Several inputs, several runs (`check.check`); `Agreement.note` says where there was no reference.
 
     Args:
         program: what is compiled.

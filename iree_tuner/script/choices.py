@@ -14,11 +14,11 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, session_for
-from iree_tuner.execute.bench import Bench, JointBench, joined
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.outcome import Outcome
-from iree_tuner.execute.reproducer import FailedCandidate, write_reproducer
-from iree_tuner.execute.trial import Trial
+from iree_tuner.device.bench import Bench, JointBench, joined
+from iree_tuner.device.outcome import Outcome
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.reproducer import FailedCandidate, write_reproducer
+from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.fingerprint import fingerprint

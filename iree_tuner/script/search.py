@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.trial import Trial
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program

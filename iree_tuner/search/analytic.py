@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from iree_tuner.cost.encoder import ESTIMATE
-from iree_tuner.cost.landscape import Landscape
+from iree_tuner.search.cost.encoder import ESTIMATE
+from iree_tuner.search.cost.landscape import Landscape
 from iree_tuner.search.pool import Pool, ranked
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment

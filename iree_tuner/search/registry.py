@@ -7,9 +7,9 @@ from functools import cache
 from importlib.metadata import EntryPoint
 from typing import cast
 
-from iree_tuner.cost.landscape import Landscape
 from iree_tuner.errors import UsageError
 from iree_tuner.installed import brought, usable
+from iree_tuner.search.cost.landscape import Landscape
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from iree_tuner.cost.landscape import Landscape
+from iree_tuner.search.cost.landscape import Landscape
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
 

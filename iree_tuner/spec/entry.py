@@ -30,7 +30,7 @@ class Provenance:
 
     Attributes:
         speedup: default's time over the tuned time, above 1 for a gain.
-        interval: of the speedup, see `execute.statistics.Comparison`.
+        interval: of the speedup, see `measure.statistics.Comparison`.
         default_us: median time of the compiler's own choice.
         tuned_us: median time with this configuration.
         samples: paired measurements behind these numbers.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO, cast
 
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.trial import Trial
 from iree_tuner.store.exchange import Added, Record, load
 from iree_tuner.store.failure import StoreError
 from iree_tuner.store.recordings import from_recording

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from iree_tuner.execute.statistics import Comparison
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.failure import StoreError, stored
 from iree_tuner.store.rows import assignment_of, comparison_from_json, trial_from_row

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from iree_tuner.execute.setting import Setting
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.setting import Setting
+from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from iree_tuner.execute.setting import Setting
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.setting import Setting
+from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.store.failure import stored
 from iree_tuner.store.store import Store

@@ -11,10 +11,10 @@ from typing import cast, get_args
 
 import msgspec
 
-from iree_tuner.execute.outcome import Outcome
-from iree_tuner.execute.readings import Readings
-from iree_tuner.execute.statistics import Comparison
-from iree_tuner.execute.trial import Trial
+from iree_tuner.device.outcome import Outcome
+from iree_tuner.device.readings import Readings
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.failure import stored_json
 

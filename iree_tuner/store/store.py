@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import quote
 
-from iree_tuner.execute.statistics import Comparison
-from iree_tuner.execute.trial import Trial
 from iree_tuner.files import note_input
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import schema
 from iree_tuner.store.failure import StoreError, store_errors

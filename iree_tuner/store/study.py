@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 
 import msgspec
 
-from iree_tuner.execute.setting import Setting
 from iree_tuner.files import refuse_unknown
+from iree_tuner.measure.setting import Setting
 from iree_tuner.ops import workload as workloads
 from iree_tuner.ops.workload import Workload
 

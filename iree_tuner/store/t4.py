@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from iree_tuner.execute.outcome import Outcome
-from iree_tuner.execute.trial import Trial
+from iree_tuner.device.outcome import Outcome
+from iree_tuner.measure.trial import Trial
 
 VERSION = "1.0.0"
 

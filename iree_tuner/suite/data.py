@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from iree_tuner.compiler.calls import SentPath
+from iree_tuner.device.data import dtype_of, random_values
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.data import dtype_of, random_values
 from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.operation import Operation
 
-_POSITIVE, _SIGNED = 0, 1  # seeds of `execute.data.kind_of`
+_POSITIVE, _SIGNED = 0, 1  # seeds of `device.data.kind_of`
 
 
 def write_inputs(operation: Operation, folder: Path) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.data import dtype_of
 from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.backends.numpy_convolution import convolve_layer
 from iree_tuner.suite.element_types import INTEGERS

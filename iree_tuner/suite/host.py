@@ -56,7 +56,7 @@ class BackendHost:
             job: what to load, and how it is timed.
             expected: a .npy file of the expected result, in its type or in double precision; empty for none.
             magnitudes: one of the expected result for the inputs' absolute values, which tells how large sums
-                get on the way (`execute.numerics.compare`); empty for none.
+                get on the way (`device.numerics.compare`); empty for none.
             slot: of one version of the operation, where several are to take turns in this process.
 
         Raises:

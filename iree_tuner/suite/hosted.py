@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iree_tuner.execute.data import dtype_of
-from iree_tuner.execute.numerics import Agreement, compare
-from iree_tuner.execute.protocol import Batches
+from iree_tuner.device.data import dtype_of
+from iree_tuner.device.numerics import Agreement, compare
+from iree_tuner.measure.protocol import Batches
 from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.backends.backend import Array, Backend, Job
 from iree_tuner.suite.backends.library import first_line

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.pool import Builder
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.pool import Builder
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract

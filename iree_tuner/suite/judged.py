@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from iree_tuner.execute.statistics import CONFIDENCE_Z, LEAST_PAIRS, Floats, compare_rows
+from iree_tuner.measure.statistics import CONFIDENCE_Z, LEAST_PAIRS, Floats, compare_rows
 from iree_tuner.suite.row import Row
 
 Interval = tuple[float, float]

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from iree_tuner.compiler.calls import Calls
-from iree_tuner.execute.statistics import Floats
+from iree_tuner.measure.statistics import Floats
 from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED

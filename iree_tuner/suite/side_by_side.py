@@ -10,7 +10,7 @@ from iree_tuner.suite.backends.backend import Running
 
 
 class SideBySide:
-    """A job that each of several can run so many times; for `execute.protocol.Batches`."""
+    """A job that each of several can run so many times; for `measure.protocol.Batches`."""
 
     def __init__(self, running: Sequence[Running]) -> None:
         self._running = running

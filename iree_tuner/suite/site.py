@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from iree_tuner.cluster import need_dask
 from iree_tuner.compiler.worker import Calls, Ok, Workers
+from iree_tuner.device.device_facts import DeviceFacts, facts_of
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.device_facts import DeviceFacts, facts_of
 from iree_tuner.suite.backends.backend import Backend
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, probe

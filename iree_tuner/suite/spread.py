@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
-from iree_tuner.execute.statistics import CONFIDENCE_Z
+from iree_tuner.measure.statistics import CONFIDENCE_Z
 from iree_tuner.suite.history import History
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.row import Row

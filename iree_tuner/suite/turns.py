@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.execute.sampling import turns
+from iree_tuner.measure.sampling import turns
 from iree_tuner.suite.backend_error import BackendError
 from iree_tuner.suite.conditions import Conditions
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
+from iree_tuner.check.check_program import compile_check
 from iree_tuner.compiler.worker import Ok
+from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.outcome import Outcome, blamed
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.check_program import compile_check
-from iree_tuner.execute.outcome import Outcome, blamed
+from iree_tuner.measure.candidate import Built
 from iree_tuner.ops.family import family_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness

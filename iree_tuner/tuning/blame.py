@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from iree_tuner.check.apart import DispatchFault, Fault
+from iree_tuner.check.follow import follow_here
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.apart import DispatchFault, Fault
-from iree_tuner.execute.follow import follow_here
-from iree_tuner.execute.program_run import ProgramRun
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target

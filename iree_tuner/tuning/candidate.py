@@ -13,18 +13,19 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from iree_tuner.cost.landscape import SpaceLandscape
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.machine import machine_of
-from iree_tuner.execute.measurer import AnyBench
-from iree_tuner.execute.trial import Trial
+from iree_tuner.device.machine import machine_of
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.measurer import AnyBench
+from iree_tuner.measure.trial import Trial
 from iree_tuner.program.fingerprint import fingerprint
+from iree_tuner.search.cost.landscape import SpaceLandscape
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.chosen import Written
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.starting_point import nearest_member, starting_point_of
+from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.spec.starters import Starter
 from iree_tuner.store.study import StudyKey
 from iree_tuner.tuning.baseline import Baseline
@@ -34,7 +35,6 @@ from iree_tuner.tuning.failures import Reproducing
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.ledger import Records
 from iree_tuner.tuning.task import Task
-from iree_tuner.verify.constraints import Constraints
 
 _ALIKE = 3.0
 """Times: cold caches and what surrounds a dispatch make less of a difference."""
@@ -68,7 +68,7 @@ class CandidateKind(Protocol):
         own_digest: of code that is the default's, so that it need not be timed; empty where none can be.
         size: how many candidates there are.
         limits: what each may take to compile.
-        most_places: addresses of the code at which they can be built (see `execute.placement`).
+        most_places: addresses of the code at which they can be built (see `device.placement`).
         wrong: the known fault of the default's results: then a reference decides what is right.
     """
 
@@ -107,7 +107,7 @@ class CandidateKind(Protocol):
         Args:
             assignment: which.
             limits: what it may take.
-            place: of the code, see `execute.placement`.
+            place: of the code, see `device.placement`.
             verify: whether the IR is verified after each pass, for code that is to be used.
         """
         ...

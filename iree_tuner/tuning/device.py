@@ -9,10 +9,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.measurer import AnyBench, Measurer
-from iree_tuner.execute.sampling import ScreenPlan, drift
-from iree_tuner.execute.worker import Timed
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.measurer import AnyBench, Measurer
+from iree_tuner.measure.sampling import ScreenPlan, drift
+from iree_tuner.measure.worker import Timed
 
 _AGAIN_AFTER = 16
 """Trials between two looks at the default."""

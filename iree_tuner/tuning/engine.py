@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from iree_tuner.execute.candidate import GIVEN_UP, Built
-from iree_tuner.execute.measurer import AnyBench
-from iree_tuner.execute.trial import Trial
-from iree_tuner.execute.worker import Timed
+from iree_tuner.measure.candidate import GIVEN_UP, Built
+from iree_tuner.measure.measurer import AnyBench
+from iree_tuner.measure.trial import Trial
+from iree_tuner.measure.worker import Timed
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.device import DeviceRunner, RunDevices

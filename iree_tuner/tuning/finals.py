@@ -15,14 +15,14 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 
 from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.execute.bench import Bench, JointBench
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.judging import JudgePlan
-from iree_tuner.execute.measurer import AnyBench
-from iree_tuner.execute.outcome import DEFAULT_WRONG
-from iree_tuner.execute.sampling import ScreenPlan
-from iree_tuner.execute.statistics import Comparison
-from iree_tuner.execute.trial import Trial
+from iree_tuner.device.bench import Bench, JointBench
+from iree_tuner.device.outcome import DEFAULT_WRONG
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.judging import JudgePlan
+from iree_tuner.measure.measurer import AnyBench
+from iree_tuner.measure.sampling import ScreenPlan
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.tuning.candidate import CompileLimits

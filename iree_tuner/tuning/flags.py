@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from iree_tuner.execute.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison
 from iree_tuner.targets import Target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of

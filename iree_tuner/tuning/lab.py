@@ -14,18 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
+from iree_tuner.check.check import THOROUGH_SEEDS
+from iree_tuner.check.reference.ahead import write_ahead
 from iree_tuner.cluster import QUEUED, need_dask
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Calls, Workers
+from iree_tuner.device.bench import Bench
+from iree_tuner.device.data import span, written
+from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.bench import Bench
-from iree_tuner.execute.check import THOROUGH_SEEDS
-from iree_tuner.execute.data import span, written
-from iree_tuner.execute.device_facts import usable_cores
-from iree_tuner.execute.loader import loader_for
-from iree_tuner.execute.measurer import Measurer
-from iree_tuner.execute.pool import Builder
-from iree_tuner.execute.reference.ahead import write_ahead
+from iree_tuner.measure.loader import loader_for
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.pool import Builder
 from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target, on_host
 from iree_tuner.targets.processor import processor_name
@@ -55,7 +55,7 @@ class Lab:
             tools for.
         owned: the cluster's devices that are measured on, each with its worker; the first is the target's.
         quiet: further ones of these that others measure on meanwhile.
-        cold: see `execute.bench.Bench`.
+        cold: see `device.bench.Bench`.
         restriction: what of each space is searched.
 
     Raises:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iree_tuner.compiler.orphans import shared_folder
-from iree_tuner.execute.candidate import GIVEN_UP
-from iree_tuner.execute.statistics import Comparison
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.candidate import GIVEN_UP
+from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store, StoreError, write_rescue
 from iree_tuner.store.relatives import Relative, relatives

@@ -18,8 +18,8 @@ from typing import Annotated, Concatenate, ParamSpec, TypeVar, get_type_hints
 from cyclopts import Group, Parameter, Token
 from docstring_parser import DocstringStyle, parse
 
+from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.device_facts import usable_cores
 from iree_tuner.program.source import ProgramSource
 from iree_tuner.search.registry import DEFAULT, check_strategy, strategy_names
 from iree_tuner.space.restriction import Restriction

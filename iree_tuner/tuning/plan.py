@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.spec.starters import Starter
 from iree_tuner.tuning.effort import Effort, effort_named
 from iree_tuner.tuning.options import TuningOptions

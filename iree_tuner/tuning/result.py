@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from iree_tuner.execute.statistics import Comparison, Verdict
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.statistics import Comparison, Verdict
+from iree_tuner.measure.trial import Trial
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.tuning.candidate import CandidateKind
 from iree_tuner.tuning.finals import Final

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iree_tuner.compiler.worker import Crash, Ok
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.program_run import ProgramRun
-from iree_tuner.execute.sanitize import Watched, guarded_here
+from iree_tuner.measure.sanitize import Watched, guarded_here
 from iree_tuner.program.parts import ProgramPart
 from iree_tuner.program.source import Program
 from iree_tuner.targets import kind_of_device, on_host
@@ -31,7 +31,7 @@ CUDA_TOOLS = ("memcheck", "racecheck")
 _PLACES = ("/usr/local/cuda/bin", "/opt/cuda/bin")
 _TIMEOUT_S, _HANGS_S, _POLL_S = 600.0, 20.0, 0.5
 _ENDED = re.compile("(ERROR|RACECHECK) SUMMARY")
-_STARTED = "from iree_tuner.execute.sanitize import main; main()"
+_STARTED = "from iree_tuner.measure.sanitize import main; main()"
 _REPORTED = re.compile(
     r"^=+ (?:Error: |Warning: )?((?:Invalid|Race|Potential|Uninitialized|Unaligned|Hazard).*)"
 )

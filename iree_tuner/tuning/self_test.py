@@ -5,7 +5,7 @@ Any verdict but a tie means that the machine is too noisy.
 
 from __future__ import annotations
 
-from iree_tuner.execute.judging import JudgePlan
+from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.tuning.baseline import Baseline
 from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.finals import build_placed

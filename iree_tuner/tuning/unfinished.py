@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from iree_tuner.compiler.versions import RELEASE
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.source import Program
 from iree_tuner.store.rows import comparison_from_json
 from iree_tuner.targets import Target

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.execute.statistics import LEAST_PAIRS
+from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.dispatch import Dispatch

@@ -13,14 +13,14 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import Ok
+from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.numerics import Agreement
+from iree_tuner.device.placement import STEP_BYTES
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.placement import STEP_BYTES
-from iree_tuner.execute.program import compare_programs, time_program
-from iree_tuner.execute.program_bench import ProgramComparison, compared_on
-from iree_tuner.execute.program_run import ProgramRun
-from iree_tuner.execute.statistics import Comparison
+from iree_tuner.measure.program import compare_programs, time_program
+from iree_tuner.measure.program_bench import ProgramComparison, compared_on
+from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.dumped import own_target
 from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program, submit_widened
 from iree_tuner.program.provided_memory import with_provided_memory
@@ -364,7 +364,7 @@ def with_entries(program: Program, entries: Sequence[SpecEntry], context: ir.Con
 
 
 def placed_program(program: Program, placement: int) -> Program:
-    """The program with its code at another address (`execute.placement`): its module has a longer name."""
+    """The program with its code at another address (`device.placement`): its module has a longer name."""
     if placement == 0:
         return program
     module = parse_module(program.data, new_context(), program.name)

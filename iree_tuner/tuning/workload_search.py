@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.tuning.baseline import Baseline

@@ -32,11 +32,11 @@ EXCEPTIONS: dict[tuple[str, str], tuple[int, str]] = {
     ),
     ("compiler/unbound.py", "printed"): (6, NO_ACCESSOR),
     ("compiler/unbound.py", "search"): (2, NO_ACCESSOR),
-    ("execute/causes.py", "pattern"): (1, "types in the messages of failures, to group them"),
-    ("execute/signature.py", "map"): (1, "the ABI's declaration of a function in a compiled module"),
-    ("execute/reference/outputs.py", "parse"): (1, STORED),
-    ("execute/reproducer.py", "parse"): (2, STORED),
-    ("execute/reproducer.py", "pattern"): (1, NO_IR + ": a name becomes a folder"),
+    ("measure/causes.py", "pattern"): (1, "types in the messages of failures, to group them"),
+    ("device/signature.py", "map"): (1, "the ABI's declaration of a function in a compiled module"),
+    ("check/reference/outputs.py", "parse"): (1, STORED),
+    ("measure/reproducer.py", "parse"): (2, STORED),
+    ("measure/reproducer.py", "pattern"): (1, NO_IR + ": a name becomes a folder"),
     ("kernels/executable.py", "assemble"): (2, NO_BUILDER),
     ("kernels/executable.py", "parse"): (2, NO_BUILDER),
     ("kernels/save.py", "parse"): (1, STORED),
@@ -141,7 +141,7 @@ def test_every_exception_has_a_reason() -> None:
 @pytest.mark.parametrize(
     ("kind", "homes"),
     [
-        ("map", {"ops/indexing_map.py", "store/recordings.py", "execute/signature.py"}),
+        ("map", {"ops/indexing_map.py", "store/recordings.py", "device/signature.py"}),
         ("element", {"ops/element_type.py"}),
     ],
 )

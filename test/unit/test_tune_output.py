@@ -12,9 +12,9 @@ from rich.console import Console
 from store.samples import WORKLOAD, trial
 
 from iree_tuner.cli.report import report_result, result_to_json
-from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program_bench import ProgramComparison
-from iree_tuner.execute.statistics import Comparison
+from iree_tuner.device.numerics import Agreement
+from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry

@@ -18,7 +18,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from iree_tuner.cost.landscape import Landscape
+from iree_tuner.search.cost.landscape import Landscape
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.execute.data import dtype_of
+from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Job, Running
 from iree_tuner.suite.backends.calls import Calls, copies_of
 from iree_tuner.suite.backends.library import versions

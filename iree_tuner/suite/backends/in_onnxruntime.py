@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from iree_tuner.execute.data import dtype_of
+from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Array, Job, Running
 from iree_tuner.suite.backends.calls import Calls, copies_of
 from iree_tuner.suite.backends.library import device_number, first_line, is_cuda, lacks, versions

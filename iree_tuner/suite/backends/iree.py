@@ -14,9 +14,9 @@ import iree.runtime as rt
 import numpy as np
 
 from iree_tuner.compiler.versions import installed
-from iree_tuner.execute.memory import Memory, hal_type, read_back
-from iree_tuner.execute.program_loaded import first_line
-from iree_tuner.execute.runner import LoadedDispatch
+from iree_tuner.device.memory import Memory, hal_type, read_back
+from iree_tuner.device.program_loaded import first_line
+from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.program.bindings import Harness
 from iree_tuner.suite.backends.backend import Array, Job
 from iree_tuner.suite.data import read_inputs

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from iree_tuner.execute.data import dtype_of
+from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.primitives import (
     Binary,
     CannotError,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from iree_tuner.execute.data import dtype_of
+from iree_tuner.device.data import dtype_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.operation import Operation

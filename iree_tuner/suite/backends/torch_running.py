@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from iree_tuner.execute.data import dtype_of
+from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Array, Job, Running
 from iree_tuner.suite.backends.calls import Calls
 from iree_tuner.suite.backends.library import first_line

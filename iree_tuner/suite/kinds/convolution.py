@@ -11,8 +11,8 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.linalg import named
+from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.bench import Tolerance
 from iree_tuner.suite import epilogue as epilogues
 from iree_tuner.suite.element_types import FLOATS, check_type, in_name, result_of, sums_of, widest
 from iree_tuner.suite.epilogue import Epilogue

@@ -8,8 +8,8 @@ from typing import ClassVar, get_args
 
 from iree.compiler import ir
 
+from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.bench import Tolerance
 from iree_tuner.suite import scalars
 from iree_tuner.suite.element_types import WIDE, check_type, in_name
 from iree_tuner.suite.hints import did_you_mean

@@ -11,8 +11,8 @@ from typing import ClassVar, cast, get_args
 from iree.compiler import ir
 
 from iree_tuner.compiler.generic import generic
+from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.bench import Tolerance
 from iree_tuner.suite.element_types import WIDE, check_type, sums_of
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes

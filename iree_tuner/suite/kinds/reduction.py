@@ -10,9 +10,9 @@ from typing import ClassVar, get_args
 from iree.compiler import ir
 
 from iree_tuner.compiler.generic import generic
+from iree_tuner.device.bench import Tolerance
+from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.bench import Tolerance
-from iree_tuner.execute.data import dtype_of
 from iree_tuner.suite.element_types import INTEGERS, WIDE, check_type, in_name, sums_of
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Primitives, T

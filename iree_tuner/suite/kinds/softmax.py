@@ -9,7 +9,7 @@ from typing import ClassVar
 from iree.compiler import ir
 
 from iree_tuner.compiler.linalg import SoftmaxOp
-from iree_tuner.execute.bench import Tolerance
+from iree_tuner.device.bench import Tolerance
 from iree_tuner.suite.element_types import WIDE, check_type, in_name
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Primitives, T

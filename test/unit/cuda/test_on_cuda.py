@@ -11,18 +11,18 @@ from execute.strided import strided
 from execute.whole_programs import scaling
 
 from iree_tuner import tune_module
+from iree_tuner.check.apart import judge_here
+from iree_tuner.check.check_program import compile_check
+from iree_tuner.check.parts_loaded import Pieces
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.device.bench import Bench
+from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.apart import judge_here
-from iree_tuner.execute.bench import Bench
-from iree_tuner.execute.check_program import compile_check
-from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.measurer import Measurer
-from iree_tuner.execute.parts_loaded import Pieces
-from iree_tuner.execute.pool import Builder
-from iree_tuner.execute.program import compare_programs
-from iree_tuner.execute.program_request import request
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.pool import Builder
+from iree_tuner.measure.program import compare_programs
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.parts import take_apart

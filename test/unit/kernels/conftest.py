@@ -2,7 +2,7 @@
 
 import pytest
 
-from iree_tuner.execute.judging import JudgePlan
+from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
 

@@ -5,7 +5,7 @@ from amounts import some
 from test_layers_of_kernels import CHAIN
 from wrong_kernels import Transposed, WrongGrid
 
-from iree_tuner.execute.program_request import request
+from iree_tuner.device.program_request import request
 from iree_tuner.kernels.bench import SPEC_FLAG, look_at
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.competing import mended_with, without_kernels

@@ -3,8 +3,8 @@
 import pytest
 from wrong_kernels import Transposed
 
+from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.program_request import request
 from iree_tuner.kernels import layers as layering
 from iree_tuner.kernels.bench import look_at
 from iree_tuner.kernels.c_gemm import CGemm

@@ -7,13 +7,13 @@ import pytest
 from epilogues import with_epilogue
 from problems import matmul, site_in
 
-from iree_tuner.execute import expected
-from iree_tuner.execute.bench import Bench
-from iree_tuner.execute.check import Check
-from iree_tuner.execute.data import fill
-from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program_request import request
-from iree_tuner.execute.reference import OnHost, Unsupported
+from iree_tuner.check import expected
+from iree_tuner.check.check import Check
+from iree_tuner.check.reference import OnHost, Unsupported
+from iree_tuner.device.bench import Bench
+from iree_tuner.device.data import fill
+from iree_tuner.device.numerics import Agreement
+from iree_tuner.device.program_request import request
 from iree_tuner.kernels import bench as kernels_bench
 from iree_tuner.kernels.alone import with_scratch
 from iree_tuner.kernels.bench import DEFAULT, compare_in_program, look_at
@@ -62,7 +62,7 @@ class Planted:
 @pytest.mark.parametrize(("default", "kernel", "says"), [(3.0, 1.0, ""), (1.0, 3.0, "the default's values")])
 def test_alone(bench, monkeypatch, default, kernel, says) -> None:
     monkeypatch.setattr(expected, "LoadedDispatch", lambda *_: Planted(bench, default))
-    monkeypatch.setattr("iree_tuner.execute.reference.reference_outputs", lambda *_: Unsupported("too large"))
+    monkeypatch.setattr("iree_tuner.check.reference.reference_outputs", lambda *_: Unsupported("too large"))
     found = Check(bench).thorough(Planted(bench, kernel))
     assert found.ok == (not says)
     assert says in found.message

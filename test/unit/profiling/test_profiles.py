@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from programs import BATCH_OF_ONE_CONVOLUTION, ZERO_MATMUL
 
+from iree_tuner.device.device_facts import facts_of
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.device_facts import facts_of
-from iree_tuner.execute.worker import Timed
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.worker import Timed
 from iree_tuner.profiling import run as runs
 from iree_tuner.profiling.attribution import Spent, quieter, rows_of, spent_in
 from iree_tuner.profiling.hal_events import BETWEEN, Times

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.profiling import whole
 from iree_tuner.program.entries import Taken
 from iree_tuner.program.parameters import Parameter

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iree_tuner.device.device_facts import facts_of
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.device_facts import facts_of
+from iree_tuner.measure.candidate import Built
 from iree_tuner.profiling import cpu_roofline as probes
 from iree_tuner.profiling.datasheets import datasheet_roofline
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline, from_json, to_json

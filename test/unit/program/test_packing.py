@@ -7,10 +7,10 @@ from amounts import some
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.check import Check
-from iree_tuner.execute.data import fill, values_in
-from iree_tuner.execute.runner import LoadedDispatch
+from iree_tuner.check.check import Check
+from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.data import fill, values_in
+from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.program.bindings import Binding, TensorSlice
 from iree_tuner.program.extract import extract
 from iree_tuner.program.harness import _packed

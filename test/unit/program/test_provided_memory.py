@@ -9,9 +9,9 @@ import pytest
 
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.device.program_loaded import LoadedProgram
+from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.program_loaded import LoadedProgram
-from iree_tuner.execute.program_request import request
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.provided_memory import fix_sizes, takes_memory, with_provided_memory
 from iree_tuner.program.source import load_program

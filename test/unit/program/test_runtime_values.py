@@ -2,9 +2,9 @@
 
 import pytest
 
-from iree_tuner.execute import Builder
-from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.measurer import Measurer
+from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.measure import Builder
+from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

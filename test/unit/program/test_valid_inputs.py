@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from index_programs import PROGRAMS, case, lookup
 from iree.compiler import ir
 
+from iree_tuner.check.reference.outputs import reference_outputs
+from iree_tuner.check.reference.values import Unsupported
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import session_for
-from iree_tuner.execute.data import fill, integers, random_values
-from iree_tuner.execute.program_inputs import argument, arguments
-from iree_tuner.execute.program_parameters import generate
-from iree_tuner.execute.program_request import request
-from iree_tuner.execute.reference.outputs import reference_outputs
-from iree_tuner.execute.reference.values import Unsupported
+from iree_tuner.device.data import fill, integers, random_values
+from iree_tuner.device.program_inputs import argument, arguments
+from iree_tuner.device.program_parameters import generate
+from iree_tuner.device.program_request import request
 from iree_tuner.program.dynamic import DimensionSize, sized
 from iree_tuner.program.entries import Taken
 from iree_tuner.program.extract import extract
@@ -122,7 +122,7 @@ def test_an_op_that_is_not_understood_is_named():
 
 
 def test_a_program_without_integers_starts_no_worker(monkeypatch):
-    monkeypatch.setattr("iree_tuner.execute.program_request.Workers", None)
+    monkeypatch.setattr("iree_tuner.device.program_request.Workers", None)
     request(load_program(lookup("i1").replace("%i: tensor<8xi1>", "%i: tensor<8xf32>").split("%r =")[0] +
                          "return %e : tensor<8xf32> }"))  # fmt: skip
 
@@ -132,7 +132,7 @@ def test_a_program_without_integers_starts_no_worker(monkeypatch):
 )
 def test_long_programs_are_sent_without_weights(name, monkeypatch):
     program, expected = PROGRAMS[name]
-    monkeypatch.setattr("iree_tuner.execute.program_request._LONG", 0)
+    monkeypatch.setattr("iree_tuner.device.program_request._LONG", 0)
     (entry,) = request(load_program(program)).entries
     found = {number: feed.values for number, feed in enumerate(entry.feeds) if feed.values}
     assert found == {number: Interval(*bounds) for number, bounds in expected.items()}
@@ -141,7 +141,7 @@ def test_long_programs_are_sent_without_weights(name, monkeypatch):
 def test_weights_are_not_sent(monkeypatch):
     sent = []
     monkeypatch.setattr(
-        "iree_tuner.execute.program_request.valid_inputs", lambda *_: pytest.fail("it runs in a worker")
+        "iree_tuner.device.program_request.valid_inputs", lambda *_: pytest.fail("it runs in a worker")
     )
     monkeypatch.setattr(
         "iree_tuner.compiler.worker.Workers.call", lambda _, *each: sent.append(each) or ValidInputs()

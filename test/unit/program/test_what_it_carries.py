@@ -7,9 +7,9 @@ from amounts import some
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import CompileError, CompilerSession
+from iree_tuner.device.program_loaded import LoadedProgram
+from iree_tuner.device.program_request import request
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.program_loaded import LoadedProgram
-from iree_tuner.execute.program_request import request
 from iree_tuner.program.entries import entries_of
 from iree_tuner.program.extract import extract_here
 from iree_tuner.program.own_devices import own_target_name, take_devices

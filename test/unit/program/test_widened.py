@@ -6,8 +6,8 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.worker import session_for
-from iree_tuner.execute.program_loaded import LoadedProgram
-from iree_tuner.execute.program_request import request
+from iree_tuner.device.program_loaded import LoadedProgram
+from iree_tuner.device.program_request import request
 from iree_tuner.program.phases import compile_widened, run_phases
 from iree_tuner.program.source import load_program
 from iree_tuner.program.widened import widen

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from store.samples import KEY, WORKLOAD
 
-from iree_tuner.execute.readings import Readings
-from iree_tuner.execute.statistics import compare_pairs
-from iree_tuner.execute.trial import Trial
+from iree_tuner.device.readings import Readings
+from iree_tuner.measure.statistics import compare_pairs
+from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store
 

@@ -17,9 +17,9 @@ from report.made_up import NASTY, fill
 from report.test_report_gather import RUN, MadeTask, findings, some_tried
 from store.samples import COMPARISON, trial
 
+from iree_tuner.device.numerics import Agreement
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program_bench import ProgramComparison
+from iree_tuner.measure.program_bench import ProgramComparison
 from iree_tuner.report import page
 from iree_tuner.report.data import (
     Compared,

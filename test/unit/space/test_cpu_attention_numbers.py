@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.execute import Builder
-from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.measurer import Measurer
+from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.measure import Builder
+from iree_tuner.measure.measurer import Measurer
 from iree_tuner.space.build import build_space
 
 PROGRAM = Path(__file__).parents[3] / "programs" / "ops" / "cpu_attention.mlir"

@@ -7,7 +7,7 @@ from amounts import amount
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.execute.pool import Builder
+from iree_tuner.measure.pool import Builder
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space import build_spaces

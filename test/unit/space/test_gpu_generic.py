@@ -8,7 +8,7 @@ import pytest
 from amounts import amount, some
 from iree.compiler import ir
 
-from iree_tuner.execute.pool import Builder
+from iree_tuner.measure.pool import Builder
 from iree_tuner.space.build import build_spaces
 from iree_tuner.space.default import find_default
 from iree_tuner.targets import parse_target

@@ -19,7 +19,7 @@ from gpu_workloads import (
 )
 from iree.compiler import ir
 
-from iree_tuner.execute.pool import Builder
+from iree_tuner.measure.pool import Builder
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space import Assignment, Space, build_spaces

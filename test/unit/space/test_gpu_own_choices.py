@@ -13,7 +13,7 @@ from amounts import amount, some
 from iree.compiler import ir
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.execute.pool import Builder
+from iree_tuner.measure.pool import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

@@ -13,7 +13,7 @@ from gpu_workloads import GFX942, SM_80, batch_matmul, depthwise, grouped_channe
 from iree.compiler import ir
 from space.made_workloads import matmul
 
-from iree_tuner.execute.pool import Builder
+from iree_tuner.measure.pool import Builder
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space import Space
 from iree_tuner.space.configuration import Configuration, OpConfiguration

@@ -11,7 +11,7 @@ from iree.compiler import ir
 from space.made_workloads import matmul
 
 from iree_tuner.errors import UsageError
-from iree_tuner.execute.pool import Builder
+from iree_tuner.measure.pool import Builder
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space import Assignment, Configuration, OpConfiguration, build_space

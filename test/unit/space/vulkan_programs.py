@@ -13,10 +13,10 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.execute.data import dtype_of, fill, outputs, span
-from iree_tuner.execute.memory import read_back
-from iree_tuner.execute.numerics import Agreement, compare
-from iree_tuner.execute.runner import LoadedDispatch
+from iree_tuner.device.data import dtype_of, fill, outputs, span
+from iree_tuner.device.memory import read_back
+from iree_tuner.device.numerics import Agreement, compare
+from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.targets.runtime import RUNTIME_ERRORS

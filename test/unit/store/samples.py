@@ -5,10 +5,10 @@ from dataclasses import replace
 import hand_made
 from hypothesis import strategies as st
 
-from iree_tuner.execute.readings import Readings
-from iree_tuner.execute.setting import Setting
-from iree_tuner.execute.statistics import compare_pairs
-from iree_tuner.execute.trial import Trial
+from iree_tuner.device.readings import Readings
+from iree_tuner.measure.setting import Setting
+from iree_tuner.measure.statistics import compare_pairs
+from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.workload import DynamicLoop
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.rows import OUTCOMES

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store.samples import COMPARISON, KEY, KEYS, SETTING, trial, trials
 
-from iree_tuner.execute.causes import cause_of
-from iree_tuner.execute.setting import PROTOCOL
+from iree_tuner.measure.causes import cause_of
+from iree_tuner.measure.setting import PROTOCOL
 from iree_tuner.store import Store, StoreError, write_rescue
 from iree_tuner.store.exchange import Added, load, merge, records
 from iree_tuner.store.failures import failures

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from iree_tuner.execute.statistics import CONFIDENCE_Z, center_of, compare_pairs
+from iree_tuner.measure.statistics import CONFIDENCE_Z, center_of, compare_pairs
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline, to_json
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.results import Results, ResultsFolder

@@ -7,7 +7,7 @@ import numpy as np
 from iree.runtime.array_interop import map_dtype_to_element_type
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.execute.numerics import compare
+from iree_tuner.device.numerics import compare
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.suite.data import read_inputs, write_inputs

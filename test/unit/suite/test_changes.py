@@ -8,7 +8,7 @@ import pytest
 from made_runs import Made, Noise, made_run, operations
 
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.statistics import CONFIDENCE_Z
+from iree_tuner.measure.statistics import CONFIDENCE_Z
 from iree_tuner.suite.changes import ALIKE, WORTH, cautions, changes, counts, ratio_of, verdict_of
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.history import History

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from iree_tuner.execute.numerics import compare
+from iree_tuner.device.numerics import compare
 from iree_tuner.suite.exact import Exact, reference
 from iree_tuner.suite.kinds.registry import KINDS, make
 from iree_tuner.suite.primitives import Window

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from made_operations import CASES, Made, arrays, expected, magnitudes
 
-from iree_tuner.execute.numerics import compare
+from iree_tuner.device.numerics import compare
 from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.backends.registry import backend
 from iree_tuner.suite.conditions import Conditions

@@ -18,12 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 from iree_tuner.compiler.worker import Ok, Timeout, WorkerError
-from iree_tuner.execute.bench import Bench, Tolerance
-from iree_tuner.execute.candidate import Built
-from iree_tuner.execute.measurer import Measurer
-from iree_tuner.execute.outcome import DEFAULT_WRONG
-from iree_tuner.execute.pool import Builder
-from iree_tuner.execute.worker import Timed
+from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.outcome import DEFAULT_WRONG
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.pool import Builder
+from iree_tuner.measure.worker import Timed
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.targets import parse_target

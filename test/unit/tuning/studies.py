@@ -2,7 +2,7 @@
 
 import hand_made
 
-from iree_tuner.execute.setting import Setting
+from iree_tuner.measure.setting import Setting
 from iree_tuner.store.study import StudyKey
 
 SETTING = Setting("3.13.0", "3.13.0", "llvm-cpu:host", ("--flag",), "fake", "a processor", 2)

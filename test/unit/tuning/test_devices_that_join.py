@@ -13,9 +13,9 @@ from tuning.fakes import DEFAULT, fake_build, fake_search, words_of
 
 from iree_tuner.compiler.slot import CallFuture
 from iree_tuner.compiler.worker import Ok
-from iree_tuner.execute.measurer import Measurer
-from iree_tuner.execute.pool import Builder
-from iree_tuner.execute.worker import Timed
+from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.pool import Builder
+from iree_tuner.measure.worker import Timed
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import Engine

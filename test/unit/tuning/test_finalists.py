@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tuning.fakes import close, fake_lab, fake_search
 
-from iree_tuner.execute.numerics import Agreement
+from iree_tuner.device.numerics import Agreement
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import ANY, FinalPlan, play_finals
 from iree_tuner.tuning.search import OneSearch

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from tuning.fakes import close, fake_lab, fake_search
 
-from iree_tuner.execute.program_run import ProgramRun
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.tuning import queue as queues
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.gain import Prospects

@@ -12,7 +12,7 @@ from iree_tuner.tuning.lab import Lab
 
 UNIT = Path(__file__).parents[1]
 JSON_PAGE = (UNIT.parents[1] / "docs/reference/json.md").read_text()
-FOLDERS = (UNIT / "tuning/cases", UNIT / "execute/apart", UNIT / "program/cases")
+FOLDERS = (UNIT / "tuning/cases", UNIT / "check/apart", UNIT / "program/cases")
 SAID = ("unreliable", "not compared", "not checked", "wrong results", "uninitialized", "may be invalid")
 """What is said only where something is wrong with a program or its comparison."""
 

@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
+from iree_tuner.check.parts_loaded import Pieces
 from iree_tuner.cli.main import run
+from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.parts_loaded import Pieces
-from iree_tuner.execute.program_request import request
-from iree_tuner.execute.sanitize import Watched
 from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.measure.sanitize import Watched
 from iree_tuner.program.parts import Parts, ProgramPart
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device

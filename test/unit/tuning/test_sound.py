@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.program_request import request
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.space.build import build_space

@@ -3,8 +3,8 @@
 import pytest
 from studies import STUDY
 
-from iree_tuner.execute.statistics import compare_pairs
-from iree_tuner.execute.trial import Trial
+from iree_tuner.measure.statistics import compare_pairs
+from iree_tuner.measure.trial import Trial
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from execute.whole_programs import ADDING
 
+from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.numerics import Agreement
+from iree_tuner.device.program_request import request
+from iree_tuner.device.program_run import Filled
 from iree_tuner.errors import TunerError
-from iree_tuner.execute.conditioning import Depth
-from iree_tuner.execute.numerics import Agreement
-from iree_tuner.execute.program_bench import ProgramComparison, compared_on
-from iree_tuner.execute.program_request import request
-from iree_tuner.execute.program_run import Filled
-from iree_tuner.execute.statistics import Comparison, over_cases
+from iree_tuner.measure.program_bench import ProgramComparison, compared_on
+from iree_tuner.measure.statistics import Comparison, over_cases
 from iree_tuner.program.dynamic import sized_cases
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device

@@ -1,0 +1,270 @@
+"""Walks a dispatch's function, with a copy of its buffer as memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from iree.compiler import ir
+from iree.compiler.dialects import hal
+
+from iree_tuner.check.reference import attention, scalars, shapes, structured
+from iree_tuner.check.reference.structured import WORK_LIMIT, Loops
+from iree_tuner.check.reference.values import (
+    UnsupportedError,
+    Value,
+    from_memory,
+    rounded,
+    to_memory,
+)
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.bindings import Binding
+from iree_tuner.program.folding import fold
+from iree_tuner.program.harness import held
+
+_PASSED_ON = (
+    "memref.assume_alignment",
+    "memref.cast",
+    "tensor.cast",
+    "iree_tensor_ext.dispatch.workload.ordinal",
+)
+_ATTENTION = ("iree_linalg_ext.attention", "iree_linalg_ext.online_attention")
+_TERMINATORS = ("linalg.yield", "iree_linalg_ext.yield", "func.return")
+
+
+class Interpreter:
+    """One run of one function.
+
+    Args:
+        memory: the harness's buffer, which is changed as the dispatch would.
+        bindings: where the dispatch's bindings are in it.
+        constants: what the dispatch is given besides its buffers.
+    """
+
+    def __init__(
+        self, memory: npt.NDArray[np.uint8], bindings: Sequence[Binding], constants: Sequence[int]
+    ) -> None:
+        self._memory = memory
+        self._bindings = bindings
+        self._constants = constants
+        self._values: dict[ir.Value, Value] = {}
+        self._spent = 0
+        self._loops: Loops | None = None
+
+    def run(self, function: ir.Operation) -> None:
+        """Evaluate a function's ops in order. Raises UnsupportedError."""
+        (block,) = function.regions[0].blocks
+        for op in block.operations:
+            self._evaluate(op.operation)
+
+    def _evaluate(self, op: ir.Operation) -> None:
+        name = op.name
+        if name in _TERMINATORS:
+            return
+        if name in self._HANDLERS:
+            self._HANDLERS[name](self, op)
+        elif scalars.knows(name):
+            self._set(op, scalars.evaluate(op, [self._get(operand) for operand in op.operands]))
+        elif name in _SHAPES:
+            self._set(op, _SHAPES[name](op, self._get_constant))
+        elif name in _PASSED_ON:
+            self._values[op.results[0]] = self._values[op.operands[0]]
+        elif name.startswith("linalg.") or name in _ATTENTION:
+            self._structured(op)
+        else:
+            raise UnsupportedError(name)
+
+    def _structured(self, op: ir.Operation) -> None:
+        operands = [self._get(operand) for operand in op.operands]
+        evaluate = attention.evaluate if op.name in _ATTENTION else structured.evaluate
+        found = evaluate(op, operands, self._body, self._spend)
+        if len(op.results):
+            for result, value in zip(op.results, found, strict=True):
+                self._values[result] = _in_type(value, result.type)
+            return
+        for target, value in zip(list(op.operands)[len(operands) - len(found) :], found, strict=True):
+            self._values[target][...] = to_memory(value, ElementType.of(target.type))
+
+    def _body(self, block: ir.Block, arguments: Sequence[Value], loops: Loops) -> list[Value]:
+        outer, self._loops = self._loops, loops
+        self._values.update(zip(block.arguments, arguments, strict=True))
+        for op in block.operations:
+            self._evaluate(op.operation)
+            if op.operation.name in _TERMINATORS:
+                self._loops = outer
+                return [self._get(operand) for operand in op.operation.operands]
+        raise UnsupportedError("a body without a terminator")
+
+    def _spend(self, work: int) -> None:
+        self._spent += work
+        if self._spent > WORK_LIMIT:
+            raise UnsupportedError(f"more than 2^{WORK_LIMIT.bit_length() - 1} evaluations")
+
+    def _get(self, value: ir.Value) -> Value:
+        """A value as the interpreter computes with it; what is in memory is converted."""
+        found = self._values[value]
+        if isinstance(value.type, ir.MemRefType):
+            return from_memory(found, ElementType.of(value.type))
+        return found
+
+    def _get_constant(self, value: ir.Value) -> Value:
+        """A value, also of a constant within a region that is not run, as the value of a padding."""
+        if value not in self._values and not isinstance(value.owner, ir.Block):
+            self._evaluate(value.owner.operation)
+        return self._get(value)
+
+    def _set(self, op: ir.Operation, value: Value) -> None:
+        self._values[op.results[0]] = value
+
+    def _fold(self, op: ir.Operation) -> None:
+        for result in op.results:
+            found = fold(result, self._constants)
+            if found is None:
+                raise UnsupportedError(f"{op.name} with an unknown value")
+            self._values[result] = np.asarray(found)
+
+    def _subspan(self, op: ir.Operation) -> None:
+        view = op.opview
+        assert isinstance(view, hal.InterfaceBindingSubspanOp)
+        binding = self._bindings[ir.IntegerAttr(op.attributes["binding"]).value]
+        offset = 0 if view.byte_offset is None else int(self._get(view.byte_offset))
+        shaped = _tensor_type(op)
+        dynamic = iter(view.dynamic_dims)
+        shape = [
+            int(self._get(next(dynamic))) if shaped.is_dynamic_dim(i) else shaped.shape[i]
+            for i in range(shaped.rank)
+        ]
+        element = ElementType.of(shaped)
+        dtype = element.dtype
+        if dtype is None or element.per_byte > 1:
+            raise UnsupportedError(f"a tensor of {element}")
+        start = binding.offset + offset
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        if start + size > len(self._memory):
+            raise UnsupportedError("a tensor that reaches beyond its buffer")
+        self._set(op, self._memory[start : start + size].view(dtype).reshape(shape))
+
+    def _load(self, op: ir.Operation) -> None:
+        kind = op.results[0].type
+        part = self._values[op.operands[0]][(*shapes.slices(op, self._get), ...)]
+        found = from_memory(part, ElementType.of(kind))
+        self._set(op, found.reshape([-1 if size < 0 else size for size in ir.ShapedType(kind).shape]))
+
+    def _store(self, op: ir.Operation) -> None:
+        source, target = op.operands[0], op.operands[1]
+        place = self._values[target][(*shapes.slices(op, self._get), ...)]  # a view, of one element too
+        value = to_memory(self._get(source), ElementType.of(source.type))
+        place[...] = value.reshape(place.shape)
+
+    def _load_whole(self, op: ir.Operation) -> None:
+        self._set(op, self._get(op.operands[0]))
+
+    def _store_whole(self, op: ir.Operation) -> None:
+        source, target = op.operands[0], op.operands[1]
+        self._values[target][...] = to_memory(self._get(source), ElementType.of(source.type))
+
+    def _subview(self, op: ir.Operation) -> None:
+        part = self._values[op.operands[0]][(*shapes.slices(op, self._get), ...)]
+        shape = list(ir.MemRefType(op.results[0].type).shape)
+        self._set(op, part if list(part.shape) == shape else _without_ones(part, shape))
+
+    def _empty(self, op: ir.Operation) -> None:
+        kind = ir.RankedTensorType(op.results[0].type)
+        sizes = iter(op.operands)
+        shape = [
+            int(self._get(next(sizes))) if kind.is_dynamic_dim(i) else kind.shape[i] for i in range(kind.rank)
+        ]
+        holds_floats = ElementType.of(kind).is_float
+        # Unwritten elements must not look like a result.
+        self._set(op, np.full(shape, np.nan) if holds_floats else np.full(shape, 0x55, np.int64))
+
+    def _fill(self, op: ir.Operation) -> None:
+        value, target = self._get(op.operands[0]), op.operands[1]
+        if len(op.results):
+            self._set(op, np.broadcast_to(value, self._get(target).shape))
+        else:
+            self._values[target][...] = to_memory(value, ElementType.of(target.type))
+
+    def _index(self, op: ir.Operation) -> None:
+        if self._loops is None:
+            raise UnsupportedError(op.name)
+        self._set(op, self._loops.index(ir.IntegerAttr(op.attributes["dim"]).value))
+
+    def _extract(self, op: ir.Operation) -> None:
+        source, *place = (self._get(operand) for operand in op.operands)
+        for indices, size in zip(place, source.shape, strict=True):
+            if np.any((indices < 0) | (indices >= size)):  # undefined: no processor's result is right
+                raise UnsupportedError("an index is out of its table: generated inputs may be invalid")
+        self._set(op, source[tuple(place)])
+
+    def _splat(self, op: ir.Operation) -> None:
+        self._set(op, np.broadcast_to(self._get(op.operands[0]), ir.ShapedType(op.results[0].type).shape))
+
+    def _dim(self, op: ir.Operation) -> None:
+        self._set(op, np.asarray(self._get(op.operands[0]).shape[int(self._get(op.operands[1]))]))
+
+    _HANDLERS: ClassVar[dict[str, Callable[[Interpreter, ir.Operation], None]]] = {
+        "hal.interface.binding.subspan": _subspan,
+        "hal.interface.constant.load": _fold,
+        "util.assume.int": _fold,
+        "iree_tensor_ext.dispatch.tensor.load": _load,
+        "iree_tensor_ext.dispatch.tensor.store": _store,
+        "iree_codegen.load_from_buffer": _load_whole,
+        "iree_codegen.store_to_buffer": _store_whole,
+        "memref.subview": _subview,
+        "tensor.empty": _empty,
+        "tensor.splat": _splat,
+        "tensor.extract": _extract,
+        "tensor.dim": _dim,
+        "linalg.fill": _fill,
+        "linalg.index": _index,
+        "iree_linalg_ext.index": _index,
+    }
+
+
+def _tensor_type(subspan: ir.Operation) -> ir.RankedTensorType | ir.MemRefType:
+    """The tensor that a subspan holds."""
+    _, parsed = held(subspan)
+    if isinstance(parsed, ir.MemRefType):
+        strides, _ = parsed.get_strides_and_offset()
+        known = list(parsed.shape)
+        if strides != [int(np.prod(known[i + 1 :], dtype=np.int64)) for i in range(len(known))]:
+            raise UnsupportedError(f"memory laid out as {parsed}")
+        return parsed
+    if not isinstance(parsed, ir.RankedTensorType) or parsed.encoding is not None:
+        raise UnsupportedError(f"a binding of type {parsed}")
+    return parsed
+
+
+def _in_type(value: Value, kind: ir.Type) -> Value:
+    """Floats that lie in a tensor of a narrow type between two ops may overflow there; digits are kept."""
+    if not ElementType.of(kind).is_float:
+        return value
+    narrow = rounded(value, ElementType.of(kind))
+    return np.where(np.isinf(narrow), narrow, value)
+
+
+def _without_ones(part: Value, shape: Sequence[int]) -> Value:
+    """A view with dimensions of one element dropped."""
+    keep = list(shape)
+    index: list[int | slice] = []
+    for size in part.shape:
+        if keep and size == keep[0]:
+            index.append(slice(None))
+            keep.pop(0)
+        else:
+            index.append(0)
+    return part[tuple(index)]
+
+
+_SHAPES: dict[str, Callable[[ir.Operation, shapes.Get], Value]] = {
+    "tensor.extract_slice": shapes.extract_slice,
+    "tensor.insert_slice": shapes.insert_slice,
+    "tensor.expand_shape": shapes.reshape,
+    "tensor.collapse_shape": shapes.reshape,
+    "tensor.pad": shapes.pad,
+    "linalg.pack": shapes.pack,
+    "linalg.unpack": shapes.unpack,
+}

@@ -1,0 +1,225 @@
+"""The ops that work element by element: `arith` and `math`.
+
+Floats are not rounded to their type after each op: the reference must be better than the code that it judges.
+They are where the rounding is the point: truncations, and comparisons, roundings and conversions to integers,
+which may jump where a value differs by its last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from iree.compiler import ir
+
+from iree_tuner.check.reference.values import (
+    UnsupportedError,
+    Value,
+    constant,
+    rounded,
+    unsigned,
+    width,
+    wrap,
+)
+from iree_tuner.ops.element_type import ElementType
+
+Binary = Callable[[Value, Value], Value]
+
+_FLOAT_BINARY: dict[str, Binary] = {
+    "arith.addf": np.add,
+    "arith.subf": np.subtract,
+    "arith.mulf": np.multiply,
+    "arith.divf": np.divide,
+    "arith.remf": np.fmod,
+    "arith.maximumf": np.maximum,
+    "arith.minimumf": np.minimum,
+    "arith.maxnumf": np.fmax,
+    "arith.minnumf": np.fmin,
+    "math.powf": np.power,
+    "math.atan2": np.arctan2,
+    "math.copysign": np.copysign,
+}
+
+_FLOAT_UNARY: dict[str, Callable[[Value], Value]] = {
+    "arith.negf": np.negative,
+    "math.absf": np.abs,
+    "math.exp": np.exp,
+    "math.exp2": np.exp2,
+    "math.expm1": np.expm1,
+    "math.log": np.log,
+    "math.log2": np.log2,
+    "math.log10": np.log10,
+    "math.log1p": np.log1p,
+    "math.sqrt": np.sqrt,
+    "math.rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "math.cbrt": np.cbrt,
+    "math.tanh": np.tanh,
+    "math.sinh": np.sinh,
+    "math.cosh": np.cosh,
+    "math.sin": np.sin,
+    "math.cos": np.cos,
+    "math.tan": np.tan,
+    "math.atan": np.arctan,
+    "math.erf": lambda x: _erf(x),
+}
+
+_FEW_BITS = 8
+
+_FLOAT_STEPS: dict[str, Callable[[Value], Value]] = {
+    "math.floor": np.floor,
+    "math.ceil": np.ceil,
+    "math.trunc": np.trunc,
+    "math.roundeven": np.rint,
+    "math.round": lambda x: np.trunc(x + np.copysign(0.5, x)),
+}
+
+_INTEGER_BINARY: dict[str, Binary] = {
+    "arith.addi": np.add,
+    "arith.subi": np.subtract,
+    "arith.muli": np.multiply,
+    "arith.andi": np.bitwise_and,
+    "arith.ori": np.bitwise_or,
+    "arith.xori": np.bitwise_xor,
+    "arith.maxsi": np.maximum,
+    "arith.minsi": np.minimum,
+    "arith.shli": np.left_shift,
+    "arith.shrsi": np.right_shift,
+    "arith.divsi": lambda a, b: _truncating_division(a, b),
+    "arith.remsi": lambda a, b: a - b * _truncating_division(a, b),
+    "arith.floordivsi": lambda a, b: a // _nonzero(b),
+    "arith.ceildivsi": lambda a, b: -(-a // _nonzero(b)),
+}
+
+_UNSIGNED_BINARY: dict[str, Binary] = {
+    "arith.maxui": np.maximum,
+    "arith.minui": np.minimum,
+    "arith.shrui": np.right_shift,
+    "arith.divui": lambda a, b: a // _nonzero(b),
+    "arith.remui": lambda a, b: a % _nonzero(b),
+    "arith.ceildivui": lambda a, b: (a + b - 1) // _nonzero(b),
+}
+
+_COMPARE: tuple[Binary, ...] = (
+    np.equal,
+    np.not_equal,
+    np.less,
+    np.less_equal,
+    np.greater,
+    np.greater_equal,
+)
+_FLOAT_PREDICATES: tuple[Binary, ...] = (  # of arith.cmpf, 1 to 6: ordered, and in 8 to 13 also true for NaN
+    np.equal,
+    np.greater,
+    np.greater_equal,
+    np.less,
+    np.less_equal,
+    np.not_equal,
+)
+
+
+def knows(name: str) -> bool:
+    """Whether `evaluate` has an op of that name."""
+    return name.startswith(("arith.", "math."))
+
+
+def evaluate(op: ir.Operation, operands: Sequence[Value]) -> Value:
+    """The value of an op. Raises UnsupportedError."""
+    name, kind = op.name, ElementType.of(op.results[0].type)
+    with np.errstate(all="ignore"):
+        if name == "arith.constant":
+            return constant(op.attributes["value"])
+        if name in _FLOAT_BINARY:
+            return _of_few_bits(_FLOAT_BINARY[name](operands[0], operands[1]), kind)
+        if name in _FLOAT_UNARY:
+            return _of_few_bits(_FLOAT_UNARY[name](operands[0]), kind)
+        if name in _FLOAT_STEPS:
+            return _FLOAT_STEPS[name](rounded(operands[0], kind))
+        if name == "math.fma":
+            return _of_few_bits(operands[0] * operands[1] + operands[2], kind)
+        if name in _INTEGER_BINARY:
+            a, b = (_signed(each, kind) for each in operands)
+            return wrap(_INTEGER_BINARY[name](a, b), width(kind))
+        if name in _UNSIGNED_BINARY:
+            a, b = (unsigned(each, width(kind)) for each in operands)
+            return wrap(_UNSIGNED_BINARY[name](a, b), width(kind))
+        if name == "math.absi":
+            return wrap(np.abs(operands[0]), width(kind))
+        if name == "arith.select":
+            return np.where(operands[0] != 0, operands[1], operands[2])
+        if name in ("arith.cmpf", "arith.cmpi"):
+            return _compare(op, operands)
+        return _convert(op, operands[0], kind)
+
+
+def _convert(op: ir.Operation, value: Value, kind: ElementType) -> Value:
+    source = ElementType.of(op.operands[0].type) if len(op.operands) else kind
+    match op.name:
+        case "arith.extf":
+            return value
+        case "arith.truncf":
+            return rounded(value, kind)
+        case "arith.extsi" | "arith.trunci" | "arith.index_cast":
+            return wrap(_signed(value, source), width(kind))
+        case "arith.extui" | "arith.index_castui":
+            return wrap(unsigned(value, width(source)).astype(np.int64), width(kind))
+        case "arith.sitofp":
+            return rounded(np.asarray(_signed(value, source)).astype(np.float64), kind)
+        case "arith.uitofp":
+            return rounded(unsigned(value, width(source)).astype(np.float64), kind)
+        case "arith.fptosi" | "arith.fptoui":
+            return _to_integer(rounded(value, source), width(kind))
+        case _:
+            raise UnsupportedError(op.name)
+
+
+def _of_few_bits(value: Value, kind: ElementType) -> Value:
+    """Floats of eight bits and less are rounded by each op: no processor adds them."""
+    return rounded(value, kind) if kind.is_float and kind.bits <= _FEW_BITS else value
+
+
+def _signed(value: Value, kind: ElementType) -> Value:
+    """An integer with its sign: a true boolean, which is held as 1, is -1."""
+    return -value if width(kind) == 1 else value
+
+
+def _to_integer(value: Value, bits: int) -> Value:
+    """Towards zero. A value that does not fit is poison in MLIR, so that any result is right."""
+    whole = np.nan_to_num(np.trunc(value), nan=0.0, posinf=2.0**62, neginf=-(2.0**62))
+    return wrap(np.clip(whole, -(2.0**62), 2.0**62).astype(np.int64), bits)
+
+
+def _compare(op: ir.Operation, operands: Sequence[Value]) -> Value:
+    predicate = ir.IntegerAttr(op.attributes["predicate"]).value
+    kind = ElementType.of(op.operands[0].type)
+    if not kind.is_float:
+        if predicate < 6:
+            found = _COMPARE[predicate](*(_signed(each, kind) for each in operands))
+        else:
+            a, b = (unsigned(each, width(kind)) for each in operands)
+            found = _COMPARE[predicate - 4](a, b)
+        return np.asarray(found).astype(np.int64)
+    a, b = (rounded(each, kind) for each in operands)
+    nan = np.isnan(a) | np.isnan(b)
+    if predicate in (0, 15):
+        found = np.full(nan.shape, predicate == 15)
+    elif predicate in (7, 14):
+        found = nan if predicate == 14 else ~nan
+    elif predicate < 7:
+        found = _FLOAT_PREDICATES[predicate - 1](a, b) & ~nan
+    else:
+        found = _FLOAT_PREDICATES[predicate - 8](a, b) | nan
+    return np.asarray(found).astype(np.int64)
+
+
+def _nonzero(divisor: Value) -> Value:
+    return np.where(divisor == 0, 1, divisor)
+
+
+def _truncating_division(a: Value, b: Value) -> Value:
+    quotient = np.abs(a) // np.abs(_nonzero(b))
+    return np.where((a < 0) != (b < 0), -quotient, quotient)
+
+
+def _erf(x: Value) -> Value:
+    return np.vectorize(math.erf, otypes=[np.float64])(x)

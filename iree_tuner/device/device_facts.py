@@ -1,0 +1,224 @@
+"""Facts about devices: caches, memory, names and drivers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from iree_tuner.device.hal_device import HalDevice, find_hal_device
+from iree_tuner.device.sensors.amd import AmdSensors, open_amd
+from iree_tuner.device.sensors.nvidia import NvidiaSensors, open_nvidia
+from iree_tuner.errors import UsageError
+from iree_tuner.program.bindings import Harness
+from iree_tuner.targets import kind_of_device
+from iree_tuner.targets.processor import processor_name
+
+CACHE = "IREE_TUNER_CACHE_BYTES"
+"""Environment variable with the size of the host's last cache, where what the system reports is not its own
+share of it."""
+
+_MIB = 1 << 20
+_UNKNOWN_CACHE = 64 * _MIB
+_CORE_SHARE = 4 * _MIB  # of EPYC and Xeon 6
+_MOST = 1024 * _MIB
+_ROOT = Path("/")
+
+_GPU_CACHES_MIB = (
+    # NVIDIA: the L2 of the product, from the white papers of Volta, Turing, Ampere (GA100, GA102), Ada,
+    # Hopper and Blackwell (RTX).
+    ("H100", 50), ("H200", 50), ("H800", 50), ("GH200", 50), ("A100", 40), ("A800", 40), ("V100", 6),
+    ("T4", 4), ("L40", 96), ("RTX 6000 Ada", 96), ("L4", 48), ("RTX 5090", 96), ("RTX 4090", 72),
+    ("RTX 4080", 64), ("A10", 6), ("A40", 6), ("RTX 3090", 6), ("RTX A6000", 6),
+    # AMD: the last level, which is the Infinity Cache where there is one; from the white papers of CDNA,
+    # CDNA 2, CDNA 3 and RDNA 3, and from the products' pages.
+    ("MI100", 8), ("MI210", 8), ("MI250", 8), ("MI300", 256), ("MI308", 256), ("MI325", 256), ("MI350", 256),
+    ("MI355", 256), ("7900 XTX", 96), ("7900 XT", 80), ("W7900", 96), ("9070", 64), ("6900 XT", 128),
+)  # fmt: skip
+"""Last-level caches by a part of the device's name; the first that fits."""
+
+
+@dataclass(frozen=True)
+class DeviceFacts:
+    """The facts that the host of a device knows about it.
+
+    Attributes:
+        name: of the processor that runs the code.
+        driver: version of its driver.
+        units: cores or multiprocessors; 0 where unknown.
+        cores: of the host, that a process may use.
+        near_bytes, middle_bytes: of a core's own caches; 0 where unknown.
+        last_level_bytes: see `last_level_cache`.
+        rotation_bytes: see `rotation_bytes`.
+    """
+
+    name: str
+    driver: str
+    units: int
+    cores: int
+    near_bytes: int
+    middle_bytes: int
+    last_level_bytes: int
+    rotation_bytes: int
+
+
+@cache
+def facts_of(device_uri: str) -> DeviceFacts:
+    """The facts that this host knows about a device."""
+    return DeviceFacts(
+        *device_setting(device_uri), usable_cores(), *private_caches(), last_level_cache(device_uri),
+        rotation_bytes(device_uri),
+    )  # fmt: skip
+
+
+def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
+    """How many copies of its data a dispatch rotates through.
+
+    Cold: twice the last-level cache, at most a quarter of the device's memory or 1 GiB. The distance of the
+    copies counts, not their contents: copies of a small dispatch begin at the start of a page, and so compete
+    for the few cache sets that starts of pages fall on.
+    """
+    if not cold:
+        return 1
+    most, wanted = _limits(device_uri)
+    return max(1, min(-(-wanted // harness.stride), most // harness.stride))
+
+
+def rotation_bytes(device_uri: str) -> int:
+    """Bytes that copies are to take so that no cache holds them; no more than the device has room for."""
+    return min(_limits(device_uri))
+
+
+def device_setting(device_uri: str) -> tuple[str, str, int]:
+    """Name of the processor, version of its driver, and cores or multiprocessors (0 where unknown)."""
+    device = find_hal_device(device_uri)
+    if device.on_host and not device.name:
+        return processor_name(), "", usable_cores()
+    gpu = None if device.on_host else _gpu(device)
+    name, driver, units = gpu.identity() if gpu else ("", "", 0)
+    told = " ".join(filter(None, (device.fact("driver"), device.fact("driver_info"))))
+    if kind_of_device(device.driver).several_drivers:  # the same GPU has more than one driver for it
+        driver = told or driver
+    elif not driver:
+        driver = told or _nvidia_driver(_ROOT)
+    return name or device.name or device.driver, driver, usable_cores() if device.on_host else units
+
+
+def last_level_cache(device_uri: str, root: Path = _ROOT) -> int:
+    """Bytes of the last cache of the cores that this process may use, or of the GPU's.
+
+    On the host `IREE_TUNER_CACHE_BYTES` overrides what the system reports. 64 MiB where neither is known.
+
+    Raises:
+        UsageError: that variable is no positive whole number.
+    """
+    device = find_hal_device(device_uri)
+    if device.on_host:
+        return _given_cache() or _cpu_cache(root) or _UNKNOWN_CACHE
+    gpu = _gpu(device)
+    name = (gpu.identity()[0] if gpu else "") or device.name
+    return next((size * _MIB for part, size in _GPU_CACHES_MIB if part in name), _UNKNOWN_CACHE)
+
+
+def own_cache(device_uri: str, root: Path = _ROOT) -> int:
+    """Bytes of the last cache that other machines do not use.
+
+    A virtual machine reports the cache of its whole host. Of that, each usable core counts for no more than
+    its share on today's servers. `IREE_TUNER_CACHE_BYTES` overrides this, too.
+    """
+    size = last_level_cache(device_uri, root)
+    if not find_hal_device(device_uri).on_host or _given_cache() or not _is_virtual(root):
+        return size
+    return min(size, usable_cores() * _CORE_SHARE)
+
+
+def _is_virtual(root: Path) -> bool:
+    """Whether the processor says that a hypervisor runs this system."""
+    try:
+        text = (root / "proc/cpuinfo").read_text()
+    except OSError:
+        return False
+    return any("hypervisor" in line.split() for line in text.splitlines() if line.startswith("flags"))
+
+
+def _given_cache() -> int:
+    given = os.environ.get(CACHE, "")
+    if given and not (given.isdecimal() and int(given)):
+        raise UsageError(
+            f"{CACHE} is not a number of bytes: '{given}'",
+            hint="set it to a number of bytes above 0, or unset it",
+        )
+    return int(given or 0)
+
+
+def memory_bytes(device_uri: str) -> int | None:
+    """All memory of a device; None where it is not known."""
+    device = find_hal_device(device_uri)
+    if device.on_host:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    gpu = _gpu(device)
+    return gpu.memory_bytes() if gpu else None
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(_affinity())
+
+
+@cache
+def _limits(device_uri: str) -> tuple[int, int]:
+    """The most bytes that copies may take, and how many are wanted."""
+    memory = memory_bytes(device_uri)
+    most = _MOST if memory is None else min(_MOST, memory // 4)
+    return most, 2 * own_cache(device_uri)
+
+
+def _gpu(device: HalDevice) -> NvidiaSensors | AmdSensors | None:
+    return open_nvidia(device.uuid) or open_amd(device.uuid)
+
+
+def _affinity() -> set[int]:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
+def private_caches(root: Path = _ROOT) -> tuple[int, int]:
+    """Bytes of a core's first-level data cache and second-level cache; 0 where the system does not tell."""
+    sizes = _caches(root)
+    near, middle = (min(sizes[level].values()) if level in sizes else 0 for level in (1, 2))
+    return near, middle
+
+
+def _cpu_cache(root: Path) -> int:
+    """Bytes of the highest level of cache, summed over the instances that usable cores have."""
+    sizes = _caches(root)
+    return sum(sizes[max(sizes)].values()) if sizes else 0
+
+
+def _caches(root: Path) -> dict[int, dict[str, int]]:
+    """Bytes of the caches for data, by level, and by the cores that share them."""
+    sizes: dict[int, dict[str, int]] = {}
+    names = ("type", "level", "size", "shared_cpu_list")
+    for cpu in sorted(_affinity()):
+        for index in (root / f"sys/devices/system/cpu/cpu{cpu}/cache").glob("index*"):
+            try:
+                kind, level, size, shared = ((index / name).read_text().strip() for name in names)
+            except OSError:
+                continue
+            if kind != "Instruction":
+                sizes.setdefault(int(level), {})[shared] = _bytes(size)
+    return sizes
+
+
+def _bytes(text: str) -> int:
+    unit = {"K": 10, "M": 20, "G": 30}.get(text[-1:], 0)
+    return int(text.rstrip("KMG") or 0) << unit
+
+
+def _nvidia_driver(root: Path) -> str:
+    """From the kernel module's own file, where NVML is not installed."""
+    try:
+        words = (root / "proc/driver/nvidia/version").read_text().splitlines()[0].split()
+    except (OSError, IndexError):
+        return ""
+    return next((word for word in words if word[:1].isdigit() and "." in word), "")

@@ -1,0 +1,309 @@
+"""The memory that a dispatch runs on: copies of its bindings, and how they are filled and read."""
+
+from __future__ import annotations
+
+import string
+from collections import OrderedDict
+from typing import cast
+
+import iree.runtime as rt
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.device.data import fill, loaded, parts, stored_size
+from iree_tuner.errors import TunerError
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.bindings import Harness
+from iree_tuner.targets import on_host
+from iree_tuner.targets.runtime import device_for
+
+_SHARED = rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE
+_CACHED = rt.MemoryType.HOST_LOCAL | rt.MemoryType.HOST_CACHED
+_READ_BACK = _CACHED | int(rt.MemoryType.DEVICE_VISIBLE)
+"""Without HOST_CACHED IREE takes write-combined memory of CUDA, which is slow to read for the host."""
+_MAPPED = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING
+_HAL_KINDS = {
+    "i": 0x10, "si": 0x11, "ui": 0x12, "f": 0x21, "bf": 0x22, "complex": 0x23,
+    "f8E5M2": 0x24, "f8E4M3FN": 0x25, "f8E5M2FNUZ": 0x26, "f8E4M3FNUZ": 0x27, "f8E8M0FNU": 0x28,
+}  # fmt: skip
+_COMPLEX = {32: "complex<f16>", 64: "complex<f32>", 128: "complex<f64>"}
+_HAL_BOOLEAN, _HAL_SHIFT = 0x13, 24
+"""The runtime's kinds of numbers, in front of an element's bits (`iree/hal/buffer_view.h`)."""
+
+_IMAGES_KEPT = 3
+_STEP = 64 << 20
+_SENT = 8 << 20  # bytes of values that repeat, sent at once
+
+
+class Memory:
+    """A buffer on the device with copies of a harness's bindings.
+
+    Attributes:
+        harness: whose bindings.
+        buffer: `copies` times the harness's stride.
+        copies: how many there are.
+        next: the copy that the next run begins with.
+    """
+
+    def __init__(self, harness: Harness, buffer: rt.HalBuffer, copies: int = 1) -> None:
+        self.harness = harness
+        self.buffer = buffer
+        self.copies = copies
+        self.next = 0
+
+    @classmethod
+    def for_checks(cls, harness: Harness, device: str) -> Memory:
+        """One copy that the host can fill and read."""
+        config, _ = device_for(device)
+        if not on_host(device):
+            return StagedMemory(harness, config.device)
+        return cls(harness, _shared_buffer(config.device, harness.stride))
+
+    @classmethod
+    def for_timing(cls, harness: Harness, device: str, copies: int) -> Memory:
+        """Copies in the device's own memory, each filled with the values of seed 0."""
+        opened, size = device_for(device)[0].device, harness.stride
+        one, every = _own_buffer(opened, size), _own_buffer(opened, size * copies)
+        _fill_there(opened, one, harness, 0)
+        commands = rt.HalCommandBuffer(opened, begin=True)
+        for number in range(copies):
+            commands.copy(one, every, 0, number * size, length=size)
+        commands.end()
+        run_commands(opened, commands)
+        return cls(harness, every, copies)
+
+    def fill_all(self) -> None:
+        """Set all copies to the values of seed 0."""
+        block = fill(self.harness.bindings, self.harness.stride, 0)
+        _mapped(self.buffer, block.size * self.copies).reshape(self.copies, block.size)[:] = block
+
+    def fill(self, seed: int) -> None:
+        """Set inputs by seed, and poison the rest, the guard behind the last binding too."""
+        self._view()[:] = fill(self.harness.bindings, self.harness.stride, seed)
+
+    def read(self) -> npt.NDArray[np.uint8]:
+        """The contents of the bindings and the guard: read only, and valid until it is filled or run."""
+        return self._view()
+
+    def advance(self, runs: int) -> int:
+        """The copy to begin with; the next call begins where this one ends."""
+        first = self.next
+        self.next = (first + runs) % self.copies
+        return first
+
+    def _view(self) -> npt.NDArray[np.uint8]:
+        return _mapped(self.buffer, self.harness.stride)
+
+
+class Arena:
+    """The memory of a device on the host in which all harnesses are timed, one after the other.
+
+    Twice a cache of 480 MiB takes 0.8 s to make, page by page, and a tenth of a second to fill again.
+
+    Args:
+        device: device URI.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._buffer: rt.HalBuffer | None = None
+        self._held: Memory | None = None
+
+    def hold(self, harness: Harness, copies: int) -> Memory:
+        """So many copies for a harness, with the values of seed 0. Another harness's copies are gone then."""
+        held, size = self._held, copies * harness.stride
+        if held is not None and (held.harness, held.copies) == (harness, copies):
+            return held
+        if self._buffer is None or self._buffer.byte_length() < size:
+            self._held = self._buffer = None
+            room = -(-size // _STEP) * _STEP  # the next one may need a little more
+            self._buffer = _shared_buffer(device_for(self._device)[0].device, room)
+        self._held = Memory(harness, self._buffer, copies)
+        self._held.fill_all()
+        return self._held
+
+
+class StagedMemory(Memory):
+    """One copy in the device's own memory; what the host writes and reads goes through another buffer.
+
+    Memory that both see is slow on GPUs: each page moves when the other side touches it. The values of seeds
+    are kept on the device, so that filling costs a copy there.
+
+    Attributes:
+        kept: what it held when `keep` was called last.
+    """
+
+    def __init__(self, harness: Harness, device: rt.HalDevice) -> None:
+        self._device = device
+        super().__init__(harness, _own_buffer(device, harness.stride))
+        self.kept: rt.HalBuffer | None = None
+        self._staging = device.allocator.allocate_buffer(_READ_BACK, _MAPPED, allocation_size=harness.stride)
+        self._images: OrderedDict[int, rt.HalBuffer] = OrderedDict()
+        self._semaphore = device.create_semaphore(0)
+        self._copies = 0
+
+    def fill(self, seed: int) -> None:
+        """Set inputs by seed, and poison the rest, the guard behind the last binding too."""
+        if seed < 0:  # `magnitudes_of`: the default's once, and never again
+            _fill_there(self._device, self.buffer, self.harness, seed)
+        else:
+            self._copy(self.image(seed), self.buffer)
+
+    def image(self, seed: int) -> rt.HalBuffer:
+        """Its contents after it was filled; not to be changed."""
+        if seed not in self._images:
+            while len(self._images) >= _IMAGES_KEPT:
+                self._images.popitem(last=False)
+            found = _own_buffer(self._device, self.harness.stride)
+            _fill_there(self._device, found, self.harness, seed)
+            self._images[seed] = found
+        self._images.move_to_end(seed)
+        return self._images[seed]
+
+    def read(self) -> npt.NDArray[np.uint8]:
+        """The contents of the bindings and the guard: read only, and valid until it is filled or run."""
+        return self.read_of(self.buffer)
+
+    def read_of(self, buffer: rt.HalBuffer) -> npt.NDArray[np.uint8]:
+        """The contents of another buffer of this size, read as `read` does."""
+        self._copy(buffer, self._staging)
+        return _mapped(self._staging, self.harness.stride)
+
+    def snapshot(self) -> rt.HalBuffer:
+        """A buffer of the device with its current contents."""
+        return self.copy_of(self.buffer)
+
+    def restore(self, held: rt.HalBuffer) -> None:
+        """Hold again what a snapshot holds."""
+        self._copy(held, self.buffer)
+
+    def copy_of(self, buffer: rt.HalBuffer) -> rt.HalBuffer:
+        """A buffer of the device with the contents of another one of this size."""
+        found = _own_buffer(self._device, self.harness.stride)
+        self._copy(buffer, found)
+        return found
+
+    def keep(self) -> None:
+        """Keep what it holds now, on the device."""
+        if self.kept is None:
+            self.kept = _own_buffer(self._device, self.harness.stride)
+        self._copy(self.buffer, self.kept)
+
+    def _copy(self, source: rt.HalBuffer, target: rt.HalBuffer) -> None:
+        self._copies += 1
+        self._device.queue_copy(source, target, [], [(self._semaphore, self._copies)])
+        rt.HalFence.create_at(self._semaphore, self._copies).wait()
+
+
+def _fill_there(device: rt.HalDevice, target: rt.HalBuffer, harness: Harness, seed: int) -> None:
+    """Write what `data.fill` gives on the device: only what repeats there is sent to it."""
+    for part in parts(harness.bindings, harness.stride, seed):
+        size, values = part.end - part.start, part.values
+        commands = rt.HalCommandBuffer(device, begin=True)  # one a part: they have no barriers
+        if values.size <= 2:
+            commands.fill(target, values.view(f"u{values.size}"), part.start, length=size, end=True)
+            run_commands(device, commands)
+            continue
+        repeated = np.resize(values, min(size, max(1, _SENT // values.size) * values.size))
+        sent = uploaded(device, repeated)
+        for start in range(0, size, repeated.size):
+            length = min(repeated.size, size - start)
+            commands.copy(sent, target, 0, part.start + start, length=length)
+        commands.end()
+        run_commands(device, commands)
+
+
+def run_commands(device: rt.HalDevice, commands: rt.HalCommandBuffer) -> None:
+    """Run them to their end."""
+    semaphore = device.create_semaphore(0)
+    device.queue_execute(commands, [], [(semaphore, 1)])
+    rt.HalFence.create_at(semaphore, 1).wait()
+
+
+def uploaded(device: rt.HalDevice, values: npt.NDArray[np.generic]) -> rt.HalBuffer:
+    """A buffer of exactly these bytes, in a device's memory."""
+    made = device.allocator.allocate_buffer_copy(
+        memory_type=rt.MemoryType.DEVICE_LOCAL, allowed_usage=_MAPPED, device=device, buffer=values
+    )
+    return cast(rt.HalBuffer, made)  # no element type is given: not a view
+
+
+def read_back(device: rt.HalDevice, view: rt.HalBufferView) -> npt.NDArray[np.generic]:
+    """A copy of a result on the host.
+
+    Not `DeviceArray.to_host`: it imports numpy's memory, which Vulkan takes at whole pages only
+    (docs/upstream/vulkan_to_host.md).
+    """
+    source = view.get_buffer()
+    size, kind = source.byte_length(), _named(view.element_type)
+    seen = source.memory_type() & int(rt.MemoryType.HOST_VISIBLE)
+    if not seen or not source.allowed_usage() & int(rt.BufferUsage.MAPPING_SCOPED):
+        staging = device.allocator.allocate_buffer(_READ_BACK, _MAPPED, allocation_size=size)
+        semaphore = device.create_semaphore(0)
+        device.queue_copy(source, staging, [], [(semaphore, 1)])
+        rt.HalFence.create_at(semaphore, 1).wait()
+        source = staging
+    raw = _mapped(source, size)[: stored_size(view.shape, kind)]
+    return np.array(loaded(raw, kind, view.shape))
+
+
+def copied(device: rt.HalDevice, source: rt.HalBuffer) -> rt.HalBuffer:
+    """A buffer with the bytes of another, copied on the device."""
+    found = device.allocator.allocate_buffer(
+        rt.MemoryType.DEVICE_LOCAL, _MAPPED, allocation_size=source.byte_length()
+    )
+    semaphore = device.create_semaphore(0)
+    device.queue_copy(source, found, [], [(semaphore, 1)])
+    rt.HalFence.create_at(semaphore, 1).wait()
+    return found
+
+
+def filled(device: rt.HalDevice, size: int, byte: int) -> rt.HalBuffer:
+    """A device's own memory, filled there."""
+    found = _own_buffer(device, size)
+    fill_again(device, found, byte)
+    return found
+
+
+def fill_again(device: rt.HalDevice, buffer: rt.HalBuffer, byte: int) -> None:
+    """Fill all of a buffer, on its device."""
+    commands = rt.HalCommandBuffer(device, begin=True)
+    commands.fill(buffer, np.array([byte], np.uint8), length=buffer.byte_length(), end=True)
+    run_commands(device, commands)
+
+
+def _shared_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:
+    """Memory that the device and the host see."""
+    return device.allocator.allocate_buffer(_SHARED, _MAPPED, allocation_size=size)
+
+
+def _own_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:
+    """Memory of a device that only it sees."""
+    return device.allocator.allocate_buffer(
+        rt.MemoryType.DEVICE_LOCAL, rt.BufferUsage.DEFAULT, allocation_size=size
+    )
+
+
+def _mapped(buffer: rt.HalBuffer, size: int) -> npt.NDArray[np.uint8]:
+    return buffer.map().asarray((size,), np.dtype(np.uint8))
+
+
+def hal_type(element_type: str) -> rt.HalElementType:
+    """The runtime's name of an element type: any width of integers. Raises TunerError where it has none."""
+    kind = ElementType.named(element_type)
+    name = "complex" if kind.kind == "complex" else element_type
+    code = _HAL_KINDS.get(name, _HAL_KINDS.get(name.rstrip(string.digits)))
+    if code is None:
+        raise TunerError(f"the runtime has no element type for {element_type}")
+    code, bits = (_HAL_BOOLEAN, 8) if element_type == "i1" else (code, kind.bits)
+    return cast(rt.HalElementType, code << _HAL_SHIFT | bits)  # the binding takes numbers; it names few
+
+
+def _named(kind: rt.HalElementType) -> str:
+    """MLIR's name of a type of the runtime."""
+    number = int(cast(int, kind))
+    code, bits = number >> _HAL_SHIFT, number & 0xFFFF
+    name = next((name for name, own in _HAL_KINDS.items() if own == code), "i1")
+    if name == "complex":
+        return _COMPLEX[bits]
+    return f"{name}{bits}" if name.isalpha() else name

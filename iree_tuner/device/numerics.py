@@ -1,0 +1,378 @@
+"""Whether two results are the same, within what their types allow. The derivation is in docs/numerics.md.
+
+A float may differ by
+
+    2 eps(result) |x| + 16 eps(f32) max|x| + 3 sqrt(K) eps(accumulator) s + 3 eps(factor) s / sqrt(F)
+
+where x is the expected value, K the number of values that are summed and s the bound of partial sums: the
+result for the inputs' absolute values, at most twice the largest result, and at least the median. Where a
+function after the sums limits results (tanh), s is at least the size of partial sums that `partial_sums`
+measures. The last term is for F factors that an op computes and rounds on the way. Integers must be equal.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.device.check_layout import sampling_step
+from iree_tuner.device.data import dtype_of
+
+_RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
+_FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
+_SUMS = 3.0  # epsilons, times sqrt(K)
+_BLOCK = 1 << 17  # values at a time: what is made of them stays in the caches
+_MANY_BLOCKS, _GROUP, _MOST_CORES = 8, 2, 8
+_WORD = 8  # bytes
+
+Array = npt.NDArray[np.generic]
+T = TypeVar("T")
+Floats = npt.NDArray[np.float64]
+
+Factors = tuple[str, int]
+"""Type and number; see `bench.Tolerance`."""
+
+NO_FACTORS: Factors = ("", 1)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Outcome of one comparison.
+
+    Attributes:
+        ok: within tolerance everywhere.
+        worst: largest error as a multiple of its tolerance (1 is the limit); inf where one is not a number.
+        message: what differs; empty when `ok`.
+        note: what is worth knowing although it is `ok`.
+        corrects: it is right where the default is wrong; `note` says how.
+        loose: it says little, as right versions are far apart; `note` says how far.
+    """
+
+    ok: bool
+    worst: float
+    message: str = ""
+    note: str = ""
+    corrects: bool = False
+    loose: bool = False
+
+
+def numbers(values: Array) -> bool:
+    """Whether all values are finite."""
+    if values.dtype.kind in "iub":
+        return True
+    return bool(np.isfinite(real_parts(values).astype(np.float32, copy=False)).all())
+
+
+def in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:
+    """The result for each block of so many values, in order; on several cores where there are many blocks."""
+    blocks = [slice(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK)]
+    if len(blocks) < _MANY_BLOCKS:
+        return [work(block) for block in blocks]
+
+    def group(start: int) -> list[T]:
+        return [work(block) for block in blocks[start : start + _GROUP]]
+
+    groups = _threads(os.getpid()).map(group, range(0, len(blocks), _GROUP))
+    return [each for found in groups for each in found]
+
+
+@functools.lru_cache(maxsize=1)
+def _threads(_process: int) -> ThreadPoolExecutor:
+    """Those of a process; a fork has none of its parent's."""
+    return ThreadPoolExecutor(min(_MOST_CORES, os.cpu_count() or 1))
+
+
+def epsilon(element_type: str) -> float:
+    """Distance from 1 to the next number; 0 for integers."""
+    dtype = dtype_of(element_type)
+    if dtype is None or dtype.kind in "iu":
+        return 0.0
+    return float(ml_dtypes.finfo(_real(dtype)).eps)
+
+
+def sum_error(accumulator_type: str, reduction_length: int) -> float:
+    """How far two sums of the same values, in any two orders, may be apart, relative to partial sums."""
+    return _SUMS * math.sqrt(reduction_length) * epsilon(accumulator_type)
+
+
+def factor_error(factor_type: str, factors: int) -> float:
+    """How far two sums may be apart whose factors were computed and rounded, relative to partial sums."""
+    return _SUMS * epsilon(factor_type) / math.sqrt(factors) if factor_type else 0.0
+
+
+def halting_error(accumulator_type: str, reduction_length: int) -> float:
+    """The same for sums that grow with each value, if they are too long for their type, else 0.
+
+    A sum of more values than 1/u, half an epsilon, comes to a halt when a value is less than half of its last
+    digit. Where it does depends on the order, so that such sums can be wrong altogether.
+    """
+    worst = reduction_length * epsilon(accumulator_type) / 2
+    return worst if worst >= 1 else 0.0
+
+
+def function_error(accumulator_type: str) -> float:
+    """How far functions may be off that are applied to sums, relative to the largest result."""
+    return _FUNCTIONS * min(epsilon("f32"), epsilon(accumulator_type) or 1.0)
+
+
+def compare(
+    got: Array,
+    expected: Array,
+    element_type: str,
+    accumulator_type: str,
+    reduction_length: int,
+    magnitudes: Array | None = None,
+    factors: Factors = NO_FACTORS,
+    slack: float = 0.0,
+    sums: Floats | None = None,
+) -> Agreement:
+    """Compare a result with the expected one; see the module's text for the tolerance.
+
+    Args:
+        got: what to judge.
+        expected: what it should be: equal in shape and type, or (from a reference) of double precision.
+        element_type: MLIR's name of the result's type.
+        accumulator_type: the type that sums are held in.
+        reduction_length: how many values go into one result.
+        magnitudes: the expected result for the inputs' absolute values; without it, the largest expected
+            value stands for them.
+        factors: type and number of factors that are computed and rounded on the way.
+        slack: what each value may be off by in addition (`device.conditioning`).
+        sums: what partial sums reach at least (`partial_sums`).
+    """
+    if got.dtype == expected.dtype and same_bytes(got, expected):
+        return Agreement(True, 0.0)
+    dtype = dtype_of(element_type)
+    if dtype is not None and dtype.kind == "i":
+        return _integers(got, expected)
+    ours, theirs = real_parts(got), real_parts(expected)
+    allowed = tolerances(
+        expected, element_type, accumulator_type, reduction_length, magnitudes, factors, sums
+    )
+    allowed += slack
+    a, b, most = ours.reshape(-1), theirs.reshape(-1), allowed.reshape(-1)
+    limit = largest_finite(element_type)
+
+    def judge(block: slice) -> tuple[float, int, int]:
+        ratio = _ratios(a[block].astype(np.float64), b[block].astype(np.float64), most[block], limit)
+        place = int(np.argmax(ratio))
+        return float(ratio[place]), block.start + place, int(np.count_nonzero(ratio > 1.0))
+
+    found = in_blocks(a.size, judge)
+    worst, place, _ = max(found, key=lambda each: each[0], default=(0.0, 0, 0))
+    count = sum(each[2] for each in found)
+    if worst <= 1.0:
+        return Agreement(True, worst)
+    index = np.unravel_index(place, allowed.shape)
+    times = f" ({worst:.3g} times)" if math.isfinite(worst) else ""
+    text = (
+        f"at {_position(index)}: got {float(a[place]):.9g}, expected {float(b[place]):.9g}, "
+        f"tolerance {most[place]:.3g}{times}; {count} of {a.size} differ"
+    )
+    return Agreement(False, worst, text)
+
+
+def _ratios(got: Floats, expected: Floats, allowed: Floats, limit: float) -> Floats:
+    """The error of each, as a multiple of its tolerance; infinite where one is not a number."""
+    with np.errstate(all="ignore"):
+        ratio = np.abs(np.clip(got, -limit, limit) - np.clip(expected, -limit, limit)) / allowed
+    ratio[np.isnan(got) & np.isnan(expected)] = 0.0
+    one_finite = np.isfinite(got) != np.isfinite(expected)
+    ratio[np.isnan(ratio) | (one_finite & (ratio > 1.0))] = math.inf
+    return ratio
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The parts of a tolerance other than values; see the module's text.
+
+    Attributes:
+        rounding: of each value, relative to it.
+        functions: relative to the largest value.
+        relative: of sums and factors, relative to the largest partial sums.
+        halting: of sums that come to a halt, relative to the value.
+        normal: the smallest normal number where code may flush what is smaller, else 0.
+        least: of every value.
+    """
+
+    rounding: float
+    functions: float
+    relative: float
+    halting: float
+    normal: float
+    least: float
+
+    @classmethod
+    def of(
+        cls, element_type: str, accumulator_type: str, reduction_length: int, factors: Factors = NO_FACTORS
+    ) -> Terms:
+        """Of results of a type; the arguments are those of `compare`."""
+        limits = ml_dtypes.finfo(_held(element_type))
+        return cls(
+            _RESULT_ROUNDINGS * epsilon(element_type),
+            function_error(accumulator_type),
+            sum_error(accumulator_type, reduction_length) + factor_error(*factors),
+            halting_error(accumulator_type, reduction_length),
+            # f16: where the processor does not convert it, code does, and flushes to zero
+            float(limits.smallest_normal) if element_type == "f16" else 0.0,
+            2.0 * float(limits.smallest_subnormal),
+        )
+
+
+def tolerances(
+    expected: Array,
+    element_type: str,
+    accumulator_type: str,
+    reduction_length: int,
+    magnitudes: Array | None = None,
+    factors: Factors = NO_FACTORS,
+    sums: Floats | None = None,
+) -> Floats:
+    """How much each float may differ; see the module's text. The arguments are those of `compare`."""
+    values = real_parts(expected)
+    scales = None if magnitudes is None else _scales_of(magnitudes)
+    terms = Terms.of(element_type, accumulator_type, reduction_length, factors)
+    least = None if sums is None else _parts_of_sums(sums, expected)
+    flat, allowed = values.reshape(-1), np.empty(values.size)
+    largest = _largest(flat)
+    median = 0.0 if scales is None else median_of(flat[:: sampling_step(flat.size)], largest)
+
+    def allow(block: slice) -> None:
+        scale = None if scales is None else np.abs(scales[block].astype(np.float64))
+        with np.errstate(all="ignore"):
+            own, reached = _scales(flat[block], scale, largest, median)
+            if least is not None:
+                reached = np.maximum(reached, least[block])
+            found = terms.rounding * own + terms.functions * largest
+            found += np.minimum(terms.relative * reached, largest)
+            if terms.halting and scale is not None:  # sums that grow are as large as their values' magnitudes
+                found += np.where(2 * own > scale, terms.halting * own, 0)
+            if terms.normal:
+                found += np.where(own < terms.normal, terms.normal, 0.0)
+        allowed[block] = found + terms.least
+
+    in_blocks(flat.size, allow)
+    return allowed.reshape(values.shape)
+
+
+def partial_sums(own: Array, moved: Array, step: float, alike: int = 1) -> Floats:
+    """The size of the sums that results come from, for each value, as it acts on it.
+
+    Inputs that move by a step each, at random, move a sum by the step times the root of the sum of its
+    squared addends, which is about the size of its partial sums. A function that follows (tanh, softmax)
+    changes this by as much as it changes the sum's rounding errors. If all addends have one sign, partial
+    sums grow to the root of their number times that.
+
+    Args:
+        own: results.
+        moved: results for inputs that are `stepped`.
+        step: by so much of each.
+        alike: the number of addends, if they have one sign.
+    """
+    wide = np.result_type(own.dtype, np.float64) if own.dtype.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        apart = np.abs(moved.astype(wide) - own.astype(wide)) * (math.sqrt(alike) / step)
+    known = np.where(np.isfinite(apart), apart, 0.0)
+    typical = math.sqrt(float(np.mean(np.square(known)))) if known.size else 0.0
+    return np.asarray(np.hypot(known, typical))
+
+
+def largest_finite(element_type: str) -> float:
+    """Both sides are limited to it: a sum may overflow in one order and end slightly below it in another."""
+    return float(ml_dtypes.finfo(_held(element_type)).max)
+
+
+def _held(element_type: str) -> npt.DTypeLike:
+    dtype = dtype_of(element_type)
+    return np.float32 if dtype is None else _real(dtype)
+
+
+def _real(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+    """Of complex numbers the type of both parts."""
+    return np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype
+
+
+def _largest(values: Array) -> float:
+    """The largest finite absolute value; 1 where none is finite."""
+    every = in_blocks(values.size, lambda block: float(_finite(values[block]).max(initial=-1.0)))
+    largest = max(every, default=-1.0)
+    return largest if largest >= 0.0 else 1.0
+
+
+def median_of(values: Array, largest: float) -> float:
+    """Of the finite absolute values; what is the largest where none is finite."""
+    sample = _finite(values)
+    return float(np.median(sample)) if sample.size else largest
+
+
+def _finite(values: Array) -> Floats:
+    own = np.abs(values.astype(np.float64))
+    return own[np.isfinite(own)]
+
+
+def _scales(
+    expected: Array, magnitudes: Floats | None, largest: float, median: float
+) -> tuple[Floats, Floats]:
+    """Of expected values: their absolute values, and what partial sums can reach."""
+    own = np.abs(expected.astype(np.float64))
+    own = np.where(np.isfinite(own), own, largest)
+    if magnitudes is None:
+        return own, np.full_like(own, largest)
+    reached = np.fmin(np.where(np.isfinite(magnitudes), magnitudes, np.inf), 2 * largest)
+    return own, np.maximum(np.maximum(own, reached), median)
+
+
+def _integers(got: Array, expected: Array) -> Agreement:
+    wrong = np.argwhere(got != expected)
+    if not len(wrong):
+        return Agreement(True, 0.0)
+    index = tuple(wrong[0])
+    text = f"at {_position(index)}: got {got[index]}, expected {expected[index]}, tolerance 0"
+    return Agreement(False, math.inf, f"{text}; {len(wrong)} of {got.size} differ")
+
+
+def real_parts(values: Array) -> Array:
+    """Of complex numbers, both parts along one more axis."""
+    if values.dtype.kind != "c":
+        return values
+    own = np.ascontiguousarray(values)
+    return own.view(own.real.dtype).reshape(*values.shape, 2)
+
+
+def _parts_of_sums(sums: Floats, expected: Array) -> Floats:
+    """One for each real number of the expected values, in their order."""
+    return np.repeat(sums.reshape(-1), 2 if expected.dtype.kind == "c" else 1)
+
+
+def _scales_of(magnitudes: Array) -> Array:
+    """Of complex numbers, the absolute value for both parts: one of them may cancel in a product."""
+    if magnitudes.dtype.kind != "c":
+        return magnitudes.reshape(-1)
+    return np.repeat(np.abs(magnitudes.reshape(-1)), 2)
+
+
+def same_bytes(a: Array, b: Array) -> bool:
+    """Whether two arrays hold the same bytes; word by word, and no further than where they do not."""
+    ours, theirs = _bytes(a), _bytes(b)
+    whole = ours.size // _WORD * _WORD
+    if ours.size != theirs.size or not np.array_equal(ours[whole:], theirs[whole:]):
+        return False
+    x, y = ours[:whole].view(np.uint64), theirs[:whole].view(np.uint64)
+    return all(np.array_equal(x[at : at + _BLOCK], y[at : at + _BLOCK]) for at in range(0, x.size, _BLOCK))
+
+
+def _bytes(values: Array) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+
+
+def _position(index: tuple[np.intp, ...]) -> str:
+    return f"[{', '.join(str(int(i)) for i in index)}]"

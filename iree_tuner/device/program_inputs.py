@@ -1,0 +1,256 @@
+"""Arguments of a program's functions: given ones from files, the others generated."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.device.array_file import header_of, read_array
+from iree_tuner.device.data import PERIOD, Kind, dtype_of, integers, kind_of, random_values
+from iree_tuner.device.program_run import Filled, InputValue, Member
+from iree_tuner.errors import TunerError
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.dynamic import DimensionSize, size_for
+from iree_tuner.program.entries import Entry, Taken
+from iree_tuner.program.feeds import PLAIN, Feed
+
+Array = npt.NDArray[np.generic]
+_MOST_KEPT = 1 << 30  # bytes
+_LEAST = 0.1  # of what must be positive
+_SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
+"""Of generated values: the mean, or the deviation (`device.data`)."""
+
+
+def why_not_called(
+    entry: Entry, given: Sequence[InputValue], sizes: Sequence[DimensionSize], missing: str = ""
+) -> str:
+    """Why a function cannot be called if some of its inputs are given; empty when it can.
+
+    Raises:
+        TunerError: what is given is not what the function takes.
+    """
+    reason = entry.not_callable or entry.refusal
+    return reason or why_no_values(entry.inputs, given, sizes, missing=missing)
+
+
+def why_no_values(
+    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
+    written: Sequence[Taken] = (), missing: str = "",
+) -> str:  # fmt: skip
+    """Why arguments cannot be made if some of the inputs are given; empty when they can.
+
+    Args:
+        taken: what the compiled function takes.
+        given: values of the first inputs.
+        sizes: for the dimensions that the program leaves open.
+        written: what the function takes in the program, if that is known: files have these types.
+        missing: options that set sizes which are not known.
+
+    Raises:
+        TunerError: what is given is not what the function takes.
+    """
+    for number, each in enumerate(taken):
+        value = given[number] if number < len(given) else None
+        own = written[number] if number < len(written) else None
+        if reason := why_no_value(number, each, value, sizes, own, missing):
+            return reason
+    if len(given) > len(taken):
+        raise TunerError(f"wrong number of inputs: {len(given)} instead of {len(taken)}")
+    return ""
+
+
+def why_no_value(
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize],
+    written: Taken | None = None, missing: str = "",
+) -> str:  # fmt: skip
+    """The same for one input."""
+    if taken.opaque or dtype_of(taken.element_type) is None:
+        return f"input {number} has the type {taken}, of which no values can be generated"
+    check_input(number, written or taken, value)
+    shape = shape_of(number, taken, value, sizes)
+    if shape is not None and None in shape:
+        return f"input {number} ({taken}) has dynamic sizes: set them with {missing or '--dim'}"
+    return ""
+
+
+def check_input(number: int, taken: Taken, value: InputValue) -> None:
+    """Raises TunerError where a given value is not what the function takes."""
+    if isinstance(value, str | Member):
+        found = header_of(value)
+        _check_type(number, taken, found.shape, found.has(taken.element_type), found, value)
+        _check_range(number, taken, value)
+    elif isinstance(value, Filled):
+        if dtype_of(value.element_type) is None:
+            raise TunerError(f"input {number}: type {value.element_type} is not supported")
+        same = _same(taken.element_type, value.element_type)
+        _check_type(number, taken, value.shape, same, Taken(value.element_type, value.shape), None)
+        _check_number(number, taken, value.value)
+    elif value is not None:
+        _check_number(number, taken, value)
+
+
+def argument(
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize], seed: int,
+    rng: np.random.Generator, feed: Feed = PLAIN, written: Taken | None = None,
+) -> Array | float | int:  # fmt: skip
+    """A value for an input that `why_no_values` has nothing to say of."""
+    shape = shape_of(number, taken, value, sizes)
+    dtype = dtype_of(taken.element_type)
+    assert dtype is not None
+    if isinstance(value, str | Member):
+        array = _read(value, written or taken).astype(dtype, copy=False)
+        return array if shape is not None else array.item()
+    if isinstance(value, Filled):
+        value = value.value
+    if shape is None:
+        return _scalar(taken.element_type, feed, rng) if value is None else value
+    known = tuple(size for size in shape if size is not None)
+    if value is None:
+        count = min(PERIOD, math.prod(known))
+        drawn = random_values((count,), taken.element_type, seed, rng, feed.values)
+        return np.resize(_in_range(drawn, feed, kind_of(seed)), known)
+    return np.full(known, np.asarray(value).astype(dtype))
+
+
+def _read(value: str | Member, taken: Taken) -> Array:
+    """A file's array as the program takes it: any byte but zero is a true boolean."""
+    dtype = dtype_of(taken.element_type)
+    assert dtype is not None
+    found = np.asarray(read_array(value, dtype), order="C")
+    return (found != 0).astype(dtype) if taken.element_type == "i1" else found
+
+
+def _scalar(element_type: str, feed: Feed, rng: np.random.Generator) -> int | float:
+    """One, or an integer that the program's uses of it allow."""
+    if feed.values is None or ElementType.named(element_type).is_float:
+        return 1
+    return int(integers((1,), element_type, feed.values, rng)[0])
+
+
+def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
+    """Values as what they feed needs them: weights by how many are summed, so that sizes stay as they are."""
+    if values.dtype.kind in "iubc" or feed.values is not None:
+        return values
+    if feed.fraction:
+        return (_LEAST / 2 + (1 - _LEAST) * (np.abs(values.astype(np.float32)) % 1)).astype(values.dtype)
+    if feed.positive and kind != "positive":
+        return (np.abs(values.astype(np.float32)) + _LEAST).astype(values.dtype)
+    if not feed.summed:
+        return values
+    per = feed.summed if kind == "positive" else math.sqrt(feed.summed)
+    return (values.astype(np.float32) / np.float32(_SIZES[kind] * per)).astype(values.dtype)
+
+
+def arguments(
+    taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
+    seed: tuple[int, int], feeds: Sequence[Feed], written: Sequence[Taken | None] = (),
+) -> Sequence[Array | float | int]:  # fmt: skip
+    """Values for all inputs of a function, not to be written to: the last ones are kept.
+
+    Versions of a program are run on the same ones, which takes longer to make than to run them.
+
+    Args:
+        taken: what it takes.
+        given: values of the first ones.
+        sizes: for the dimensions that the program leaves open.
+        seed: of the values, and the function's number in the program.
+        feeds: what each is for.
+        written: see `why_no_values`.
+    """
+    key = (tuple(taken), tuple(given), tuple(sizes), seed, tuple(feeds))
+    if key in _kept:
+        _kept.move_to_end(key)
+        return _kept[key]
+    rng = np.random.default_rng(seed if seed[1] else seed[0])
+    values = [given[number] if number < len(given) else None for number in range(len(taken))]
+    types = [written[number] if number < len(written) else None for number in range(len(taken))]
+    found = [
+        argument(number, each, value, sizes, seed[0], rng, feed, own)
+        for number, (each, value, feed, own) in enumerate(zip(taken, values, feeds, types, strict=True))
+    ]
+    if not any(isinstance(each, str | Member) for each in given):  # a file may change
+        _kept[key] = found
+        while len(_kept) > 1 and sum(map(_bytes_of, _kept.values())) > _MOST_KEPT:
+            _kept.popitem(last=False)
+    return found
+
+
+_kept: OrderedDict[Hashable, Sequence[Array | float | int]] = OrderedDict()
+
+
+def _bytes_of(values: Sequence[Array | float | int]) -> int:
+    return sum(each.nbytes for each in values if isinstance(each, np.ndarray))
+
+
+def shape_of(
+    number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize]
+) -> tuple[int | None, ...] | None:
+    """The shape of an input with what is given for it; None for a number."""
+    if taken.shape is None:
+        return None
+    if isinstance(value, str | Member):
+        return header_of(value).shape
+    if isinstance(value, Filled):
+        return value.shape
+    return tuple(
+        size_for(sizes, (number, index)) if size is None else size for index, size in enumerate(taken.shape)
+    )
+
+
+def _check_type(
+    number: int, taken: Taken, shape: tuple[int, ...], same: bool, found: object, value: InputValue
+) -> None:
+    wanted = taken.shape or ()
+    fits = len(shape) == len(wanted) and all(
+        size in (None, own) for size, own in zip(wanted, shape, strict=True)
+    )
+    if not fits or not same:
+        key = f"'{value.key}' " if isinstance(value, Member) else ""
+        path = value.path if isinstance(value, Member) else cast("str | None", value)
+        raise TunerError(f"input {number} must have the type {taken}, but {key}has {found}", location=path)
+
+
+def _same(element_type: str, other: str) -> bool:
+    """Whether values of one MLIR type fit another. Signs of integers are not distinguished."""
+    return element_type == other or element_type.lstrip("su") == other.lstrip("su")
+
+
+def _check_number(number: int, taken: Taken, value: float) -> None:
+    """Raises TunerError for a number that an integer type cannot hold."""
+    kind = ElementType.named(taken.element_type)
+    if not (kind.is_integer or kind.kind == "index"):
+        return
+    if isinstance(value, float) and not value.is_integer():
+        raise TunerError(f"input {number} must have the type {taken}, but has {value}")
+    least, most = _limits(kind)
+    if not least <= value <= most:
+        raise TunerError(f"input {number} ({taken}) must be from {least} to {most}, but is {value}")
+
+
+def _check_range(number: int, taken: Taken, value: str | Member) -> None:
+    """Raises TunerError where a file holds integers of more bits than the program takes."""
+    kind, dtype = ElementType.named(taken.element_type), dtype_of(taken.element_type)
+    if not kind.is_integer or dtype is None or kind.bits in (1, 8 * dtype.itemsize):
+        return
+    values = read_array(value, dtype)
+    least, most = _limits(kind)
+    if values.size and not least <= values.min() <= values.max() <= most:
+        path = value if isinstance(value, str) else value.path
+        wrong = next(each for each in values.flat if not least <= int(each) <= most)
+        raise TunerError(
+            f"input {number} ({taken}) must be from {least} to {most}, one value each, but has {wrong}",
+            location=path,
+        )
+
+
+def _limits(kind: ElementType) -> tuple[int, int]:
+    """The integers that are accepted: of a type without a sign, both ways to read its bits."""
+    if not kind.is_integer:
+        return -(1 << 63), (1 << 63) - 1
+    least, most = kind.range
+    return (least, most) if kind.name[0] in "su" else (-(1 << kind.bits - 1), (1 << kind.bits) - 1)

@@ -1,0 +1,477 @@
+"""A program on a device, with its arguments and parameters. Runs in the measuring worker."""
+
+from __future__ import annotations
+
+import mmap
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast
+
+import iree.runtime as rt
+import numpy as np
+import numpy.typing as npt
+
+from iree_tuner.device.checks import Checks
+from iree_tuner.device.conditioning import (
+    FEW,
+    NARROW_BYTES,
+    Depth,
+    Spread,
+    and_allowed,
+    by_nudges,
+    by_widened,
+    loose_results,
+    of_any_seed,
+    stands_for,
+)
+from iree_tuner.device.conditioning import nudged as nudge
+from iree_tuner.device.data import stored, stored_size
+from iree_tuner.device.held import FILLINGS, difference, equal, is_float
+from iree_tuner.device.memory import copied, fill_again, filled, hal_type, read_back, uploaded
+from iree_tuner.device.program_functions import LoadedFunction, functions_of
+from iree_tuner.device.program_inputs import arguments
+from iree_tuner.device.program_parameters import parameter_module
+from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.device.recent import Recent
+from iree_tuner.device.signature import Signature
+from iree_tuner.errors import TunerError
+from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
+from iree_tuner.program.entries import Taken
+from iree_tuner.targets import on_host
+from iree_tuner.targets.kind import RuntimeFlags
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+
+SEEDS = (0, 1, 2)
+"""Of the inputs on which results are compared."""
+
+_MOST_KEPT = 1 << 29  # bytes
+_LONG_S, _VERY_LONG_S = 0.2, 1.0  # an invocation
+_AWAKE_S = 0.005
+_MOST_DRAWN, _DRAWING_S = 8, 0.2  # invocations on inputs close to a seed's
+
+Array = npt.NDArray[np.generic]
+Alone = tuple[list[Array], list[Spread]]
+
+_uploads: Recent[tuple[str, int], tuple[Array, rt.HalBuffer]] = Recent()
+"""Arrays, which live as long as they stand here, and their copies on a device."""
+
+
+def forget_inputs() -> None:
+    """Let go of those on devices."""
+    _uploads.clear()
+
+
+@dataclass
+class Known:
+    """Findings about a program's results, which stay true if it is loaded again.
+
+    Attributes:
+        results: for each seed, all results of one invocation.
+        once: whether results are of one seed: no input depends on it, and an invocation takes a second.
+        checks: for each of the program's checks on the first seed, why it fails; empty where it passes.
+        overwrites: that invocations change constants of the program; empty where they do not.
+        unwritten: how they depend on old contents of memory; empty where they do not.
+        spreads: how far those of right versions may be from them.
+        alone: for single seeds, results and the same.
+    """
+
+    results: list[list[Array]] | None = None
+    once: bool = False
+    checks: tuple[str, ...] = ()
+    overwrites: str = ""
+    unwritten: str = ""
+    spreads: dict[Depth, list[list[Spread]]] = field(default_factory=dict[Depth, list[list[Spread]]])
+    alone: dict[tuple[int, Depth], Alone] = field(default_factory=dict[tuple[int, Depth], Alone])
+
+    @property
+    def bytes(self) -> int:
+        """That results take."""
+        every = [*(self.results or ()), *(values for values, _ in self.alone.values())]
+        return sum(value.nbytes for each in every for value in each)
+
+
+class LoadedProgram:
+    """A program that is loaded, and the functions of it that are run.
+
+    Args:
+        path: the VM module, which is mapped: its constants are not copied where the device can use them.
+        device: device URI.
+        run: the functions and their inputs.
+        known: of its results, from when it was loaded before.
+        runtime: flags of the runtime that the device is opened with.
+        like: the same program with f16 and bf16 where this one has f32 (`program.widened`): it takes the
+            same inputs.
+
+    Raises:
+        TunerError: it does not load; a function is not there, or cannot be called; or a file is not what it
+            should be.
+    """
+
+    def __init__(
+        self, path: str, device: str, run: ProgramRun, known: Known | None = None, runtime: RuntimeFlags = (),
+        like: LoadedProgram | None = None,
+    ) -> None:  # fmt: skip
+        config, hal = device_for(device, runtime)
+        self._uri, self._device = device, config.device
+        self._run = run
+        self._sizes = run.sizes
+        self._semaphore = config.device.create_semaphore(0)
+        self._begun = 0
+        self._path = Path(path)
+        self._mapped: mmap.mmap | None = None
+        self._count: dict[float, int] = {}
+        self.known = known or Known()
+        self._ran = False
+        try:
+            if run.has_barriers:  # they would die of writing to their constants
+                with self._path.open("rb") as file:
+                    self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+                module = rt.VmModule.wrap_buffer(config.vm_instance, self._mapped)
+            else:
+                module = rt.VmModule.mmap(config.vm_instance, path)
+        except RUNTIME_ERRORS as error:
+            raise TunerError(f"the program does not load: {first_line(error)}") from None
+        self._widened = like is not None
+        self._functions = functions_of(module, run, like._functions if like else ())
+        parameters = parameter_module(run, config.vm_instance)
+        self._checks = Checks(config.device) if run.has_checks else None
+        checking = [] if self._checks is None else [self._checks.module()]
+        self._modules = [*([] if parameters is None else [parameters]), hal, *checking, module]
+        self._instance = config.vm_instance
+        try:
+            self._context = rt.VmContext(self._instance, modules=self._modules)
+        except RUNTIME_ERRORS as error:
+            raise TunerError(f"the program does not load: {first_line(error)}") from None
+        self._used = False
+        self._set_inputs(SEEDS[0])
+
+    @property
+    def name(self) -> str:
+        """The functions that are run."""
+        return ", ".join(each.name for each in self._functions)
+
+    def results(self) -> list[list[Array]]:
+        """For each seed, all results of one invocation.
+
+        A program that keeps state begins each of them with the state after loading.
+        """
+        if self.known.results is None:
+            first, *others = SEEDS
+            start = time.perf_counter()
+            found = [self.results_of(first)]
+            self.known.checks = () if self._checks is None else tuple(self._checks.found)
+            self.known.overwrites = self._overwrites()
+            self.known.once = time.perf_counter() - start > _VERY_LONG_S and self._all_given
+            self._fill_differently(found[0])
+            found += [found[0] if self.known.once else self.results_of(seed) for seed in others]
+            self.known.results = found
+            self._set_inputs(first)
+        return self.known.results
+
+    def results_of(self, seed: int, nudges: int = 0) -> list[Array]:
+        """All results of an invocation, whose inputs stay: a seed's, or others close to them."""
+        self._ran = True
+        self._set_inputs(seed, nudges)
+        return self._outputs(FILLINGS[0])
+
+    def spreads(self, depth: Depth, widened: LoadedProgram | None = None) -> list[list[Spread]]:
+        """How far right versions may be from its results, for each seed and result; found out once.
+
+        Args:
+            depth: see `conditioning.by_nudges`.
+            widened: the program with f32 for narrow floats.
+        """
+        known = self.known.spreads
+        if depth not in known:
+            results = self.results()
+            measured = [*map(len, depth.moves)] == [*map(len, results)]
+            moves = of_any_seed(depth.moves, results) if measured else [None] * len(results)
+            places = range(1 if self.known.once else len(results))
+            found = [self._spreads_of(place, depth, moves[place], widened) for place in places]
+            if widened is not None and loose_results(results[: len(found)], found):
+                # One of both may be wrong altogether: it says no more than nudges do.
+                bounds = (by_nudges(depth, results[each], self._nudged_of(SEEDS[each])) for each in places)
+                found = [[*map(min, *both)] for both in zip(found, bounds, strict=True)]
+            known[depth] = found * (len(results) // len(found))
+            self._set_inputs(SEEDS[0])
+        return known[depth]
+
+    def _spreads_of(
+        self, place: int, depth: Depth, moves: Sequence[Spread] | None, widened: LoadedProgram | None
+    ) -> list[Spread]:
+        """Those of the results for one seed, by its place."""
+        seed, own = SEEDS[place], self.results()[place]
+        if widened is None:
+            return [*moves] if moves else by_nudges(depth, own, self._nudged_of(seed))
+        exact = widened.results()[place]
+        if not stands_for(exact, own):
+            return by_nudges(depth, own, self._nudged_of(seed))
+        found = by_widened(self._pairs(widened, seed, own, exact))
+        if not moves and all(each.dtype.itemsize <= NARROW_BYTES for each in own if is_float(each)):
+            return found  # rounding to them is more than what comes before
+        noise = moves or by_nudges(depth, exact, widened._nudged_of(seed))
+        return [and_allowed(*each) for each in zip(found, noise, own, strict=True)]
+
+    def _pairs(
+        self, widened: LoadedProgram, seed: int, own: list[Array], exact: list[Array]
+    ) -> list[tuple[list[Array], list[Array]]]:
+        """Results of both for a seed; and for inputs close to it, where a result has few values."""
+        found, end = [(own, exact)], time.monotonic() + _DRAWING_S
+        few = min((value.size for value in own if is_float(value) and value.size), default=FEW)
+        while len(found) * few < FEW and len(found) < _MOST_DRAWN and time.monotonic() < end:
+            near = len(found)
+            found.append((self.results_of(seed, near), widened.results_of(seed, near)))
+        return found
+
+    @property
+    def _all_given(self) -> bool:
+        return all(len(each.given) == len(each.taken) and None not in each.given for each in self._functions)
+
+    def result_and_spreads(self, seed: int, depth: Depth) -> Alone:
+        """All results for a seed, and how far right versions may be from each; found out once."""
+        if (seed, depth) not in self.known.alone:
+            values = self.results_of(seed)
+            self.known.alone[seed, depth] = values, by_nudges(depth, values, self._nudged_of(seed))
+        return self.known.alone[seed, depth]
+
+    def settle(self) -> None:
+        """Before it is timed: have its results, unless it ran for them; and the state after loading."""
+        if not self._ran:
+            self.results()
+        self._renew()
+
+    def _renew(self) -> None:
+        """Have the state that the program has after loading. Files that are mapped stay mapped."""
+        if (self._run.keeps_state or self._mapped is not None) and self._used:
+            del self._context  # it may hold weights
+            if self._mapped is not None:
+                self._mapped.madvise(mmap.MADV_DONTNEED)  # constants are those of the file again
+            self._context = rt.VmContext(self._instance, modules=self._modules)
+            self._used = False
+
+    def forget_results(self) -> None:
+        """Let go of them, which may be large: they were compared, and are not asked for again."""
+        self.known.results = None
+
+    def _overwrites(self) -> str:
+        """A note that the invocation changed constants; empty if it did not."""
+        if self._mapped is None or memoryview(self._mapped) == memoryview(self._path.read_bytes()):
+            return ""
+        return "its code writes to constants of the program, so that later calls compute something else"
+
+    def _nudged_of(self, seed: int) -> list[Array]:
+        self._set_inputs(seed, 1, widened=self._widened)
+        return self._outputs(FILLINGS[0])
+
+    def _fill_differently(self, first: Sequence[Array]) -> None:
+        """Find out whether results depend on old contents of memory; not of results that vary anyway."""
+        fills = any(each.filled or each.memory for each in self._functions)
+        if not fills or not equal(self._outputs(FILLINGS[0]), first):
+            return
+        for byte in FILLINGS[1:]:
+            for number, (own, before) in enumerate(zip(self._outputs(byte), first, strict=True)):
+                if not equal([own], [before]):
+                    where = difference(own, before)
+                    self.known.unwritten = f"result {number} depends on uninitialized memory: {where}"
+                    return
+
+    def run(self) -> None:
+        """One invocation: each function once."""
+        for each in self._functions:
+            self._begin(each)
+            if each.signature.fenced:
+                self._wait()
+
+    def batch(self, count: int) -> float:
+        """Seconds of so many invocations."""
+        start = time.perf_counter()
+        for _ in range(count):
+            self.run()
+        return time.perf_counter() - start
+
+    def in_flight(self, count: int) -> float:
+        """Seconds of so many invocations of functions with fences; the host waits for the last one only.
+
+        Each waits on the device for the one before it. Without fences each is waited for, as in `batch`.
+        """
+        start = time.perf_counter()
+        for _ in range(count):
+            for each in self._functions:
+                self._begin(each)
+        self._wait()
+        return time.perf_counter() - start
+
+    def count_for(self, batch_s: float) -> int:
+        """How many invocations take so long; found out once."""
+        if batch_s not in self._count:
+            elapsed = self.batch(1)
+            if elapsed < _LONG_S:  # the first one is slower
+                elapsed = min(self.batch(1) for _ in range(3))
+            self._count[batch_s] = max(1, round(batch_s / max(elapsed, 1e-6)))
+        return self._count[batch_s]
+
+    def _set_inputs(self, seed: int, nudges: int = 0, *, widened: bool = False) -> None:
+        """Take the inputs of a seed, or inputs a unit in the last place off; if `widened`, a unit of f32."""
+        noise = np.random.default_rng((~seed & 0xFFFF, nudges) if nudges > 1 else ~seed & 0xFFFF)
+        for place, each in enumerate(self._functions):
+            feeds = tuple(self._run.feed(each.name, number) for number in range(len(each.taken)))
+            written = tuple(self._run.written(each.name, number) for number in range(len(each.taken)))
+            values = arguments(each.taken, each.given, self._sizes, (seed, place), feeds, written)
+            if nudges and not widened:
+                values = [nudge(each, noise) if isinstance(each, np.ndarray) else each for each in values]
+            taken_here = [self._held(each) for each in each.taken]
+            if self._widened:
+                values = [_widen(value) for value in values]
+            if nudges and widened:
+                values = [nudge(each, noise) if isinstance(each, np.ndarray) else each for each in values]
+            each.arguments = rt.VmVariantList(len(each.taken))
+            for taken, value in zip(taken_here, values, strict=True):
+                if isinstance(value, np.ndarray):
+                    each.arguments.push_ref(self._view(taken, value, keep=not nudges and not self._widened))
+                elif ElementType.named(taken.element_type).is_float:
+                    each.arguments.push_float(float(value))
+                else:
+                    each.arguments.push_int(int(value))
+            each.memory = each.memory or self._memory(each.signature)
+            for memory in self._views(each):
+                each.arguments.push_ref(memory)
+            each.values = [each.arguments.get_variant(index) for index in range(each.arguments.size)]
+
+    def _held(self, taken: Taken) -> Taken:
+        """An input, as this program takes it."""
+        wider = self._widened and taken.element_type in NARROW_FLOATS
+        return replace(taken, element_type="f32") if wider else taken
+
+    def _memory(self, signature: Signature) -> list[rt.HalBuffer]:
+        """Where results and temporary values are written, if a function takes that; the same in each call."""
+        sizes = [
+            stored_size([size or 0 for size in each.shape or ()], each.element_type)
+            for each in signature.results
+        ]
+        if signature.temporary_bytes is not None:
+            sizes.append(signature.temporary_bytes)
+        return [filled(self._device, max(1, size), 0) for size in sizes]
+
+    def _views(self, each: LoadedFunction) -> list[rt.VmRef]:
+        """A function's memory, as it takes it: results are tensors, temporary values a buffer."""
+        found: list[object] = list(each.memory)
+        for place, taken in enumerate(each.signature.results):
+            shape = [size or 0 for size in taken.shape or ()]
+            found[place] = rt.HalBufferView(each.memory[place], shape, hal_type(taken.element_type))
+        return cast("list[rt.VmRef]", found)  # any ref object will do; the stubs name one
+
+    def _view(self, taken: Taken, value: Array, *, keep: bool) -> rt.VmRef:
+        """An array on the device, in memory of its own: a program may write to it (docs/upstream).
+
+        Versions of a program take the same ones, which go to a GPU once.
+        """
+        if keep and value.size and not on_host(self._uri):
+            buffer = copied(self._device, self._upload(value, taken.element_type))
+        else:
+            buffer = uploaded(self._device, stored(value, taken.element_type))
+        view = rt.HalBufferView(buffer, list(value.shape), hal_type(taken.element_type))
+        return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
+
+    def _upload(self, value: Array, element_type: str) -> rt.HalBuffer:
+        """An array's copy on the device that stays as it is."""
+        key, raw = (self._uri, id(value)), stored(value, element_type)
+        return _uploads.get(key, raw.size, _MOST_KEPT, lambda: (value, uploaded(self._device, raw)))[1]
+
+    def _call(self, each: LoadedFunction, byte: int) -> rt.VmVariantList:
+        for buffer in each.memory:
+            fill_again(self._device, buffer, byte)
+        results = self._begin(each, byte)
+        if each.filled_fenced if each.filled is not None else each.signature.fenced:
+            self._wait()
+        return results
+
+    def _begin(self, each: LoadedFunction, byte: int | None = None) -> rt.VmVariantList:
+        """Invoke a function; its results are there when it returns, or with fences after `_wait`.
+
+        With a byte, its twin that fills the memory which it allocates, where there is one.
+        """
+        results, arguments = rt.VmVariantList(4), each.arguments
+        filled = each.filled if byte is not None else None
+        fenced = each.signature.fenced if filled is None else each.filled_fenced
+        if fenced or filled is not None:
+            arguments = rt.VmVariantList(len(each.values) + 3)
+            for value in each.values:
+                _push_again(value, arguments)
+        if fenced:
+            for timepoint in (self._begun, self._begun + 1):
+                arguments.push_ref(cast(rt.VmRef, rt.HalFence.create_at(self._semaphore, timepoint)))
+            self._begun += 1
+        if filled is not None and byte is not None:
+            arguments.push_int(byte)
+        self._used = True
+        self._context.invoke(filled or each.signature.function, arguments, results)
+        return results
+
+    def _wait(self) -> None:
+        """Wait for all functions with fences. For as long as short calls take, the thread stays awake."""
+        if not on_host(self._uri):
+            end = time.perf_counter() + _AWAKE_S
+            while self._semaphore.query() < self._begun and time.perf_counter() < end:
+                pass
+        rt.HalFence.create_at(self._semaphore, self._begun).wait()
+
+    def _outputs(self, byte: int) -> list[Array]:
+        """All results of one invocation, in memory that is filled with a byte where there is a twin.
+
+        Values that the program checks are results, too: they come last.
+        """
+        self._renew()
+        if self._checks is None:
+            return [value for each in self._functions for value in self._outputs_of(each, byte)]
+        found: list[Array] = []
+        self._checks.begin()
+        for each in self._functions:
+            self._checks.function = each.name
+            found += self._outputs_of(each, byte)
+        return [*found, *self._checks.end()]
+
+    def _outputs_of(self, each: LoadedFunction, byte: int) -> list[Array]:
+        results = self._call(each, byte)
+        found: list[Array] = []
+        for index in range(results.size):
+            value = results.get_variant(index)
+            if isinstance(value, rt.VmRef):
+                if not value.isinstance(rt.HalBufferView):
+                    raise TunerError(f"result {index} of @{each.name} is no tensor and no number")
+                view = cast(rt.HalBufferView, value.deref(rt.HalBufferView))
+                found.append(read_back(self._device, view))  # a program may give the same memory again
+            else:
+                found.append(np.asarray(value, _scalar(each.signature, index)))
+        for taken, value in zip(each.taken, each.values, strict=False):
+            if taken.written:
+                view = cast(rt.HalBufferView, cast(rt.VmRef, value).deref(rt.HalBufferView))
+                found.append(read_back(self._device, view))
+        return found
+
+
+def _widen(value: Array | float | int) -> Array | float | int:
+    if isinstance(value, np.ndarray) and is_float(value) and value.dtype.itemsize == NARROW_BYTES:
+        return value.astype(np.float32)
+    return value
+
+
+def _scalar(signature: Signature, index: int) -> np.dtype[np.generic] | None:
+    """The type of a result that is a number; of Python's numbers NumPy makes the widest."""
+    given = signature.gives[index] if index < len(signature.gives) else None
+    return None if given is None else ElementType.named(given.element_type).dtype
+
+
+def _push_again(value: object, arguments: rt.VmVariantList) -> None:
+    if isinstance(value, rt.VmRef):
+        arguments.push_ref(value)
+    elif isinstance(value, float):
+        arguments.push_float(value)
+    else:
+        arguments.push_int(cast(int, value))
+
+
+def first_line(error: BaseException) -> str:
+    """The runtime's message, without the stack."""
+    return (str(error).splitlines() or [type(error).__name__])[0]

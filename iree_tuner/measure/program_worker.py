@@ -1,0 +1,355 @@
+"""The measuring worker's functions for whole programs. Every function here runs in it.
+
+Programs are passed as paths: they hold weights, and are asked for many times.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from iree_tuner.compiler.worker import memory_of_machine
+from iree_tuner.device.conditioning import Depth, Results, Spreads, agreement_of, arbitrated
+from iree_tuner.device.numerics import Agreement
+from iree_tuner.device.program_loaded import SEEDS, Known, LoadedProgram, first_line, forget_inputs
+from iree_tuner.device.program_run import Member, ProgramRun
+from iree_tuner.device.sensors import sensors_for
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.sampling import interleave
+from iree_tuner.measure.worker import let_go
+from iree_tuner.targets import DEFAULT_DEVICE
+from iree_tuner.targets.kind import RuntimeFlags
+from iree_tuner.targets.runtime import RUNTIME_ERRORS
+
+_KEPT = 16
+_MOST_KNOWN = 1 << 28  # bytes
+_SHOWN = 8  # values of a result
+
+CALL_S = 60.0
+"""`rounds_here` returns then with the rounds that it has."""
+
+_loaded: OrderedDict[tuple[str, str, ProgramRun], LoadedProgram] = OrderedDict()
+_known: OrderedDict[Hashable, Known] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A program that does not load or run.
+
+    Attributes:
+        index: of the program in the request.
+        message: one line.
+    """
+
+    index: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Programs that take turns.
+
+    Attributes:
+        paths: their VM modules, the default's first.
+        device: device URI.
+        run: how each is run.
+        marker: a file in which the number of the program stands that runs, for when this process dies.
+        batch_s: least length of a sample, in seconds.
+        for_host: the same program for this machine's processor, asked where results differ; empty without.
+        widened: the same program with f32 for narrow floats (`program.widened`); empty without.
+        runtimes: for each path, flags of the runtime that its device is opened with.
+    """
+
+    paths: tuple[str, ...]
+    device: str
+    run: ProgramRun
+    marker: str
+    batch_s: float = 0.05
+    for_host: str = ""
+    widened: str = ""
+    runtimes: tuple[RuntimeFlags, ...] = ()
+
+
+def load_here(table: Table, index: int) -> Failed | None:
+    """Load a program, if it is not loaded; the default first.
+
+    Raises:
+        TunerError: the default cannot be run as asked.
+    """
+    if index == 0:
+        let_go()
+    with _Marked(table.marker) as mark:
+        mark(index)
+        try:
+            _program(table, index)
+        except (*RUNTIME_ERRORS, TunerError) as error:
+            if index == 0:
+                raise
+            return Failed(index, first_line(error))
+    return None
+
+
+def default_here(table: Table, depth: Depth | None = None) -> str | Failed:
+    """Run the default; the names of its functions. With a depth, also find out how far right versions may be.
+
+    Raises:
+        TunerError: it cannot be run as asked.
+    """
+    with _Marked(table.marker) as mark:
+        mark(0)
+        program = _program(table, 0)
+        try:
+            program.results()
+            if depth is not None:
+                _spreads(table, program, depth)
+        except RUNTIME_ERRORS as error:
+            return Failed(0, f"the program does not run: {first_line(error)}")
+        return program.name
+
+
+@dataclass(frozen=True)
+class Output:
+    """A result of a program.
+
+    Attributes:
+        path: where it is, .npy.
+        shape: of the tensor.
+        element_type: as NumPy names it.
+        least, greatest, mean: of its values; not a number where there are none.
+        first: the first values, in row-major order.
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    element_type: str
+    least: float
+    greatest: float
+    mean: float
+    first: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The results of a program in files, and what its first invocation showed (`Known`)."""
+
+    outputs: tuple[Output, ...]
+    checks: tuple[str, ...]
+    overwrites: str
+
+
+def save_here(table: Table, index: int, folder: str) -> Saved | Failed:
+    """Write a program's results for the first inputs into a folder."""
+    with _Marked(table.marker) as mark:
+        mark(index)
+        try:
+            program = _program(table, index)
+            results = program.results()[0]
+        except (*RUNTIME_ERRORS, TunerError) as error:
+            return Failed(index, first_line(error))
+    outputs = [_save(value, Path(folder) / f"result_{number}.npy") for number, value in enumerate(results)]
+    return Saved(tuple(outputs), program.known.checks, program.known.overwrites)
+
+
+def _save(value: np.ndarray, path: Path) -> Output:
+    try:
+        np.save(path, value)
+    except OSError as error:
+        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+    wide = value.astype(np.float64, copy=False) if value.dtype.kind != "c" else np.abs(value)
+    least, greatest, mean = (
+        (float(wide.min()), float(wide.max()), float(wide.mean())) if wide.size else (float("nan"),) * 3
+    )
+    first = tuple(float(each) for each in wide.reshape(-1)[:_SHOWN])
+    return Output(str(path), value.shape, value.dtype.name, least, greatest, mean, first)
+
+
+def same_here(table: Table, index: int, depth: Depth, *, brief: bool = False) -> Agreement | Failed:
+    """Whether a program's results are the default's, or, where those are wrong, what the processor gets.
+
+    `brief` looks at the first inputs only: of code that was compared, at another address.
+    """
+    with _Marked(table.marker) as mark:
+        mark(0)
+        default, spreads = _default(table, depth)
+        mark(index)
+        try:
+            other = _program(table, index)
+            got = [other.results_of(SEEDS[0])] if brief else other.results()
+        except (*RUNTIME_ERRORS, TunerError) as error:
+            return Failed(index, first_line(error))
+        assert default.results is not None, "it ran"
+        expected, spreads = default.results[: len(got)], spreads[: len(got)]
+        found = agreement_of(got, expected, spreads)
+        if other.known.unwritten and not default.unwritten:
+            return Agreement(False, math.inf, other.known.unwritten)
+        if (failing := _failing(other.known)) and not _failing(default):
+            return Agreement(False, math.inf, failing)
+        if table.for_host and not table.run.unclear and (not found.ok or found.loose):
+            found = _arbitrated(table, found, got, expected, spreads, depth)
+        if default.unwritten:
+            found = replace(found, note=table.run.blamed(f"by default, {default.unwritten}"))
+        for said in filter(None, (_failing(default), default.overwrites)):
+            found = replace(found, note="; ".join(filter(None, (f"by default, {said}", found.note))))
+        if found.ok and other.known is not default:
+            other.forget_results()
+        return found
+
+
+def _default(table: Table, depth: Depth) -> tuple[Known, Spreads]:
+    """The findings about the default's results; it is loaded, and runs, where there are none yet."""
+    path, runtime = table.paths[0], table.runtimes[0] if table.runtimes else ()
+    known = _known_of(path, table.device, table.run, runtime)
+    if known.results is None or depth not in known.spreads:
+        program = _program(table, 0)
+        program.results()
+        known = program.known
+        return known, _spreads(table, program, depth)
+    return known, known.spreads[depth]
+
+
+def _failing(known: Known) -> str:
+    """The first of a program's own checks that fails; empty if none does."""
+    return next((f"a check of the program fails in {why}" for why in known.checks if why), "")
+
+
+def _arbitrated(
+    table: Table, found: Agreement, got: Results, expected: Results, spreads: Spreads, depth: Depth
+) -> Agreement:
+    """Ask the processor's results."""
+    try:
+        processor, own = _load(table.for_host, DEFAULT_DEVICE, table), replace(depth, moves=())
+        return arbitrated(found, got, expected, spreads, lambda seed: processor.result_and_spreads(seed, own))
+    except (*RUNTIME_ERRORS, TunerError):
+        return found
+
+
+def _spreads(table: Table, default: LoadedProgram, depth: Depth) -> Spreads:
+    """How far right versions may be from the default's results: by the widened program, where it runs."""
+    if depth in default.known.spreads or not table.widened:
+        return default.spreads(depth)
+    try:
+        widened = LoadedProgram(table.widened, table.device, table.run, like=default)
+        return default.spreads(depth, widened)
+    except (*RUNTIME_ERRORS, TunerError, MemoryError):
+        return default.spreads(depth)
+
+
+def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Failed:
+    """Rounds of one sample of each, in microseconds; fewer than asked for, at least one, when they take long.
+
+    Args:
+        table: the versions that take turns.
+        rounds: how many.
+        start: how many there have been.
+    """
+    with _Marked(table.marker) as mark:
+        sources: list[_Invocations] = []
+        current = 0
+        try:
+            for current in range(len(table.paths)):
+                mark(current)
+                sources.append(_Invocations(_program(table, current), table.batch_s, mark, current))
+            sensors = sensors_for(table.device)
+            sensors.start()
+            rows: list[list[float]] = []
+            end = time.monotonic() + CALL_S
+            while len(rows) < rounds and (not rows or time.monotonic() < end):
+                rows += interleave(sources, sensors, 1, start=start + len(rows))
+            return rows
+        except (*RUNTIME_ERRORS, TunerError) as error:
+            return Failed(mark.last, first_line(error))
+
+
+def forget_here() -> None:
+    """Programs have weights: let go of them, and of inputs on devices."""
+    _loaded.clear()
+    forget_inputs()
+
+
+class _Marked:
+    """Writes down which program runs."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.last = 0
+
+    def __enter__(self) -> _Marked:
+        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
+
+    def __call__(self, index: int) -> None:
+        self.last = index
+        os.pwrite(self._file, index.to_bytes(4, "little"), 0)
+
+
+def marked(path: Path) -> int:
+    """Which program ran last."""
+    return int.from_bytes(path.read_bytes()[:4], "little") if path.exists() else 0
+
+
+class _Invocations:
+    """Takes samples of a program: the time of whole invocations, as its user sees it."""
+
+    def __init__(self, program: LoadedProgram, batch_s: float, mark: _Marked, index: int) -> None:
+        program.settle()
+        self._program = program
+        self._count = program.count_for(batch_s)
+        self._mark = mark
+        self._index = index
+
+    def batch(self) -> float:
+        """Microseconds of one invocation."""
+        self._mark(self._index)
+        return self._program.batch(self._count) / self._count * 1e6
+
+
+def _program(table: Table, index: int) -> LoadedProgram:
+    """A loaded program; a few are kept, more if they are small, and always the ones that take turns."""
+    return _load(table.paths[index], table.device, table, table.runtimes[index] if table.runtimes else ())
+
+
+def _load(path: str, device: str, table: Table, runtime: RuntimeFlags = ()) -> LoadedProgram:
+    key = (path, device, table.run)
+    if key in _loaded:
+        _loaded.move_to_end(key)
+        return _loaded[key]
+    turns = {(path, table.device, table.run) for path in table.paths}
+    parameters = sum(_bytes(path) for _, path in table.run.parameters)
+    room = memory_of_machine() // 4 - _bytes(path) - parameters
+    for other in list(_loaded):
+        held = sum(_bytes(each) + parameters for each, *_ in _loaded)
+        if len(_loaded) < _KEPT and held <= room:
+            break
+        if other not in turns:
+            del _loaded[other]
+    _loaded[key] = LoadedProgram(*key, known=_known_of(path, device, table.run, runtime), runtime=runtime)
+    return _loaded[key]
+
+
+def _known_of(path: str, device: str, run: ProgramRun, runtime: RuntimeFlags) -> Known:
+    """The facts about a program, by its contents: comparisons use one name for several programs in turn."""
+    inputs = [each.path if isinstance(each, Member) else each for each in run.inputs]
+    files = [Path(each) for each in (*inputs, *(path for _, path in run.parameters)) if isinstance(each, str)]
+    changed = tuple(each.stat().st_mtime_ns for each in files if each.exists())
+    key = (Path(path).name.partition(".")[0], device, run, changed, runtime)
+    found = _known.setdefault(key, Known())
+    _known.move_to_end(key)
+    while len(_known) > 1 and (
+        len(_known) > _KEPT or sum(each.bytes for each in _known.values()) > _MOST_KNOWN
+    ):
+        _known.popitem(last=False)
+    return found
+
+
+def _bytes(path: str) -> int:
+    return Path(path).stat().st_size

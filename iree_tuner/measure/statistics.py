@@ -1,0 +1,251 @@
+"""Verdicts from paired samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import geometric_mean
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Verdict = Literal["win", "lose", "tie"]
+
+CONFIDENCE_Z = 2.4
+"""Standard errors from the estimate to the end of its interval.
+
+More than the usual 1.96, as errors that are estimated from disturbed samples are rough, and as a comparison
+is looked at several times. Chosen by simulation (docs/measuring.md).
+"""
+
+LEAST_PAIRS = 8
+"""Fewer say too little about their spread: a tie, unless all of them say the same by far."""
+
+FAR, FAR_PAIRS = 3.0, 3
+"""No noise makes each of so many pairs differ by such a factor."""
+
+_TRIMMED = 0.25  # at each end: the mean of the middle half
+_BLOCKS = (1, 5, 10)  # values
+_JOINED = (1, 8, 20)  # rounds
+_LEAST_BLOCKS = 4  # fewer say little about their spread
+_LOW = 0.25  # quantile
+
+Floats = NDArray[np.float64]
+
+Pairs = tuple[Sequence[float], Sequence[float]]
+"""Samples of the default and of the other, taken in turns; in microseconds."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The comparison of an executable with the default, from paired samples in one or more groups.
+
+    The samples of a group are taken with the code at one address in memory (see `device.placement`).
+
+    Attributes:
+        default_us: the median time of the default over all groups, in microseconds.
+        candidate_us: the median time of the candidate.
+        speedup: the geometric mean of `by_group`.
+        interval: the confidence interval of the speedup: `CONFIDENCE_Z` standard errors to both sides, which
+            is a nominal level of 98 %.
+        floor_speedup: the geometric mean over the groups of the ratios of the lower quartiles, which noise
+            affects less than the medians.
+        by_group: the ratio default / candidate of each group (see `compare_rows`). verdict: `win` or `lose`
+        if the whole interval is farther from 1 than `margin`, and the lower quartiles
+            agree. Otherwise `tie`.
+        pairs: the number of pairs in all groups.
+    """
+
+    default_us: float
+    candidate_us: float
+    speedup: float
+    interval: tuple[float, float]
+    floor_speedup: float
+    by_group: tuple[float, ...]
+    verdict: Verdict
+    pairs: int
+
+
+_LOOKS_SLOWER = 0.95
+"""Equal versions tie a little below 1 as often as above. Farther below, only noise hides that one loses."""
+
+
+def over_cases(comparisons: Sequence[Comparison]) -> Comparison:
+    """The comparison over several cases, such as sizes of a program, by geometric means.
+
+    If one of them loses, or ties and looks slower, it is that one. Otherwise it wins if one of them wins.
+    """
+    slower = [each for each in comparisons if each.verdict != "win" and each.speedup < _LOOKS_SLOWER]
+    slower = [each for each in comparisons if each.verdict == "lose"] or slower
+    if slower or len(comparisons) == 1:
+        return min(slower or comparisons, key=lambda each: each.speedup)
+    lows, highs = zip(*(each.interval for each in comparisons), strict=True)
+    return Comparison(
+        geometric_mean([each.default_us for each in comparisons]),
+        geometric_mean([each.candidate_us for each in comparisons]),
+        geometric_mean([each.speedup for each in comparisons]),
+        (geometric_mean(lows), geometric_mean(highs)),
+        geometric_mean([each.floor_speedup for each in comparisons]),
+        tuple(ratio for each in comparisons for ratio in each.by_group),
+        "win" if any(each.verdict == "win" for each in comparisons) else "tie",
+        sum(each.pairs for each in comparisons),
+    )
+
+
+def compare_pairs(groups: Sequence[Pairs], *, margin: float = 0.01) -> Comparison:
+    """Compare paired samples. `margin` is the smallest relative difference that counts.
+
+    Raises:
+        ValueError: no groups, an empty one, or one whose samples are not pairs.
+    """
+    if not groups or any(len(first) != len(second) or not len(first) for first, second in groups):
+        raise ValueError("samples must come in pairs, and there must be some")
+    rows = [
+        np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1) for first, second in groups
+    ]
+    return compare_rows(rows, margin=margin)[0]
+
+
+def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comparison]:
+    """Judge several candidates that took turns with one default.
+
+    Pairs are taken a moment apart, so that what disturbs the machine disturbs both; the ratio within a pair
+    is judged, by the mean of the middle half of its logarithms, which spikes do not move.
+
+    Where times are long or short at random (another tenant's load, modes), the lower quartiles of some rounds
+    say more than each pair does; they are paired and averaged likewise. Of these estimates the surest counts.
+
+    Its standard error is the largest of several. Disturbances that last, and modes that an executable stays
+    in for a while, make neighboring pairs alike, so that errors are also estimated from blocks of pairs; and
+    a mode that lasts as long as the executable stays loaded shows only in the differences between groups,
+    because each group loads its own.
+
+    Args:
+        groups: for each group an array of rounds by (default, candidates), in microseconds.
+        margin: the relative difference that is worth a change.
+    """
+    estimates = [_estimate(groups, length) for length in _lengths(groups)]
+    errors = np.stack([error for _, error in estimates])
+    surest = errors.argmin(axis=0)
+    every = np.arange(len(surest))
+    errors = errors[surest, every]
+    centers = np.stack([center for center, _ in estimates])[surest, :, every].T
+    speedups = centers.mean(axis=0)
+    lows, highs = np.exp(speedups - CONFIDENCE_Z * errors), np.exp(speedups + CONFIDENCE_Z * errors)
+    quartiles = np.log(np.stack([_quartiles(rows) for rows in groups]))
+    floors = np.exp((quartiles[:, :1] - quartiles[:, 1:]).mean(axis=0))
+    medians = np.median(np.concatenate(groups), axis=0)
+    pairs = sum(len(rows) for rows in groups)
+    return [
+        Comparison(
+            default_us=float(medians[0]),
+            candidate_us=float(medians[1 + index]),
+            speedup=float(np.exp(speedups[index])),
+            interval=(float(lows[index]), float(highs[index])),
+            floor_speedup=float(floors[index]),
+            by_group=tuple(np.exp(centers[:, index]).tolist()),
+            verdict=_verdict(float(lows[index]), float(highs[index]), float(floors[index]), margin)
+            if pairs >= LEAST_PAIRS
+            else _far_verdict(groups, index, pairs),
+            pairs=pairs,
+        )
+        for index in range(len(speedups))
+    ]
+
+
+def center_of(samples_us: Sequence[float]) -> tuple[float, float]:
+    """Mean of the middle half of the samples' logarithms, and its standard error.
+
+    For samples of one executable alone. As in `compare_rows`, the error is the largest of the errors that
+    single samples and blocks of them give; it does not include effects that last longer than the samples
+    took.
+
+    Raises:
+        ValueError: no samples, or one that is not above 0.
+    """
+    found = np.asarray(samples_us, float)
+    if not found.size or not (found > 0).all():
+        raise ValueError("samples must be above 0, and there must be some")
+    centers, variances = _centers(np.log(found)[None, :, None])
+    return float(centers[0, 0]), float(np.sqrt(variances.max()))
+
+
+def _lengths(groups: Sequence[Floats]) -> list[int]:
+    """Rounds that can be joined to one value, with enough values left in each group."""
+    shortest = min(len(rows) for rows in groups)
+    return [length for length in _JOINED if length == 1 or shortest // length >= _LEAST_BLOCKS]
+
+
+def _estimate(groups: Sequence[Floats], length: int) -> tuple[Floats, Floats]:
+    """Centers of the groups by candidates, and the standard error of each candidate's mean of them."""
+    alike = all(len(rows) == len(groups[0]) for rows in groups)
+    stacks = [np.stack(groups)] if alike else [rows[None] for rows in groups]
+    found = [_centers(_joined(stack, length)) for stack in stacks]
+    centers = np.concatenate([center for center, _ in found])
+    count = len(centers)
+    within = np.concatenate([variances for _, variances in found], axis=1)
+    variance = (within.sum(axis=1) / count**2).max(axis=0)
+    if count > 1:
+        variance = np.maximum(variance, centers.var(axis=0, ddof=1) / count)
+    return centers, np.sqrt(variance)
+
+
+def _joined(stack: Floats, length: int) -> Floats:
+    """Logarithms of default / candidate, one value for so many rounds: of their lower quartiles.
+
+    Args:
+        stack: groups by rounds by (default, candidates).
+        length: how many rounds; what is left over at the end is not used.
+    """
+    low = stack
+    if length > 1:
+        count = stack.shape[1] // length
+        blocks = stack[:, : count * length].reshape(len(stack), count, length, -1)
+        low = np.partition(blocks, int(_LOW * (length - 1)), axis=2)[:, :, int(_LOW * (length - 1))]
+    logs = np.log(low)
+    return logs[:, :, :1] - logs[:, :, 1:]
+
+
+def _centers(logs: Floats) -> tuple[Floats, Floats]:
+    """Of groups by values by candidates: centers, and their variances by each block length.
+
+    A variance is 0 where there are too few values to know it.
+    """
+    groups, count, candidates = logs.shape
+    cut = int(_TRIMMED * count)
+    ordered = np.sort(logs, axis=1)
+    middle = ordered[:, cut : count - cut]
+    # The trimmed mean moves with a sample as the mean of clipped samples does, except for the factor.
+    pulls = np.clip(logs, middle[:, :1], middle[:, -1:])
+    pulls = (pulls - pulls.mean(axis=1, keepdims=True)) * (count / middle.shape[1])
+    variances = np.zeros((len(_BLOCKS), groups, candidates))
+    for index, length in enumerate(_BLOCKS):
+        blocks = count // length
+        if count < 2 or (length > 1 and blocks < _LEAST_BLOCKS):
+            continue
+        used = pulls[:, : blocks * length]
+        means = used.reshape(groups, blocks, length, candidates).mean(axis=2) if length > 1 else used
+        variances[index] = (means * means).sum(axis=1) / (blocks * (blocks - 1)) * (blocks * length / count)
+    return middle.mean(axis=1), variances
+
+
+def _far_verdict(groups: Sequence[Floats], candidate: int, pairs: int) -> Verdict:
+    """The verdict of a few pairs of a candidate."""
+    ratios = np.concatenate([rows[:, 0] / rows[:, 1 + candidate] for rows in groups])
+    if pairs < FAR_PAIRS or (ratios.min() < FAR and ratios.max() > 1.0 / FAR):
+        return "tie"
+    return "win" if ratios.min() >= FAR else "lose"
+
+
+def _quartiles(rows: Floats) -> Floats:
+    """Lower quartiles of columns: a sample, not a value between two."""
+    return np.sort(rows, axis=0)[int(_LOW * (len(rows) - 1))]
+
+
+def _verdict(low: float, high: float, floor: float, margin: float) -> Verdict:
+    if low > 1.0 + margin and floor > 1.0:
+        return "win"
+    if high < 1.0 / (1.0 + margin) and floor < 1.0:
+        return "lose"
+    return "tie"

@@ -1,0 +1,20 @@
+"""The cost of an assignment on a machine: features for models, and a time from first principles.
+
+Features are numbers with names (`register_pressure`, `waves`), computed for many assignments at once from the
+workload, the knobs' values and the machine; they need no compiler and no device. May import
+`targets`, `ops` and `space`.
+"""
+
+from typing import TYPE_CHECKING
+
+from iree_tuner.lazily import lazily
+
+if TYPE_CHECKING:
+    from iree_tuner.search.cost.encoder import Encoder
+    from iree_tuner.search.cost.landscape import Landscape, SpaceLandscape
+
+__all__ = ["Encoder", "Landscape", "SpaceLandscape"]
+
+__getattr__ = lazily(
+    __name__, {"Encoder": "encoder", "Landscape": "landscape", "SpaceLandscape": "landscape"}
+)

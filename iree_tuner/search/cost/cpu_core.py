@@ -1,0 +1,131 @@
+"""The work of one core for one task: instructions, what they wait for, and registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from iree_tuner.search.cost.access import Array, Operand
+from iree_tuner.search.cost.cpu_sums import sums
+from iree_tuner.search.cost.cpu_tiles import Tiles
+
+# Of cores of the last ten years, from their makers' optimization guides: two multiply-adds and two loads a
+# cycle, results after four cycles.
+PORTS = 2.0
+LOOP_CYCLES = 6.0
+_LATENCY = 4.0
+_SCALAR_CYCLES = 1.5  # a point done on its own: two loads and a multiply-add
+_SHUFFLED = ((4, 8), (8, 8), (16, 16))  # 32-bit tiles that LLVMCPUVectorTransposeLowering has a network for
+
+
+@dataclass(frozen=True)
+class Core:
+    """A task's vector tiles on a core.
+
+    Attributes:
+        tiles: of many assignments.
+        inputs: operands except for the result.
+        lane: the loop that vectors lie along.
+        lanes: elements of a vector.
+        registers: vectors that a core holds.
+        body: instructions for a vector of elements.
+        ordered: whether lanes that are reduced must be added up in their order.
+    """
+
+    tiles: Tiles
+    inputs: Sequence[Operand]
+    lane: int
+    lanes: float
+    registers: int
+    body: float
+    ordered: bool
+
+    def features(self) -> dict[str, Array]:
+        """By name."""
+        tiles = self.tiles
+        instructions = vector_instructions(tiles.vector, self.lane, self.lanes)
+        loads = np.maximum(1.0, sum((self._loads(each) for each in self.inputs), np.zeros(len(instructions))))
+        depth = tiles.vector[:, ~tiles.parallel].prod(axis=1)
+        if tiles.parallel[self.lane]:
+            work, chain = instructions * self.body, _LATENCY * depth
+            accumulators = instructions / depth
+            needed = accumulators + self._held(loads, depth)
+            spilled = np.maximum(0.0, needed - self.registers)
+            stored = 2.0 * spilled * depth
+        else:
+            work, chain = self._reduced(instructions)
+            accumulators = needed = instructions
+            spilled = np.maximum(0.0, needed - self.registers)
+            stored = 2.0 * spilled * (self.body if self.body > 1 else 0.0)
+        once = np.maximum(np.maximum(work, loads) / PORTS, chain) + stored + LOOP_CYCLES
+        steps = np.ceil(tiles.task / tiles.vector).prod(axis=1)
+        # Peeling leaves whole vectors as they are; what is left over is done point by point.
+        covered = np.where(tiles.peeled > 0, tiles.covered.prod(axis=1), 1.0)
+        left = tiles.task.prod(axis=1) * (1.0 - covered) * _SCALAR_CYCLES
+        vectors = np.ceil(tiles.vector[:, self.lane] / self.lanes)
+        return {
+            "compute_cycles": once * steps * covered + left,
+            "instructions": instructions,
+            "code": work + loads,
+            "accumulators": accumulators,
+            "register_pressure": needed / self.registers,
+            "spilled": spilled + 1.0,
+            "loads_per_instruction": loads / instructions,
+            "chain_per_instruction": chain / instructions,
+            "lane_fill": tiles.vector[:, self.lane] / (vectors * self.lanes),
+            "lane_vectors": vectors,
+            "depth": depth,
+            "steps": steps,
+        }
+
+    def _reduced(self, instructions: Array) -> tuple[Array, Array]:
+        """Instructions and their longest chain, where the lanes themselves are reduced."""
+        along = self.tiles.vector[:, self.lane]
+        rows = np.delete(self.tiles.vector, self.lane, axis=1).prod(axis=1)
+        added, chain = sums(rows, along, self.lanes, self.registers, self.ordered, self.body > 1)
+        return added + (instructions * self.body if self.body > 1 else 0.0), chain
+
+    def _held(self, loads: Array, depth: Array) -> Array:
+        """Registers for inputs: contractions reduce step by step, but load whole what has to be turned."""
+        turned = [each.elements(self.tiles.vector) for each in self.inputs if self._is_turned(each)]
+        return sum(turned, np.zeros(len(loads))) / self.lanes if turned else loads / np.maximum(1.0, depth)
+
+    def _loads(self, operand: Operand) -> Array:
+        """Load instructions for one vector tile: whole vectors, elements one by one, or broadcast ones."""
+        elements = operand.elements(self.tiles.vector)
+        if self.lane not in operand.loops:
+            return elements
+        rows = self.tiles.vector[:, self.lane]
+        if operand.innermost == ((self.lane, 1),):
+            return elements / np.minimum(self.lanes, rows)
+        if self._is_turned(operand):
+            columns = self.tiles.vector[:, operand.innermost[0][0]]
+            loads, turned = elements / np.minimum(self.lanes, columns), elements / rows
+            return loads + turned * np.ceil(rows / self.lanes) * self._shuffles(rows, columns, operand.bits)
+        return elements
+
+    def _shuffles(self, rows: Array, columns: Array, bits: int) -> Array:
+        """Instructions for a vector of a transposed tile: it is gathered from all that its elements are in.
+
+        One less than these, or the logarithm of its rows where the compiler knows a network.
+        """
+        sources = np.minimum(rows, self.lanes)
+        known = np.zeros(len(rows), np.bool_)
+        for height, width in _SHUFFLED if bits == 32 else ():
+            known |= (rows == height) & (columns == width)
+        packed = sources * np.minimum(columns, self.lanes) / self.lanes
+        return np.where(known, np.log2(np.maximum(sources, 2.0)), np.maximum(1.0, packed - 1.0))
+
+    def _is_turned(self, operand: Operand) -> bool:
+        """Whether it is contiguous along another loop than the lanes: loaded there, and transposed."""
+        if self.lane not in operand.loops or len(operand.innermost) != 1:
+            return False
+        ((loop, factor),) = operand.innermost
+        return loop != self.lane and factor == 1
+
+
+def vector_instructions(tile: Array, lane: int, lanes: float) -> Array:
+    """Vectors that a tile is made of, when they lie along one of its loops."""
+    return np.delete(tile, lane, axis=1).prod(axis=1) * np.ceil(tile[:, lane] / lanes)

@@ -1,0 +1,74 @@
+"""Regression trees as plain arrays: what was trained elsewhere, evaluated with numpy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from iree_tuner.search.cost.access import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees side by side; the value of a row is the mean over the trees.
+
+    Attributes:
+        features: names of the columns that the trees look at.
+        roots: for each tree, its first node.
+        column: for each node, the column it looks at; -1 for a leaf.
+        limit: rows with a value up to it go left.
+        left, right: the nodes there.
+        value: of a leaf.
+        about: what it was trained on: names and keys of workloads.
+    """
+
+    features: tuple[str, ...]
+    roots: NDArray[np.int32]
+    column: NDArray[np.int16]
+    limit: NDArray[np.float32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    value: NDArray[np.float32]
+    about: tuple[str, ...] = ()
+
+    def predict(self, rows: Array) -> Array:
+        """A value for each row; `rows` has a column for each of `features`."""
+        rounded = rows.astype(np.float32)
+        found = np.zeros(len(rows))
+        everyone = np.arange(len(rows))
+        for root in self.roots:
+            node = np.full(len(rows), root, np.int32)
+            while True:
+                column = self.column[node]
+                inside = column >= 0
+                if not inside.any():
+                    break
+                at = node[inside]
+                seen = rounded[everyone[inside], column[inside]]
+                node[inside] = np.where(seen <= self.limit[at], self.left[at], self.right[at])
+            found += self.value[node]
+        return found / max(1, len(self.roots))
+
+    def save(self, path: Path) -> None:
+        """Write it, compressed; equal forests give equal files."""
+        arrays: dict[str, Any] = {
+            "features": np.array(self.features), "about": np.array(self.about), "roots": self.roots,
+            "column": self.column, "limit": self.limit, "left": self.left, "right": self.right,
+            "value": self.value,
+        }  # fmt: skip
+        with path.open("wb") as stream:
+            np.savez_compressed(stream, **arrays)
+
+    @classmethod
+    def load(cls, path: Path) -> Forest:
+        """Read what `save` wrote."""
+        with np.load(path, allow_pickle=False) as data:
+            arrays: Mapping[str, Any] = {name: data[name] for name in data.files}
+        texts = {name: tuple(str(each) for each in arrays[name]) for name in ("features", "about")}
+        rest = {name: arrays[name] for name in arrays if name not in texts}
+        return cls(**texts, **rest)

@@ -1,0 +1,229 @@
+"""Matrix multiplications on GPUs: workgroups over multiprocessors, tiles in shared memory and registers.
+
+For the pipelines TileAndFuse and VectorDistribute with matrix instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from iree_tuner.ops.contraction import is_contraction
+from iree_tuner.ops.convolution import is_convolution
+from iree_tuner.ops.workload import Workload
+from iree_tuner.search.cost.access import Array, operands_of, total
+from iree_tuner.search.cost.terms import Estimate, Term
+from iree_tuner.targets.machine import Machine
+
+_SHAPE = (16, 8, 16)  # of an instruction, where nothing says otherwise: NVIDIA's f16
+MOST_REGISTERS = 255.0
+_THREADS_OF_UNIT = 2048.0
+_GROUPS_OF_UNIT = 32.0
+_BANKS = 32
+
+# A multiprocessor of Hopper or Ampere, each cycle, by the makers' white papers: multiply-adds of f16 through
+# mma.sync, bytes from shared memory, bytes from the second-level cache and from memory.
+MATRIX_OPS = 1024.0
+SHARED_BYTES = 128.0
+_FAR_BYTES = 40.0
+MEMORY_BYTES = 20.0
+_LATENCY_CYCLES = 900.0  # of one step: a load from memory, two barriers
+_HIDING_WARPS = 16.0
+
+
+def fits(workload: Workload, knobs: Mapping[str, Array]) -> bool:
+    """Whether this model is for a space: a product or a convolution with matrix instructions."""
+    return "mma_idx" in knobs and bool(as_product(workload).role("k"))
+
+
+def as_product(workload: Workload) -> Workload:
+    """A convolution with the roles of a product: pixels by filters, summed over windows and channels.
+
+    With channels first, filters are the rows, and pixels the columns.
+    """
+    if not is_convolution(workload):
+        return workload if is_contraction(workload) else replace(workload, roles=())
+    pixels = workload.role("batch") + workload.role("output_image")
+    filters = workload.role("output_channel")
+    summed = workload.role("filter") + workload.role("input_channel")
+    last = operands_of(workload)[-1].innermost
+    m, n = (pixels, filters) if last and last[0][0] in filters else (filters, pixels)
+    return replace(workload, roles=(("batch", workload.role("depth")), ("m", m), ("n", n), ("k", summed)))
+
+
+def estimate(
+    workload: Workload,
+    knobs: Mapping[str, Array],
+    second: Array,
+    machine: Machine,
+    shapes: Sequence[tuple[int, int, int]] = (),
+) -> Estimate:
+    """Features and cycles of assignments, given by a column for each knob.
+
+    Args:
+        workload: a contraction.
+        knobs: 0 where an assignment has no such knob.
+        second: 1 where the pipeline is VectorDistribute, 0 for TileAndFuse.
+        machine: a GPU.
+        shapes: of the instructions that `mma_idx` counts.
+    """
+    workload = as_product(workload)
+    found = _tiles(workload, knobs, second, shapes or (_SHAPE,))
+    found |= _memory(workload, found, machine)
+    found |= _conflicts(workload, found)
+    found |= _cycles(workload, found, machine)
+    per_group = np.maximum.reduce([found["matrix_cycles"], found["shared_cycles"], found["far_cycles"]])
+    cycles = cycles_of(found, per_group) * found["waste_x"]
+    terms = (
+        Term("matrix_cycles", found["matrix_cycles"], "cycles", "matrix instructions of a workgroup"),
+        Term("shared_cycles", found["shared_cycles"], "cycles", "operands from shared memory to registers"),
+        Term("far_cycles", found["far_cycles"], "cycles", "operands from memory to shared memory"),
+        Term("waves", found["waves"], "x", "rounds of workgroups over the multiprocessors"),
+        Term("spill_x", found["spill_x"], "x", "registers that a thread needs beyond those it has"),
+        Term("waste_x", found["waste_x"], "x", "padding of tiles that do not divide"),
+    )
+    return Estimate(found, terms, cycles)
+
+
+def _tiles(
+    workload: Workload, knobs: Mapping[str, Array], second: Array, shapes: Sequence[tuple[int, int, int]]
+) -> dict[str, Array]:
+    index = np.clip(knobs["mma_idx"], 0, len(shapes) - 1).astype(int)
+    rows, columns, depth = (np.array([shape[i] for shape in shapes], float)[index] for i in range(3))
+    m, n = (extent_of(workload, knobs, role, "wg") for role in ("m", "n"))
+    last = workload.role("k")[-1]
+    step = np.maximum(1.0, knobs.get(f"red_{last}", np.ones(len(index))))
+    k = np.where(second > 0, step, step * depth)
+    threads = np.maximum(32.0, knobs.get("wg_size_x", np.full(len(index), 32.0)))
+    threads = threads * np.maximum(1.0, knobs.get("wg_size_y", np.ones(len(index))))
+    warps = threads / np.maximum(1.0, knobs.get("sg_size", np.full(len(index), 32.0)))
+    zero = np.zeros(len(index))
+    across = np.maximum(1.0, knobs.get("sg_m_cnt", zero))
+    along = np.maximum(1.0, knobs.get("sg_n_cnt", zero))
+    own_m = np.where(second > 0, m / across, extent_of(workload, knobs, "m", "sg") * rows)
+    own_n = np.where(second > 0, n / along, extent_of(workload, knobs, "n", "sg") * columns)
+    sizes = {role: total(workload.sizes(role)) for role in ("batch", "m", "n", "k")}
+    groups = np.ceil(sizes["m"] / m) * np.ceil(sizes["n"] / n) * sizes["batch"]
+    steps = np.ceil(sizes["k"] / k)
+    waste = np.ceil(sizes["m"] / m) * m / sizes["m"] * np.ceil(sizes["n"] / n) * n / sizes["n"] * steps * k
+    return {
+        "tile_m": m, "tile_n": n, "tile_k": k, "threads": threads, "warps": warps, "own_m": own_m,
+        "own_n": own_n, "groups": groups, "steps": steps, "waste_x": waste / sizes["k"],
+        "instructions": np.maximum(1.0, own_m / rows) * np.maximum(1.0, own_n / columns) * (k / depth),
+        "aspect": m / n, "own_aspect": own_m / own_n, "second": 1.0 + second,
+        "conflicts": 1.0 + knobs.get("no_reduce_shared_memory_bank_conflicts", zero),
+        "reordered": 1.0 + knobs.get("reorder_workgroups_strategy", zero),
+        "stages": np.maximum(1.0, knobs.get("prefetch_num_stages", zero)),
+        "size_m": np.full(len(m), sizes["m"]), "size_n": np.full(len(m), sizes["n"]),
+        "size_k": np.full(len(m), sizes["k"]),
+        "idle_x": np.maximum(1.0, warps * own_m * own_n / (m * n)),
+        "serial_x": np.maximum(1.0, m * n / (warps * own_m * own_n)),
+    }  # fmt: skip
+
+
+def extent_of(workload: Workload, knobs: Mapping[str, Array], role: str, level: str) -> Array:
+    """The product of the knobs of a level, such as `wg`, over the loops of a role."""
+    count = len(next(iter(knobs.values())))
+    extent = np.ones(count)
+    for loop in workload.role(role):
+        extent = extent * np.maximum(1.0, knobs.get(f"{level}_{loop}", np.ones(count)))
+    return extent
+
+
+def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) -> dict[str, Array]:
+    left, right, result = (kind.bits / 8 for kind in workload.types[:3])
+    m, n, k = found["tile_m"], found["tile_n"], found["tile_k"]
+    shared = (m * left + n * right) * k
+    held = (
+        found["own_m"] * found["own_n"] * max(result, 2.0) / 4.0 / 32.0
+    )  # accumulators are of the result's type
+    # Fragments of both operands for one instruction's depth, and what is under way from memory.
+    fragments = (found["own_m"] * left + found["own_n"] * right) * 16.0 / 4.0 / 32.0
+    under_way = shared / 4.0 / found["threads"]
+    needed = held + fragments + 32.0
+    registers = needed + under_way
+    resident = resident_groups(found["groups"], found["threads"], registers, shared, machine)
+    units = max(1, machine.units)
+    return {
+        "shared_bytes": shared,
+        "registers": registers,
+        # Values under way need not be held: loads may sink to where their values are stored.
+        "spill_x": 1.0 + np.maximum(0.0, needed - MOST_REGISTERS) / 64.0,
+        "resident": resident,
+        "resident_warps": resident * found["warps"],
+        "groups_per_unit": found["groups"] / units,
+        "waves": np.ceil(found["groups"] / (units * resident)),
+        "tail_x": np.ceil(found["groups"] / units) * units / found["groups"],
+        "load_bytes": shared / found["threads"],
+        "row_bytes": k * left,
+        "column_bytes": n * right,
+    }
+
+
+def cycles_of(found: Mapping[str, Array], per_group: Array) -> Array:
+    """Cycles of all rounds of workgroups: what a workgroup takes, and the latency that warps do not hide."""
+    exposed = found["steps"] * _LATENCY_CYCLES / np.maximum(1.0, found["resident_warps"] / _HIDING_WARPS)
+    return found["waves"] * (per_group * found["resident"] + exposed) * found["spill_x"]
+
+
+def resident_groups(
+    groups: Array, threads: Array, registers: Array, shared: Array, machine: Machine
+) -> Array:
+    """Workgroups that a multiprocessor has at the same time.
+
+    Args:
+        groups: of all multiprocessors.
+        threads: of a workgroup.
+        registers: of a thread.
+        shared: bytes of shared memory of a workgroup.
+        machine: a GPU.
+    """
+    by_memory = np.floor((machine.near_bytes or 200 << 10) / np.maximum(shared, 1024.0))
+    by_threads = np.floor(_THREADS_OF_UNIT / threads)
+    by_registers = np.floor((machine.registers or 65536) / (np.minimum(registers, MOST_REGISTERS) * threads))
+    resident = np.clip(np.minimum.reduce([by_memory, by_threads, by_registers]), 1.0, _GROUPS_OF_UNIT)
+    return np.minimum(resident, np.maximum(1.0, np.ceil(groups / max(1, machine.units))))
+
+
+def _conflicts(workload: Workload, found: Mapping[str, Array]) -> dict[str, Array]:
+    """How often a load of fragments from shared memory is repeated, because lanes meet in a bank.
+
+    32 banks of four bytes. The lanes of a warp read four words next to each other of eight rows, where the
+    reduction is contiguous; else single elements of four pairs of rows, eight next to each other in each.
+    Rows follow each other at a tile's width. The compiler pads them, unless an option forbids it.
+    """
+    last = workload.role("k")[-1]
+    factors: dict[str, Array] = {}
+    for name, operand, side in zip(("left_x", "right_x"), operands_of(workload)[:2], ("m", "n"), strict=True):
+        along = bool(operand.innermost) and operand.innermost[-1][0] == last
+        width = found["tile_k" if along else f"tile_{side}"] * operand.bits / 8
+        words = np.maximum(1.0, np.round(width * (1.0 if along else 2.0) / 4.0)).astype(np.int64)
+        apart = np.gcd(words, _BANKS)
+        repeated = np.clip(apart / 4.0, 1.0, 8.0) if along else np.clip(apart / 8.0, 1.0, 4.0)
+        factors[name] = np.where(found["conflicts"] > 1.0, repeated, 1.0)
+    return factors
+
+
+def _cycles(workload: Workload, found: Mapping[str, Array], machine: Machine) -> dict[str, Array]:
+    left, right, result = (kind.bits / 8 for kind in workload.types[:3])
+    m, n, k, steps = found["tile_m"], found["tile_n"], found["tile_k"], found["steps"]
+    rate = MATRIX_OPS * 2.0 / left
+    matrix = m * n * k * steps / rate * found["idle_x"]
+    rows, columns = found["own_m"] * left * found["left_x"], found["own_n"] * right * found["right_x"]
+    through = found["warps"] * (rows + columns) * k * found["serial_x"]
+    shared = steps * (through + found["shared_bytes"]) / SHARED_BYTES
+    units = max(1, machine.units)
+    moved = found["shared_bytes"] * steps
+    alone = np.maximum(1.0, found["groups"] / units)
+    footprint = total(workload.loops) ** (2 / 3) * left
+    rate_far = np.where(footprint < (machine.last_bytes or 1 << 25), _FAR_BYTES, MEMORY_BYTES)
+    far = moved / rate_far + m * n * result / MEMORY_BYTES
+    return {
+        "matrix_cycles": matrix,
+        "shared_cycles": shared,
+        "far_cycles": far,
+        "intensity": 2.0 * m * n / (m * left + n * right),
+        "work_per_unit": alone * matrix,
+    }

@@ -1,0 +1,96 @@
+"""The constraints of a dispatch, found once, and configurations judged by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.errors import TunerError
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.space.build import build_spaces
+from iree_tuner.space.chosen import Written, named_pipeline
+from iree_tuner.space.emitted import Emitted, emit
+from iree_tuner.space.legality import Judgement, Rules
+from iree_tuner.space.space import Space
+from iree_tuner.space.verify.finding import ConfigurationFinding
+from iree_tuner.targets import GpuLimits, Limits, Target
+
+
+@dataclass(frozen=True)
+class CheckedConfiguration:
+    """The findings about a configuration, and the space whose constraints gave them."""
+
+    findings: tuple[ConfigurationFinding, ...]
+    space: str = ""
+
+
+class Constraints:
+    """The constraints of a workload, one set for each pipeline that can lower it.
+
+    Args:
+        spaces: the spaces that they are of.
+        limits: of the target.
+        why: there are none, where there are none.
+    """
+
+    def __init__(self, spaces: Sequence[Space], limits: Limits, why: str = "") -> None:
+        self._rules = [(space, Rules(space, limits)) for space in spaces]
+        self._why = why
+
+    @classmethod
+    def of(cls, dispatch: Dispatch, target: Target, context: ir.Context, workers: Workers) -> Constraints:
+        """Those of a dispatch; its own of the compiler's are asked for in a worker."""
+        if dispatch.workload is None or dispatch.harness is None:
+            return cls((), dispatch.limits, dispatch.reason)
+        emitted = Emitted()
+        if isinstance(dispatch.limits, GpuLimits):
+            emitted = emit(dispatch.harness, dispatch.workload, target, workers)
+        try:
+            spaces = build_spaces(dispatch.workload, dispatch.limits, context, emitted.modules)
+        except TunerError as error:
+            why = f"{error.message} ({emitted.note})" if emitted.note else error.message
+            return cls((), dispatch.limits, why)
+        return cls(spaces, dispatch.limits)
+
+    def judge(self, written: Written) -> CheckedConfiguration:
+        """By the pipeline's own constraints; if there are several sets, by the ones that it fits best."""
+        if not self._rules:
+            return CheckedConfiguration((ConfigurationFinding("unchecked", self._why),))
+        if not written.translation:
+            return CheckedConfiguration(
+                (
+                    ConfigurationFinding(
+                        "unchecked", "the configuration has no translation info, so its pipeline is unknown"
+                    ),
+                )
+            )
+        found = [(space, rules.judge(written)) for space, rules in self._rules]
+        space, best = min(found, key=lambda each: _misfit(each[1]))
+        if best.unread:
+            return CheckedConfiguration((_unread(found, written),))
+        findings = [
+            ConfigurationFinding("error" if each.force == "rule" else "warning", each.message, each.rule)
+            for each in best.violations
+        ]
+        return CheckedConfiguration(tuple(findings), space.label)
+
+
+def _misfit(judgement: Judgement) -> tuple[bool, int, int]:
+    """How badly a configuration fits a space: not read there at all, then the rules that it breaks."""
+    errors = sum(each.force == "rule" for each in judgement.violations)
+    return bool(judgement.unread), errors or len(judgement.unread), len(judgement.violations)
+
+
+def _unread(found: list[tuple[Space, Judgement]], written: Written) -> ConfigurationFinding:
+    own = [each for space, each in found if space.pipeline == named_pipeline(written.translation)]
+    if not own:
+        known = ", ".join(dict.fromkeys(space.pipeline for space, _ in found))
+        other = named_pipeline(written.translation) or "no pipeline"
+        return ConfigurationFinding(
+            "unchecked", f"its pipeline is {other}, but constraints are known only for {known}"
+        )
+    nearest = min(own, key=lambda each: len(each.unread))
+    return ConfigurationFinding("unchecked", "; ".join(nearest.unread))

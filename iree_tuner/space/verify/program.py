@@ -1,0 +1,116 @@
+"""The configurations that a program carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.program.carried import carrying
+from iree_tuner.program.dispatch import Carried, Dispatch
+from iree_tuner.program.dynamic import sized
+from iree_tuner.program.extract import extract
+from iree_tuner.program.source import Program, ProgramSource
+from iree_tuner.space.chosen import Written
+from iree_tuner.space.verify.constraints import CheckedConfiguration, Constraints
+from iree_tuner.space.verify.finding import ConfigurationFinding, Verified, VerifyReport
+from iree_tuner.targets import Target
+
+_GONE = CheckedConfiguration(
+    (ConfigurationFinding("unchecked", "no dispatch contains the op: it was folded, split, or fused"),)
+)
+_NOT_ROOT = "it is not the root op, and the root op has no configuration"
+
+
+def verify_program(
+    source: ProgramSource, target: Target, dims: Sequence[str] = (), *, workers: Workers | None = None
+) -> VerifyReport:
+    """Judge every lowering config that a program carries; nothing is compiled with them.
+
+    Args:
+        source: a program with `compilation_info` on ops, or one that the compiler has brought to
+            `executable-configurations`, or dispatches that it has dumped there.
+        target: what it is compiled for.
+        dims: sizes that stand for dynamic dimensions, as `program.dynamic.sized` takes them.
+        workers: to extract dispatches in; one is started and stopped when not given.
+
+    Raises:
+        TunerError: there is no such program, or it does not compile without the configurations.
+    """
+    return verify_carried(*carrying(source), target, dims, workers=workers)
+
+
+def verify_carried(
+    program: Program,
+    carried: Sequence[Carried],
+    target: Target,
+    dims: Sequence[str] = (),
+    *,
+    workers: Workers | None = None,
+) -> VerifyReport:
+    """`verify_program` for the output of `program.carried.carrying`."""
+    program = sized(program, dims)
+    if not carried:
+        return VerifyReport(())
+    if workers is None:
+        with Workers(1) as own:
+            return verify_carried(program, carried, target, workers=own)
+    context = new_context()
+    judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]] = {}
+    for dispatch in extract(program, target, workers).dispatches:
+        if dispatch.carried:
+            constraints = Constraints.of(dispatch, target, context, workers)
+            for each, found in _judge(dispatch, constraints):
+                judged[replace(each, label="")] = (dispatch, found)
+    return VerifyReport(tuple(_verified(each, judged) for each in carried if not _is_followed(each, judged)))
+
+
+def _judge(dispatch: Dispatch, constraints: Constraints) -> Iterator[tuple[Carried, CheckedConfiguration]]:
+    """Those of a dispatch, whose other ops are judged with the root op and have nothing of their own."""
+    root = next((each for each in dispatch.carried if each.label == "root"), None)
+    others = {each.label: each.lowering for each in dispatch.carried if each.label not in ("", "root")}
+    for each in dispatch.carried:
+        if each is root or (root is None and dispatch.workload is None):
+            written = Written(each.lowering, each.translation, each.decomposition, others)
+            yield each, constraints.judge(written)
+        elif root is None:
+            yield each, CheckedConfiguration((ConfigurationFinding("unchecked", _NOT_ROOT),))
+        else:
+            yield each, CheckedConfiguration((), _FOLLOWS)
+
+
+_FOLLOWS = "root"
+"""Instead of a space's name: the op's tiles are judged with the tiles of its dispatch's root op."""
+
+
+def _is_followed(each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]) -> bool:
+    found = _found(each, judged)
+    return found is not None and found[1].space == _FOLLOWS
+
+
+def _found(
+    each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]
+) -> tuple[Dispatch, CheckedConfiguration] | None:
+    """The findings about it; equal dispatches are one, so that one of its ops stands for the others."""
+    if each in judged:
+        return judged[each]
+    alike = (known for known in judged if replace(known, location=each.location) == each)
+    known = next(alike, None)
+    return judged[known] if known is not None else None
+
+
+def _verified(each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]) -> Verified:
+    found = _found(each, judged)
+    dispatch, result = found or (None, _GONE)
+    workload = dispatch.workload if dispatch is not None else None
+    return Verified(
+        op=each.op,
+        location=each.location,
+        lowering=each.lowering,
+        translation=each.translation,
+        findings=result.findings,
+        dispatch=dispatch.name if dispatch is not None else "",
+        workload=workload.name if workload is not None else "",
+        space=result.space,
+    )
