@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from iree_tuner.cost.forest import Forest
-from iree_tuner.replay.recorded import read_recording
+from iree_tuner.search.cost.forest import Forest
+from iree_tuner.search.replay.recorded import read_recording
 
 INPUTS = Path(__file__).parents[3] / "replay" / "Inputs"
 NAMES = ("deep_h200.jsonl.gz", "flat_cpu.jsonl.gz", "flat_h200.jsonl", "tall_cpu.jsonl")
