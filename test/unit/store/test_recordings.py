@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from iree_tuner.replay.recorded import read_recording
+from iree_tuner.search.replay.recorded import read_recording
 from store.samples import KEY, trial
 
 from iree_tuner.device.readings import Readings
