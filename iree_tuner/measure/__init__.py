@@ -9,32 +9,26 @@ from typing import TYPE_CHECKING
 from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
+    from iree_tuner.measure.builder import Builder
     from iree_tuner.measure.candidate import Built, build_here
     from iree_tuner.measure.measurer import Measurer
-    from iree_tuner.measure.pool import Builder
-    from iree_tuner.measure.setting import Setting
     from iree_tuner.measure.statistics import Comparison, Verdict, compare_pairs
-    from iree_tuner.measure.trial import Trial
 
 __all__ = [
     "Builder",
     "Built",
     "Comparison",
     "Measurer",
-    "Setting",
-    "Trial",
     "Verdict",
     "build_here",
     "compare_pairs",
 ]
 
 _HOMES = {
-    "Builder": "pool",
+    "Builder": "builder",
     "Built": "candidate",
     "Comparison": "statistics",
     "Measurer": "measurer",
-    "Setting": "setting",
-    "Trial": "trial",
     "Verdict": "statistics",
     "build_here": "candidate",
     "compare_pairs": "statistics",

@@ -23,12 +23,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, util
 from iree.compiler.passmanager import PassManager
 
-from iree_tuner.compiler.diagnostics import Diagnostic
-from iree_tuner.compiler.session import CompileError, CompilerSession
+from iree_tuner.compiler.session import CompileError, CompilerSession, Diagnostic
 from iree_tuner.compiler.unbound import hal_type, held_by
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
-from iree_tuner.program.folding import fold
+from iree_tuner.program.bindings import Access, Binding, TensorSlice, fold, stride_of
 from iree_tuner.program.valid.known import Known
 from iree_tuner.program.valid.uses import Uses
 

@@ -1,8 +1,9 @@
 """Every trial, kept: SQLite, reuse, exchange (docs/store.md). May import the rooms before it."""
 
-from iree_tuner.store.failure import StoreError
+from iree_tuner.store.causes import StoreError
 from iree_tuner.store.lines import write_rescue
 from iree_tuner.store.store import Store
 from iree_tuner.store.study import StudyKey
+from iree_tuner.store.trial import Setting, Trial
 
-__all__ = ["Store", "StoreError", "StudyKey", "write_rescue"]
+__all__ = ["Setting", "Store", "StoreError", "StudyKey", "Trial", "write_rescue"]

@@ -13,11 +13,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from iree_tuner.device.machine import machine_of
+from iree_tuner.device.device_facts import machine_of
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench
-from iree_tuner.measure.trial import Trial
-from iree_tuner.program.fingerprint import fingerprint
+from iree_tuner.program.dispatch import fingerprint
 from iree_tuner.search.cost.landscape import SpaceLandscape
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
@@ -28,6 +27,7 @@ from iree_tuner.space.starting_point import nearest_member, starting_point_of
 from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.spec.starters import Starter
 from iree_tuner.store.study import StudyKey
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Baseline
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.effort import Effort
@@ -68,7 +68,7 @@ class CandidateKind(Protocol):
         own_digest: of code that is the default's, so that it need not be timed; empty where none can be.
         size: how many candidates there are.
         limits: what each may take to compile.
-        most_places: addresses of the code at which they can be built (see `device.placement`).
+        most_places: addresses of the code at which they can be built (see `device.runner`).
         wrong: the known fault of the default's results: then a reference decides what is right.
     """
 
@@ -107,7 +107,7 @@ class CandidateKind(Protocol):
         Args:
             assignment: which.
             limits: what it may take.
-            place: of the code, see `device.placement`.
+            place: of the code, see `device.runner`.
             verify: whether the IR is verified after each pass, for code that is to be used.
         """
         ...

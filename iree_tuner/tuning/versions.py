@@ -15,19 +15,18 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import Ok
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.device.placement import STEP_BYTES
 from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.device.runner import STEP_BYTES
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.program import compare_programs, time_program
-from iree_tuner.measure.program_bench import ProgramComparison, compared_on
+from iree_tuner.measure.program import ProgramComparison, compare_programs, compared_on, time_program
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.program.dumped import own_target
+from iree_tuner.program.dump_body import own_target
 from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program, submit_widened
 from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.spec.io import embed_bytes
 from iree_tuner.targets import Target, with_flags
 from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.llvm_cpu import host_target
@@ -364,7 +363,7 @@ def with_entries(program: Program, entries: Sequence[SpecEntry], context: ir.Con
 
 
 def placed_program(program: Program, placement: int) -> Program:
-    """The program with its code at another address (`device.placement`): its module has a longer name."""
+    """The program with its code at another address (`device.runner`): its module has a longer name."""
     if placement == 0:
         return program
     module = parse_module(program.data, new_context(), program.name)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
-    from iree_tuner.space.verify.finding import ConfigurationFinding, Verified, VerifyReport
+    from iree_tuner.space.verify.constraints import ConfigurationFinding, Verified, VerifyReport
     from iree_tuner.space.verify.program import verify_program
     from iree_tuner.space.verify.spec import verify_spec
 
 __all__ = ["ConfigurationFinding", "Verified", "VerifyReport", "verify_program", "verify_spec"]
 
 _HOMES = {
-    "ConfigurationFinding": "finding",
-    "VerifyReport": "finding",
-    "Verified": "finding",
+    "ConfigurationFinding": "constraints",
+    "VerifyReport": "constraints",
+    "Verified": "constraints",
     "verify_program": "program",
     "verify_spec": "spec",
 }

@@ -14,9 +14,8 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
-from iree_tuner.measure import program_bench
-from iree_tuner.measure.program import compare_programs, time_program
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure import program as programs
+from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
 from iree_tuner.targets.kind import RuntimeFlag
@@ -98,7 +97,7 @@ def test_the_processors_results_decide_where_the_default_is_wrong(right, built, 
 def test_what_the_processor_takes_once_is_no_part_of_each_check(right, built, measuring, monkeypatch):
     """Later versions are predicted from the time of a check, and need no other program for the processor."""
     clock = iter(range(1000))  # a second for each look at it
-    monkeypatch.setattr(program_bench, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
+    monkeypatch.setattr(programs, "time", SimpleNamespace(monotonic=lambda: float(next(clock))))
 
     def for_host():
         for _ in range(100):
@@ -204,10 +203,10 @@ def test_one_alone_is_timed(built, measuring):
 
 @pytest.fixture
 def faulty(monkeypatch):
-    monkeypatch.setattr(program_bench, "load_here", faulty_programs.load)
-    monkeypatch.setattr(program_bench, "default_here", faulty_programs.default)
-    monkeypatch.setattr(program_bench, "same_here", faulty_programs.agree)
-    monkeypatch.setattr(program_bench, "rounds_here", faulty_programs.rounds)
+    monkeypatch.setattr(programs, "load_here", faulty_programs.load)
+    monkeypatch.setattr(programs, "default_here", faulty_programs.default)
+    monkeypatch.setattr(programs, "same_here", faulty_programs.agree)
+    monkeypatch.setattr(programs, "rounds_here", faulty_programs.rounds)
 
 
 @pytest.mark.usefixtures("faulty")
@@ -225,7 +224,7 @@ def test_a_default_that_dies_of_itself_is_not_blamed_on_others(measuring):
 
 
 def test_who_never_comes_near_the_default_takes_no_more_turns(monkeypatch):
-    bench = program_bench.ProgramBench.__new__(program_bench.ProgramBench)
+    bench = programs.ProgramBench.__new__(programs.ProgramBench)
     monkeypatch.setattr(
         bench, "rounds", lambda paths, count, start: [[10.0, 11.0, 40.0]] * count, raising=False
     )
