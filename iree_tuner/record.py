@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import islice
 
-from iree_tuner.device.device_facts import machine_of
+from iree_tuner.device.machine import machine_of
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
 from iree_tuner.space.starting_point import starting_point_of

@@ -64,7 +64,7 @@ class Builder:
     def build_placements(
         self, harness: Harness, configuration: Configuration | None, count: int
     ) -> list[Built]:
-        """The same code at `count` places (see `device.runner`)."""
+        """The same code at `count` places (see `device.placement`)."""
         futures = [self.submit(harness, configuration, placement) for placement in range(count)]
         return [self.result(future) for future in futures]
 

@@ -13,7 +13,7 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.outcome import Outcome
-from iree_tuner.device.runner import place
+from iree_tuner.device.placement import place
 from iree_tuner.program.bindings import OP_TAG
 from iree_tuner.space.configuration import Configuration
 

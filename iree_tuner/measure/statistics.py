@@ -41,7 +41,7 @@ Pairs = tuple[Sequence[float], Sequence[float]]
 class Comparison:
     """The comparison of an executable with the default, from paired samples in one or more groups.
 
-    The samples of a group are taken with the code at one address in memory (see `device.runner`).
+    The samples of a group are taken with the code at one address in memory (see `device.placement`).
 
     Attributes:
         default_us: the median time of the default over all groups, in microseconds.

@@ -21,7 +21,7 @@ from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.compiler.unbound import binding_type, held_type
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.structure import indexing_maps
-from iree_tuner.program.bindings import fold
+from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import held, run_passes
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.targets.limits import target_name

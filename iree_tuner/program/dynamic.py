@@ -21,8 +21,8 @@ from iree_tuner.ops.dynamic import dynamic_parts
 from iree_tuner.ops.extents import extent
 from iree_tuner.ops.structure import accesses
 from iree_tuner.ops.workload import Workload
-from iree_tuner.program.bindings import fold
 from iree_tuner.program.entries import ASYNC
+from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.size_rules import SizeRules, Variable, described, size_rules, suggested, written
 from iree_tuner.program.source import Program

@@ -26,7 +26,8 @@ from iree.compiler.passmanager import PassManager
 from iree_tuner.compiler.session import CompileError, CompilerSession, Diagnostic
 from iree_tuner.compiler.unbound import hal_type, held_by
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.bindings import Access, Binding, TensorSlice, fold, stride_of
+from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
+from iree_tuner.program.folding import fold
 from iree_tuner.program.valid.known import Known
 from iree_tuner.program.valid.uses import Uses
 

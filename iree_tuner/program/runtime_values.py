@@ -20,9 +20,9 @@ from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import held_by, parameters_of
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.structure import shape_of
-from iree_tuner.program.bindings import fold
 from iree_tuner.program.dispatch import CallCount
 from iree_tuner.program.entries import ASYNC, plain_name
+from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
 
 DISPATCH = "stream.cmd.dispatch"

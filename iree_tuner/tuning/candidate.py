@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-from iree_tuner.device.device_facts import machine_of
+from iree_tuner.device.machine import machine_of
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench
 from iree_tuner.program.dispatch import fingerprint
@@ -68,7 +68,7 @@ class CandidateKind(Protocol):
         own_digest: of code that is the default's, so that it need not be timed; empty where none can be.
         size: how many candidates there are.
         limits: what each may take to compile.
-        most_places: addresses of the code at which they can be built (see `device.runner`).
+        most_places: addresses of the code at which they can be built (see `device.placement`).
         wrong: the known fault of the default's results: then a reference decides what is right.
     """
 
@@ -107,7 +107,7 @@ class CandidateKind(Protocol):
         Args:
             assignment: which.
             limits: what it may take.
-            place: of the code, see `device.runner`.
+            place: of the code, see `device.placement`.
             verify: whether the IR is verified after each pass, for code that is to be used.
         """
         ...

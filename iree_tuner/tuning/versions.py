@@ -15,8 +15,8 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import Ok
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
+from iree_tuner.device.placement import STEP_BYTES
 from iree_tuner.device.program_run import ProgramRun
-from iree_tuner.device.runner import STEP_BYTES
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.program import ProgramComparison, compare_programs, compared_on, time_program
 from iree_tuner.measure.statistics import Comparison
@@ -363,7 +363,7 @@ def with_entries(program: Program, entries: Sequence[SpecEntry], context: ir.Con
 
 
 def placed_program(program: Program, placement: int) -> Program:
-    """The program with its code at another address (`device.runner`): its module has a longer name."""
+    """The program with its code at another address (`device.placement`): its module has a longer name."""
     if placement == 0:
         return program
     module = parse_module(program.data, new_context(), program.name)
