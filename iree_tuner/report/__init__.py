@@ -9,28 +9,9 @@ from typing import TYPE_CHECKING
 from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
-    from iree_tuner.report.bodies import conditions_body, use_body, whole_body, workload_body
-    from iree_tuner.report.made import Report, report_of
-    from iree_tuner.report.stored import report_of_run
+    from iree_tuner.report.report import Report
+    from iree_tuner.report.view import report_of_run, use_of
 
-__all__ = [
-    "Report",
-    "conditions_body",
-    "report_of",
-    "report_of_run",
-    "use_body",
-    "whole_body",
-    "workload_body",
-]
+__all__ = ["Report", "report_of_run", "use_of"]
 
-_HOMES = {
-    "Report": "made",
-    "conditions_body": "bodies",
-    "report_of": "made",
-    "report_of_run": "stored",
-    "use_body": "bodies",
-    "whole_body": "bodies",
-    "workload_body": "bodies",
-}
-
-__getattr__ = lazily(__name__, _HOMES)
+__getattr__ = lazily(__name__, {"Report": "report", "report_of_run": "view", "use_of": "view"})

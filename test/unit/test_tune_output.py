@@ -19,7 +19,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import parse_target
-from iree_tuner.tuned import TuningResult
+from iree_tuner.result import TuningResult
 from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.task import Task

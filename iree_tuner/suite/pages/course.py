@@ -10,8 +10,7 @@ import altair as alt
 
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import FAINT, Drawing, drawn, ratios
-from iree_tuner.report.numbers import day
-from iree_tuner.report.reading import positive
+from iree_tuner.report.numbers import day, positive
 from iree_tuner.suite.pages.series import color_of
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.row import Row

@@ -11,7 +11,7 @@ import altair as alt
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import FAINT, SAME, VERDICTS, Drawing, drawn, ratios, rows_high
 from iree_tuner.report.labels import unlike
-from iree_tuner.report.reading import positive
+from iree_tuner.report.numbers import positive
 from iree_tuner.suite.changes import Change
 
 MOST = 60

@@ -9,8 +9,8 @@ import altair as alt
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import Drawing, drawn
-from iree_tuner.report.charts.roofs import roofs_behind
-from iree_tuner.report.data import Roof, RoofLevel
+from iree_tuner.report.charts.roofline import roofs_behind
+from iree_tuner.report.view import Roof, RoofLevel
 from iree_tuner.suite.pages.contenders import Standing, contenders
 from iree_tuner.suite.pages.series import colored
 

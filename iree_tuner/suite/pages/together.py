@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from iree_tuner.errors import TunerError
 from iree_tuner.profiling import roofline
 from iree_tuner.profiling.roofline import Roofline
-from iree_tuner.report.reading import interval, positive
+from iree_tuner.report.numbers import interval, positive
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.row import Row
 from iree_tuner.suite.run_facts import RunFacts
