@@ -315,7 +315,7 @@ def speedup_of(comparison: Comparison) -> str:
 
 
 def over(found: Competitor) -> str:
-    """What a kernel was compared with, if not with the program's own dispatch."""
+    """The part of the dispatch that a kernel was compared with. Empty for all of it."""
     kind = found.kind
     if not isinstance(kind, KernelVariants):
         return ""

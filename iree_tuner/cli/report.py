@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from msgspec import structs, to_builtins
+from msgspec import structs
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -24,7 +24,7 @@ from iree_tuner.result import (
     whole_record,
     workload_record,
 )
-from iree_tuner.store.record import Use
+from iree_tuner.store.record import Use, as_json
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.reading import NothingToTuneError
 from iree_tuner.tuning.result import Competitor
@@ -167,10 +167,10 @@ def result_to_json(
     """One object per workload, then one for the program. A path is None if that file was not written."""
     for each in map(workload_record, result.results):
         note = each.note or ("" if each.verdict else "nothing was compared")
-        yield to_builtins(structs.replace(each, note=note))
+        yield as_json(structs.replace(each, note=note))
     written = {"spec": str(path) if path else None, "kernel_spec": str(kernels) if kernels else None}
     note = result.note if result.comparison else result.why_not_compared
-    yield to_builtins(structs.replace(whole_record(result), **written, note=note))
+    yield as_json(structs.replace(whole_record(result), **written, note=note))
 
 
 def nothing_to_json(error: NothingToTuneError) -> dict[str, object]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
-from msgspec import to_builtins
 
 from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.database import NoDatabase, with_database
@@ -28,6 +27,7 @@ from iree_tuner.program.dynamic import parse_sizes, sized_cases
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
 from iree_tuner.store import Store
+from iree_tuner.store.record import as_json
 from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.options import CANDIDATES, TuningOptions
@@ -120,7 +120,7 @@ def tune(
     if result.run and not result.failure and (result.entries or result.flags or result.kernels):
         assert options.db is not None, "the run is in it"
         with Store.open(Path(options.db)) as store:
-            store.add_finding(result.run, "use", to_builtins(use))
+            store.add_finding(result.run, "use", as_json(use))
     for record in result_to_json(result, path, kernel_spec) if outputs.as_json else ():
         print_json(record)
     report_result(answers_to(as_json=outputs.as_json), result, path, kernel_spec)

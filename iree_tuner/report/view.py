@@ -109,7 +109,7 @@ class Slice(Struct, frozen=True):
         share: part of the time of the whole.
     """
 
-    label: str = msgspec.field(name="name", default="unnamed")
+    label: str = msgspec.field(name="name", default="")
     calls: Count | None = None
     time_us: Positive = 0.0
     flops: Positive | None = None
@@ -231,7 +231,7 @@ class RunReport:
 
     @property
     def profiles(self) -> tuple[TimeProfile, ...]:
-        """Those that there are."""
+        """The profiles that were taken."""
         return tuple(each for each in (self.before, self.after) if each is not None)
 
     @property
@@ -361,26 +361,15 @@ def _find(store: Store, number: int | None, program: str | None) -> ReportedRun:
         if not found:
             raise StoreError("no run in the database has any trials yet", location=store.path)
     if program is not None:
-        found = [row for row in found if _is_of(row["program"], program)]
+        paths = [(row, PurePath(row["program"])) for row in found]
+        found = [row for row, path in paths if program in (row["program"], path.name, path.stem)]
         if not found:
             names = dict.fromkeys(row["program"] for row in runs if row["used"])
             hint = f"there are runs of {', '.join(list(names)[-4:])}"
             raise StoreError(f"the database has no run of '{program}'", location=store.path, hint=hint)
     row = found[-1]
-    options = json.loads(row["options"])
-    return ReportedRun(
-        program=row["program"],
-        number=row["id"],
-        options=cast("Mapping[str, object]", options) if isinstance(options, dict) else {},
-        started=row["started"],
-        ended=row["ended"],
-        state=row["state"],
-    )
-
-
-def _is_of(program: str, wanted: str) -> bool:
-    path = PurePath(program)
-    return wanted in (program, path.name, path.stem)
+    options = _members(json.loads(row["options"]))
+    return ReportedRun(row["program"], row["id"], options, row["started"], row["ended"], row["state"])
 
 
 def _tried(store: Store, run: ReportedRun) -> list[Tried]:
@@ -590,7 +579,7 @@ def _profile(body: Mapping[str, Any], labels: Mapping[str, str]) -> TimeProfile:
     (found,) = cast("list[TimeProfile]", known(body, TimeProfile))
     slices: dict[str, Slice] = {}
     for each in found.slices:
-        label = labels.get(each.workload) or short(each.workload_name or each.label)
+        label = labels.get(each.workload) or short(each.workload_name or each.label or "unnamed")
         time_us = each.time_us or each.share * (found.whole_us or 0.0)
         if time_us:
             mine = structs.replace(each, label=label, time_us=time_us)

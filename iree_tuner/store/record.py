@@ -2,9 +2,9 @@
 
 The database keeps it as findings: each has a kind and a body, one JSON object. The kinds are `workload`
 (`WorkloadRecord`), `whole` (`WholeRecord`), `profile` (`profiling.profile.to_json`, and `when` it was taken),
-`conditions`, `use` (`Use`), and `flags` (`tuning/unfinished.py`), which no record has. Those of
-other versions are read as far as they go: unknown members are passed over, missing or odd ones have their
-defaults. Times are in microseconds (`_us`) or seconds (`_s`), shares from 0 to 1.
+`conditions`, `use` (`Use`), and `flags`, which is no part of the record (`tuning/unfinished.py`). Findings of
+other versions are read, too: unknown members are passed over, and members that are missing or of another type
+have their defaults. Times are in microseconds (`_us`) or seconds (`_s`), shares from 0 to 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, cast, get_args, get_origin
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from iree_tuner.device.readings import Readings
 from iree_tuner.measure.setting import Setting
@@ -243,14 +243,18 @@ class RunRecord(Struct, frozen=True):
 
     def findings(self) -> list[Finding]:
         """As the database keeps it."""
-        bodies = [
-            *(("profile", each) for each in self.profiles),
-            *(("workload", each) for each in self.workloads),
-            *((("whole", self.whole),) if self.whole else ()),
-            *((("conditions", self.conditions),) if self.conditions else ()),
-            *((("use", self.use),) if self.use else ()),
-        ]
-        return [Finding(kind, cast("Mapping[str, object]", to_builtins(body))) for kind, body in bodies]
+        bodies = {
+            "profile": self.profiles, "workload": self.workloads, "whole": [self.whole],
+            "conditions": [self.conditions], "use": [self.use],
+        }  # fmt: skip
+        return [Finding(kind, as_json(each)) for kind, found in bodies.items() for each in found if each]
+
+
+def as_json(record: Struct | Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record as JSON-ready data. Numbers of numpy become numbers, other values that JSON lacks become texts."""
+    return msgspec.to_builtins(
+        record, enc_hook=lambda value: float(value) if isinstance(value, float) else str(value)
+    )
 
 
 def record_of(findings: Iterable[Finding]) -> RunRecord:

@@ -160,9 +160,11 @@ def timeline_rows(report: RunReport) -> list[Row]:
         for each in report.time.stages
         if each.name and each.begin <= each.end
     ]
-    busy = {each.worker: each.busy for each in report.time.workers if each.worker}
+    workers = [each for each in report.time.workers if each.worker and each.busy]
+    shown = list(dict.fromkeys(each.worker for each in workers))[:WORKERS]
     return stages + [
-        {"lane": worker, "what": BUSY, "begin": begin, "end": end}
-        for worker, stretches in list(busy.items())[:WORKERS]
-        for begin, end in stretches
+        {"lane": each.worker, "what": BUSY, "begin": begin, "end": end}
+        for each in workers
+        if each.worker in shown
+        for begin, end in each.busy
     ]
