@@ -224,7 +224,7 @@ class Use(Struct, frozen=True):
 
 
 class RunRecord(Struct, frozen=True):
-    """What is known of a run.
+    """A run, without its trials.
 
     Attributes:
         workloads: in the order in which they were kept.
@@ -251,7 +251,7 @@ class RunRecord(Struct, frozen=True):
 
 
 def as_json(record: Struct | Mapping[str, Any]) -> Mapping[str, Any]:
-    """A record as JSON-ready data. Numbers of numpy become numbers, other values that JSON lacks become texts."""
+    """A record as JSON-ready data. Numbers of numpy are numbers, other values become texts."""
     return msgspec.to_builtins(
         record, enc_hook=lambda value: float(value) if isinstance(value, float) else str(value)
     )
