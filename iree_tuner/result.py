@@ -370,7 +370,11 @@ def whole_record(result: TuningResult) -> WholeRecord:
     by_case = whole.by_case if whole else ()
     run: dict[str, Any] = {}
     if whole is not None and whole.comparison is not None:
-        run = {"function": whole.called, "memory_provided": whole.memory_provided, **_timed(whole.comparison)}
+        run = {
+            "function": whole.function,
+            "memory_provided": whole.memory_provided,
+            **_timed(whole.comparison),
+        }
     return WholeRecord(
         program=result.program.name,
         target=str(result.target),

@@ -164,7 +164,7 @@ def test_numbers_are_readable():
 def test_a_run_in_memory_is_shown(cpu):
     tried = (trial(1, at=1.0), trial(2, "compile_error", at=2.0, message=NASTY))
     results = [WorkloadResult(MadeTask(), 0.75, tried, 100, COMPARISON, None, NASTY, 5.0)]
-    whole = ProgramComparison("main", COMPARISON, Agreement(True, 0.0))
+    whole = ProgramComparison("main", COMPARISON, Agreement(True, 0.0), memory_provided=True)
     result = TuningResult(
         Program("model.mlir", b""), cpu, results, None, whole, note="a note", interrupted=True
     )
@@ -176,6 +176,7 @@ def test_a_run_in_memory_is_shown(cpu):
     assert report.data.use.commands == ["a command"], "what is given counts"
     text = "".join(Elements(report.html()).text)
     assert "was interrupted" in text
+    assert "Function main, memory provided" in text
     assert text.count(NASTY) >= 2
 
 
