@@ -14,7 +14,7 @@ pytest.importorskip("jinja2")
 
 from hypothesis import HealthCheck, given, settings
 from report.made_up import NASTY, fill
-from report.test_report_gather import RUN, MadeTask, findings, gather, some_tried
+from report.test_report_view import RUN, MadeTask, findings, gather, some_tried
 from store.samples import COMPARISON, trial
 
 from iree_tuner.device.numerics import Agreement
