@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.program.dumped import own_target
+from iree_tuner.program.dump_body import own_target
 from iree_tuner.report.view import use_of
 from iree_tuner.result import (
     SPEEDUP,

@@ -17,14 +17,12 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct, structs
 
-from iree_tuner.kernels.bench import SEARCH_FLAG, SPEC_FLAG
-from iree_tuner.measure.causes import cause_of
-from iree_tuner.measure.setting import Setting
+from iree_tuner.kernels.in_program import SEARCH_FLAG, SPEC_FLAG
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.report.labels import clipped, short, unlike
 from iree_tuner.space.joint import JOINED, SPACE, named
 from iree_tuner.store import Store, StoreError
+from iree_tuner.store.causes import cause_of
 from iree_tuner.store.failures import FailureGroup
 from iree_tuner.store.queries import key_of
 from iree_tuner.store.record import (
@@ -41,6 +39,7 @@ from iree_tuner.store.record import (
     record_of,
 )
 from iree_tuner.store.rows import comparison_from_json, text
+from iree_tuner.store.trial import Setting, Trial
 
 _FINE = ("ok", "too_slow")
 _LONGEST_MESSAGE = 2000

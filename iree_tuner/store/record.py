@@ -21,10 +21,9 @@ from typing import Annotated, Any, Union, cast, get_args, get_origin
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from iree_tuner.device.readings import Readings
-from iree_tuner.measure.setting import Setting
-from iree_tuner.measure.trial import Trial
+from iree_tuner.device.outcome import Readings
 from iree_tuner.store.rows import text
+from iree_tuner.store.trial import Setting, Trial
 
 MOST = sys.float_info.max
 Finite = Annotated[float, Meta(ge=-MOST, le=MOST)]
@@ -230,7 +229,7 @@ class RunRecord(Struct, frozen=True):
         workloads: in the order in which they were kept.
         whole: None where nothing is known of it.
         profiles: as they were kept.
-        conditions: `setting`, a `measure.setting.Setting`; `readings`, each with its least and largest value;
+        conditions: `setting`, a `store.trial.Setting`; `readings`, each with its least and largest value;
             and more of the same as text.
         use: None where the command line did not keep it.
     """
