@@ -26,12 +26,12 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.dynamic import Dim, given_sizes, sized_cases
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import watching
+from iree_tuner.result import TuningResult
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.starters import read_starters, shipped_specs
 from iree_tuner.targets import Target
 from iree_tuner.targets.options import flags_for_options, options_of
-from iree_tuner.tuned import TuningResult, findings_of
 from iree_tuner.tuning.blame import Blame, blame
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.choosing import choose_flags
@@ -206,7 +206,7 @@ class _TuningRun:
             result.profiles, result.runtime = (before, after), runtime
             result.time = self.lab.time_use(self.timeline)
             records = self.findings.records
-            for each in findings_of(result):
+            for each in result.record().findings():
                 records.write(lambda store, each=each: store.add_finding(records.run, each.kind, each.body))
             result.failure = records.rescue()
             return result

@@ -15,9 +15,9 @@ from iree_tuner.kernels.in_program import TUNED, InProgram, Outlook
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.layers import Layer
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.report.bodies import use_body
+from iree_tuner.report.view import use_of
+from iree_tuner.result import times_of
 from iree_tuner.targets import Target
-from iree_tuner.tuned import times_of
 
 _COLUMNS = (
     "problem", "kernel", "tried", "default us", "tuned us", "kernel us", "speedup over default",
@@ -34,7 +34,7 @@ def told(knobs: Knobs) -> str:
 def tell_use(program: str, output: Path, target: Target, spec: Path | None = None) -> None:
     """Print the commands that compile a program with kernels, and with the tuning spec if there is one."""
     people.print("to use it:" if spec is None else "to use both:", style="bold")
-    for line in use_body(program, target.flags, spec, str(target), output).get("commands", ()):
+    for line in use_of(program, target.flags, spec, str(target), output).commands:
         people.print(f"  {line}", soft_wrap=True, markup=False)
 
 

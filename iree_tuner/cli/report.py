@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from msgspec import structs
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.kernels.variants import KernelVariants
-from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.dump_body import own_target
-from iree_tuner.report.bodies import time_body, use_body
-from iree_tuner.store.findings import UseBody
+from iree_tuner.report.view import use_of
+from iree_tuner.result import (
+    SPEEDUP,
+    Pace,
+    TuningResult,
+    over,
+    speedup_of,
+    times_of,
+    whole_record,
+    workload_record,
+)
+from iree_tuner.store.record import Use, as_json
 from iree_tuner.targets.options import options_of
-from iree_tuner.tuned import SPEEDUP, Pace, TuningResult, speedup_of, times_of
 from iree_tuner.tuning.reading import NothingToTuneError
-from iree_tuner.tuning.result import Competitor, WorkloadResult
+from iree_tuner.tuning.result import Competitor
 from iree_tuner.tuning.runtime_flags import ENVIRONMENT
 from iree_tuner.tuning.timeline import TimeUse
-from iree_tuner.tuning.versions import ComparisonStep
 
 
 def report_result(
@@ -130,16 +137,16 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels
         console.print("its dispatches are faster alone: the program with them was not compared")
     proven = result.verdict in ("win", "lose")
     console.print("to use it:" if proven else "to use it anyway:", style="bold")
-    for command in how_to_use(result, path, kernels).get("commands", ()):
+    for command in how_to_use(result, path, kernels).commands:
         console.print(f"  {command}", soft_wrap=True, markup=False)
 
 
-def how_to_use(result: TuningResult, path: Path, kernels: Path | None) -> UseBody:
+def how_to_use(result: TuningResult, path: Path, kernels: Path | None) -> Use:
     """Build the commands that apply a result whose spec is at a path, and whose kernels' spec, if any."""
     program = result.program
     # A dumped dispatch's spec applies to the program that the dispatch came from.
     name = program.name if own_target(program.data, program.name) is None else "PROGRAM.mlir"
-    return use_body(name, result.target.flags, path, str(result.target), kernels)
+    return use_of(name, result.target.flags, path, str(result.target), kernels)
 
 
 def _choices(result: TuningResult) -> Table:
@@ -156,46 +163,14 @@ def _choices(result: TuningResult) -> Table:
 
 def result_to_json(
     result: TuningResult, path: Path | None, kernels: Path | None = None
-) -> Iterator[dict[str, object]]:
+) -> Iterator[Mapping[str, object]]:
     """One object per workload, then one for the program. A path is None if that file was not written."""
-    for item in result.results:
-        yield _workload_to_json(item)
-    by_case = result.whole.by_case if result.whole else ()
-    record: dict[str, object] = {
-        "program": result.program.name,
-        "target": str(result.target),
-        "spec": str(path) if path else None,
-        "kernel_spec": str(kernels) if kernels else None,
-        "workloads": len(result.results),
-        "wins": len(result.wins),
-        "speedup": result.speedup,
-        "interval": list(result.interval) if result.interval else None,
-        "verdict": result.verdict,
-        "sizes": [{"dim": case, **_judged(each.comparison)} for case, each in by_case],
-        "flags": list(result.flags),
-        "flags_speedup": result.flags_alone.speedup if result.flags_alone else None,
-        "runtime_flags": list(result.runtime.flags),
-        "runtime_flags_speedup": result.runtime.speedup if result.runtime.flags else None,
-        "entries": len(result.entries),
-        "kernels": [site.problem.name for site, _ in result.kernels],
-        "left_out": [entry.workload.name for entry in result.left_out],
-        "steps": [_step(step) for step in result.steps],
-        "seconds": result.time.total_s,
-        "stages": dict(result.time.seconds()),
-        "timeline": time_body(result.time),
-        "searched_s": result.pace.searched_s,
-        "candidates_per_hour": result.pace.per_hour,
-        "devices_busy": result.pace.busy,
-        "checked_s": result.time.checked_s,
-        "interrupted": result.interrupted,
-        "dropped": result.dropped,
-        "note": result.note if result.comparison else result.why_not_compared,
-    }
-    if result.whole is not None and result.comparison is not None:
-        record |= _times(result.comparison) | {
-            "function": result.whole.function, "memory_provided": result.whole.memory_provided,
-        }  # fmt: skip
-    yield record
+    for each in map(workload_record, result.results):
+        note = each.note or ("" if each.verdict else "nothing was compared")
+        yield as_json(structs.replace(each, note=note))
+    written = {"spec": str(path) if path else None, "kernel_spec": str(kernels) if kernels else None}
+    note = result.note if result.comparison else result.why_not_compared
+    yield as_json(structs.replace(whole_record(result), **written, note=note))
 
 
 def nothing_to_json(error: NothingToTuneError) -> dict[str, object]:
@@ -208,71 +183,6 @@ def nothing_to_json(error: NothingToTuneError) -> dict[str, object]:
         "entries": 0,
         **compared,
         "note": error.message,
-    }
-
-
-def _step(step: ComparisonStep) -> dict[str, object]:
-    sizes = [{"dim": case, **_judged(each.comparison), "error": each.error} for case, each in step.by_case]
-    record: dict[str, object] = {"what": step.what, "against": step.against, **_judged(step.comparison)}
-    return {**record, "error": step.error, "sizes": sizes}
-
-
-def _judged(comparison: Comparison | None) -> dict[str, object]:
-    return {
-        "speedup": comparison.speedup if comparison else None,
-        "interval": list(comparison.interval) if comparison else None,
-        "verdict": comparison.verdict if comparison else None,
-    }
-
-
-def _workload_to_json(result: WorkloadResult) -> dict[str, object]:
-    record: dict[str, object] = {
-        "workload": result.task.workload.name,
-        "key": result.task.workload.key,
-        "family": result.task.workload.family,
-        "dispatches": [dispatch.name for dispatch in result.task.dispatches],
-        "calls": result.task.calls,
-        "share": result.share,
-        "count": result.space_count,
-        "trials": len(result.trials),
-        "outcomes": result.outcomes,
-        "verdict": result.verdict if result.comparison else None,
-        "speedup": None,
-        "interval": None,
-        "seconds": result.seconds,
-        "searched_s": result.searched_s,
-        "note": result.note or ("" if result.comparison else "nothing was compared"),
-    }
-    if result.comparison is not None:
-        comparison = result.comparison
-        record |= {"speedup": comparison.speedup, "interval": list(comparison.interval)} | _times(comparison)
-    if result.competitors:
-        record["competitors"] = [_competitor_to_json(each) for each in result.competitors]
-    if result.entry is not None:
-        record["configuration"] = {op.label: op.value for op in result.entry.configuration.ops}
-    return record
-
-
-def _competitor_to_json(found: Competitor) -> dict[str, object]:
-    record: dict[str, object] = {
-        "kernel": found.kind.name, "count": found.kind.size, "trials": len(found.trials),
-        "outcomes": Counter(trial.outcome for trial in found.trials), "note": found.final.note,
-        "over": _over(found).strip(),
-    }  # fmt: skip
-    comparison = found.final.comparison
-    if comparison is not None:
-        record |= {"speedup": comparison.speedup, "interval": list(comparison.interval)} | _times(comparison)
-        record["verdict"] = comparison.verdict
-    if found.final.winner is not None:
-        record["knobs"] = dict(found.final.winner.assignment)
-    return record
-
-
-def _times(comparison: Comparison) -> dict[str, object]:
-    return {
-        "default_us": comparison.default_us,
-        "time_us": comparison.candidate_us,
-        "pairs": comparison.pairs,
     }
 
 
@@ -299,21 +209,11 @@ def _table(result: TuningResult) -> Table:
 def _competitor(found: Competitor) -> tuple[str, ...]:
     comparison = found.final.comparison
     return (
-        f"  {found.kind.name}{_over(found)}", "", str(len(found.trials)),
+        " ".join(filter(None, (f"  {found.kind.name}", over(found)))), "", str(len(found.trials)),
         f"{comparison.default_us:.1f}" if comparison else "",
         f"{comparison.candidate_us:.1f}" if comparison else "",
         times_of(comparison) if comparison else "", comparison.verdict if comparison else "",
     )  # fmt: skip
-
-
-def _over(found: Competitor) -> str:
-    """A suffix if the kernel was compared with another dispatch than the program's."""
-    kind = found.kind
-    if not isinstance(kind, KernelVariants):
-        return ""
-    if kind.prepared.site.one_op:
-        return " over one op"
-    return " over the op alone" if kind.competes_for != kind.prepared.workload else ""
 
 
 def _without_comparison(result: TuningResult) -> Iterator[str]:

@@ -24,7 +24,7 @@ from iree_tuner.program.dynamic import parse_sizes, sized_cases
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
 from iree_tuner.store import Store
-from iree_tuner.store.findings import Finding
+from iree_tuner.store.record import as_json
 from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.options import CANDIDATES, TuningOptions
@@ -113,11 +113,11 @@ def tune(
         write(vmfb, result.vmfb())
     use = how_to_use(result, path, kernel_spec)
     if page is not None:
-        result.report([Finding("use", use)]).save(page)
+        result.report(use).save(page)
     if result.run and not result.failure and (result.entries or result.flags or result.kernels):
         assert options.db is not None, "the run is in it"
         with Store.open(Path(options.db)) as store:
-            store.add_finding(result.run, "use", use)
+            store.add_finding(result.run, "use", as_json(use))
     for record in result_to_json(result, path, kernel_spec) if outputs.as_json else ():
         print_json(record)
     report_result(answers_to(as_json=outputs.as_json), result, path, kernel_spec)

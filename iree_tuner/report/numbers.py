@@ -1,8 +1,24 @@
-"""Numbers as people read them."""
+"""Numbers as people read them, and numbers that others wrote."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+
+from iree_tuner.store.record import MOST
+
+
+def positive(value: object) -> float | None:
+    """A finite number above 0; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 < value <= MOST else None
+
+
+def interval(ends: Sequence[object] | None) -> tuple[float, float] | None:
+    """Two ascending numbers above 0; None for anything else."""
+    low, high = map(positive, ends) if ends is not None and len(ends) == 2 else (None, None)
+    return None if low is None or high is None or low > high else (low, high)
 
 
 def times(value: float | None) -> str:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from iree_tuner.errors import TunerError
 from iree_tuner.files import write
-from iree_tuner.report.data import RunReport, TimeProfile, WorkloadPart
 from iree_tuner.report.numbers import FILTERS
+from iree_tuner.report.view import RunReport, WorkloadPart
 from iree_tuner.store.rows import text
 
 if TYPE_CHECKING:
@@ -85,35 +85,31 @@ def save(page: str, path: Path) -> Path:
 def headline(report: RunReport) -> str:
     """Summarize the result in one sentence."""
     whole, wins = report.whole, report.wins
-    compared = None if whole is None else whole.compared
-    if compared is not None and compared.speedup is not None and compared.verdict == "win":
-        return f"The program is {compared.speedup:.2f}x as fast as with the compiler's defaults"
-    if compared is not None and compared.verdict == "lose":
+    if whole is not None and whole.speedup is not None and whole.verdict == "win":
+        return f"The program is {whole.speedup:.2f}x as fast as with the compiler's defaults"
+    if whole is not None and whole.verdict == "lose":
         return "The program would be slower: the compiler's defaults stay"
-    if compared is None and not any(each.compared.verdict or each.tried for each in report.workloads):
+    if whole is None and not any(each.verdict or each.trials for each in report.workloads):
         return "Nothing was compared"
     if not wins:
         return "No candidate beats the compiler's defaults"
     parts = f"{len(wins)} of {len(report.workloads)} workloads are faster alone"
-    if compared is None or not compared.verdict:
+    if whole is None or not whole.verdict:
         return f"{parts}; the whole program was not compared"
     return f"{parts}; the whole program is not measurably faster"
 
 
 def above_the_roof(report: RunReport) -> list[str]:
     """The parts that took less time than the roofline permits, without duplicates."""
-    profiles = [each for each in (report.before, report.after) if each is not None]
-    parts = [part for each in profiles for part in each.slices]
+    parts = [part for each in report.profiles for part in each.slices]
     return list(dict.fromkeys(each.label for each in parts if each.time_us < (each.attainable_us or 0.0)))
 
 
 def _charts(report: RunReport) -> dict[str, Drawing | None]:
     from iree_tuner.report.charts.convergence import draw_convergence
-    from iree_tuner.report.charts.gain import draw_gain
-    from iree_tuner.report.charts.outcomes import draw_outcomes
+    from iree_tuner.report.charts.overview import draw_gain, draw_outcomes, draw_timeline
     from iree_tuner.report.charts.profile import draw_profile
     from iree_tuner.report.charts.roofline import draw_roofline
-    from iree_tuner.report.charts.timeline import draw_timeline
 
     charts: dict[str, Callable[[RunReport], Drawing | None]] = {
         "profile": draw_profile, "gain": draw_gain, "convergence": draw_convergence,
@@ -133,13 +129,12 @@ def _spaces(report: RunReport) -> Iterator[Spaces]:
 
 def _saved(report: RunReport) -> float | None:
     """The time saved in one invocation, in microseconds. None if it may be noise."""
-    profiles: tuple[TimeProfile | None, ...] = (report.before, report.after)
-    compared = report.whole.compared if report.whole else None
-    if compared and compared.verdict == "tie":
+    whole = report.whole
+    if whole and whole.verdict == "tie":
         return None
-    if compared and compared.default_us is not None and compared.time_us is not None:
-        return compared.default_us - compared.time_us
-    before, after = (each.whole_us if each else None for each in profiles)
+    if whole and whole.default_us and whole.time_us:
+        return whole.default_us - whole.time_us
+    before, after = (each.whole_us if each else None for each in (report.before, report.after))
     return None if before is None or after is None else before - after
 
 

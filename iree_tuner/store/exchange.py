@@ -23,7 +23,7 @@ from typing import cast
 from iree_tuner.device.outcome import Outcome
 from iree_tuner.store import study as studies
 from iree_tuner.store.causes import stored_json, undamaged
-from iree_tuner.store.findings import body_of, body_text
+from iree_tuner.store.record import body_of, body_text
 from iree_tuner.store.rows import (
     assignment_of,
     assignment_text,

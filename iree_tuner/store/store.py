@@ -19,7 +19,7 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import schema
 from iree_tuner.store.causes import StoreError, store_errors
-from iree_tuner.store.findings import Finding, body_of, body_text
+from iree_tuner.store.record import Finding, body_of, body_text
 from iree_tuner.store.rows import (
     COLUMNS,
     assignment_text,
@@ -160,7 +160,7 @@ class Store:
             insert_verdict(connection, row)
 
     def add_finding(self, run_id: int, kind: str, body: Mapping[str, object]) -> None:
-        """Keep a finding of a run: a kind and a body of `store.findings`."""
+        """Keep a finding of a run: a kind and a body (see `store.record`)."""
         row = (secrets.token_hex(8), run_id, text(kind), body_text(body), time.time())
         with self.write() as connection:
             insert_finding(connection, row)

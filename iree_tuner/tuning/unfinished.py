@@ -25,7 +25,7 @@ from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.ledger import Records
 
 KIND = "flags"
-"""Of the finding, see `store.findings.FlagsBody`."""
+"""Of the finding: `key`, `choices` (see `_to_json`), and the seconds of `FlagChoices`."""
 
 
 @dataclass(frozen=True)

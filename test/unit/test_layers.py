@@ -36,7 +36,7 @@ ORDER = (
     "kernels",
     "script",
     "report",
-    "tuned",
+    "result",
     "tune",
     "record",
     "suite",

@@ -1,11 +1,13 @@
-"""What `tune` prints at 80 columns after a win, a tie, a loss and a failure: goldens in `tune_output/`.
+"""What `tune` prints after a win, a tie, a loss and a failure, at 80 columns and as JSON: `tune_output/`.
 
 PYTHONPATH=test/unit python test/unit/test_tune_output.py    # writes them anew
 """
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -16,12 +18,13 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.source import Program
+from iree_tuner.result import TuningResult
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import parse_target
-from iree_tuner.tuned import TuningResult
+from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.flags import FlagChoice
-from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.timeline import SEARCH, Stage, TimeUse, WorkerTimeline
 from iree_tuner.tuning.versions import ComparisonStep
@@ -55,15 +58,20 @@ def workload(op, loops, share, comparison=None, note="", *, tried=96, entry=Fals
     )  # fmt: skip
 
 
-def result(*results, speedup=None, verdict="tie", target=TARGET, provided=False, **more):
+def result(*results, speedup=None, verdict="tie", target=TARGET, provided=False, sizes=(), **more):
     whole = speedup and ProgramComparison(
-        "main", compared(speedup, verdict, 9120.4), Agreement(True, 0.0), memory_provided=provided
-    )
+        "main", compared(speedup, verdict, 9120.4), Agreement(True, 0.0), memory_provided=provided,
+        by_case=sizes,
+    )  # fmt: skip
     entries = () if more.get("note") else tuple(each.entry for each in results if each.entry)
     program = Program("examples/bert.mlir", b"")
     return TuningResult(program, target, results, None, whole, entries=entries, time=TIME, **more)
 
 
+SIZES = (
+    ("batch=1", ProgramComparison("main", compared(1.2, "win"), Agreement(True, 0.0))),
+    ("batch=4", ProgramComparison("main", None, Agreement(False, 1.0), error="wrong")),
+)
 LARGE = workload("matmul", (384, 3072, 768), 0.613, compared(1.42, "win"), entry=True)
 SMALL = workload("batch_matmul", (12, 384, 384, 64), 0.082, compared(1.003, "tie", 84.7))
 SLOW = replace(
@@ -106,6 +114,26 @@ CASES = {
         Path("bert.spec.mlir"),
     ),
     "no_candidate": (result(SLOW), Path("bert.spec.mlir")),
+    "kernels": (
+        result(
+            replace(
+                LARGE,
+                competitors=(
+                    Competitor(
+                        SimpleNamespace(name="mine", size=5), (trial(1), trial(2, "run_error", message="no")),
+                        Final(trial(1), compared(1.5, "win"), "n"),
+                    ),
+                    Competitor(SimpleNamespace(name="other", size=7), (), Final(None, None, "why")),
+                ),
+            ),
+            SMALL, speedup=1.3, verdict="win", sizes=SIZES,
+            steps=(
+                ComparisonStep("a", "b", None, error="wrong"),
+                ComparisonStep("a", "b", compared(1.1, "tie"), by_case=SIZES),
+            ),
+        ),
+        Path("bert.spec.mlir"),
+    ),
     "failure": (result(workload("matmul", (384, 3072, 768), 1.0, note=NO_DEFAULT, tried=0)), None),
 }  # fmt: skip
 
@@ -129,6 +157,15 @@ def test_a_verdict_comes_with_its_comparison(name):
         assert None not in values or record["note"]
 
 
+def as_json(name):
+    return "".join(f"{json.dumps(each, sort_keys=True)}\n" for each in result_to_json(*CASES[name]))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_json_is_what_programs_have_read(name):
+    assert as_json(name) == (GOLDENS / f"{name}.jsonl").read_text(), "see the first lines of this file"
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_output_is_what_people_have_read(name):
     told = printed(name)
@@ -144,3 +181,4 @@ if __name__ == "__main__":
     GOLDENS.mkdir(exist_ok=True)
     for each in CASES:
         (GOLDENS / f"{each}.txt").write_text(printed(each))
+        (GOLDENS / f"{each}.jsonl").write_text(as_json(each))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from iree_tuner.report.charts.look import FAINT, HEIGHT_PX, OTHERS, SERIES, Drawing, Row, drawn, ratios
-from iree_tuner.report.data import RunReport, WorkloadPart
+from iree_tuner.report.view import RunReport, WorkloadPart
 
 MOST = 40
 REST = "others"  # no label is like it: labels of workloads have sizes

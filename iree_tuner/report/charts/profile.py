@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from iree_tuner.report.charts.look import AFTER, BEFORE, Drawing, Row, drawn, rows_high
-from iree_tuner.report.data import RunReport, TimeProfile
+from iree_tuner.report.view import RunReport, TimeProfile
 
 MOST = 14
 """Parts with a bar of their own."""
@@ -47,12 +47,11 @@ def draw_profile(report: RunReport) -> Drawing | None:
 
 def profile_rows(report: RunReport) -> list[Row]:
     """Parts in the order of their time before; the small ones together; what no part explains last."""
-    profiles = [each for each in (report.before, report.after) if each is not None]
     largest: dict[str, float] = {}
-    for profile in reversed(profiles):  # the order is that of the first
+    for profile in reversed(report.profiles):  # the order is that of the first
         largest |= {each.label: each.time_us for each in profile.slices}
     shown = sorted(largest, key=lambda label: -largest[label])[:MOST]
-    return [row for profile in profiles for row in _rows(profile, shown)]
+    return [row for profile in report.profiles for row in _rows(profile, shown)]
 
 
 def _rows(profile: TimeProfile, shown: list[str]) -> list[Row]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from iree_tuner.report.charts.look import FAST, HEIGHT_PX, LINES, SAME, SLOW, Drawing, Row, drawn
-from iree_tuner.report.data import TrialPoint, WorkloadPart
+from iree_tuner.report.view import TrialPoint, WorkloadPart
 
 BEST, REST, FAILED = 40, 80, 40
 """Lines at most: the best ones, and others and failures spread over the whole search."""

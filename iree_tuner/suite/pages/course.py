@@ -18,9 +18,8 @@ import altair as alt
 from iree_tuner.errors import TunerError
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import BEFORE, FAINT, OTHERS, SERIES, Drawing, drawn, ratios
-from iree_tuner.report.numbers import day
+from iree_tuner.report.numbers import day, positive
 from iree_tuner.report.page import check_installed, filled
-from iree_tuner.report.reading import positive
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.history import History
 from iree_tuner.suite.pages.ratios import conditions_words

@@ -16,9 +16,9 @@ import altair as alt
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import SERIES, Drawing, drawn, rows_high
-from iree_tuner.report.charts.roofs import roofs_behind
-from iree_tuner.report.data import Roof, RoofLevel
+from iree_tuner.report.charts.roofline import roofs_behind
 from iree_tuner.report.page import check_installed, filled
+from iree_tuner.report.view import Roof, RoofLevel
 from iree_tuner.suite.pages.course import colored
 from iree_tuner.suite.pages.ratios import facts_words
 from iree_tuner.suite.pages.together import (

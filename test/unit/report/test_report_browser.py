@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import pytest
 from report.made_up import NASTY, fill
 
-from iree_tuner.report.data import ReportedRun, RunReport
-from iree_tuner.report.made import Report
-from iree_tuner.report.stored import report_of_run
+from iree_tuner.report.report import Report
+from iree_tuner.report.view import ReportedRun, RunReport, report_of_run
 from iree_tuner.store import Store
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

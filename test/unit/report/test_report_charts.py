@@ -13,26 +13,28 @@ import vl_convert
 from report.made_up import fill
 
 from iree_tuner.report.charts.convergence import curve, draw_convergence
-from iree_tuner.report.charts.gain import draw_gain, gain_rows
 from iree_tuner.report.charts.look import ratios
-from iree_tuner.report.charts.outcomes import draw_outcomes, outcome_rows
+from iree_tuner.report.charts.overview import (
+    draw_gain,
+    draw_outcomes,
+    gain_rows,
+    outcome_rows,
+)
 from iree_tuner.report.charts.profile import MOST, draw_profile, profile_rows
-from iree_tuner.report.charts.roofline import draw_roofline
-from iree_tuner.report.charts.roofs import told_apart
+from iree_tuner.report.charts.roofline import draw_roofline, told_apart
 from iree_tuner.report.charts.space import BEST, FAILED, REST, draw_spaces, sampled
-from iree_tuner.report.data import (
-    Compared,
+from iree_tuner.report.view import (
     ReportedRun,
     RoofLevel,
     RunReport,
     Slice,
     TimeProfile,
     TrialPoint,
-    WholePart,
     WorkloadPart,
+    report_of_run,
 )
-from iree_tuner.report.stored import report_of_run
 from iree_tuner.store import Store
+from iree_tuner.store.record import WholeRecord
 
 EMPTY = RunReport(ReportedRun("model.mlir"))
 DRAWS = (draw_profile, draw_gain, draw_convergence, draw_outcomes, draw_roofline)
@@ -53,7 +55,7 @@ def point(order, score=0.5, outcome="ok", **knobs):
 
 
 def part(*points, **more):
-    return WorkloadPart("w", "w", points=points, tried=len(points), **more)
+    return WorkloadPart("w", label="w", points=points, trials=len(points), **more)
 
 
 @pytest.mark.parametrize("draw", DRAWS)
@@ -95,9 +97,8 @@ def test_parts_that_overlap_leave_no_rest():
 
 
 def test_gains_are_the_whole_and_what_was_compared():
-    compared = Compared("tie", 1.1, None, 10.0, 9.0)
-    parts = (part(compared=compared), part())
-    whole = WholePart(Compared("win", 1.5, (1.4, 1.6), 3.0, 2.0))
+    parts = (part(verdict="tie", speedup=1.1), part())
+    whole = WholeRecord(verdict="win", speedup=1.5, interval=(1.4, 1.6))
     rows = gain_rows(replace(EMPTY, workloads=parts, whole=whole))
     assert [(row["what"], row["speedup"], row["low"], row["high"]) for row in rows] == [
         ("whole program", 1.5, 1.4, 1.6), ("w", 1.1, 1.1, 1.1),

@@ -14,28 +14,20 @@ pytest.importorskip("jinja2")
 
 from hypothesis import HealthCheck, given, settings
 from report.made_up import NASTY, fill
-from report.test_report_gather import RUN, MadeTask, findings, some_tried
+from report.test_report_view import RUN, MadeTask, findings, gather, some_tried
 from store.samples import COMPARISON, trial
 
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.program import ProgramComparison
+from iree_tuner.program.source import Program
 from iree_tuner.report import page
-from iree_tuner.report.data import (
-    Compared,
-    ReportedRun,
-    RunReport,
-    Slice,
-    TimeProfile,
-    WholePart,
-    WorkloadPart,
-)
-from iree_tuner.report.gather import gather
-from iree_tuner.report.made import Report, report_of
 from iree_tuner.report.numbers import day, micros, seconds, times
-from iree_tuner.report.stored import report_of_run
+from iree_tuner.report.report import Report
+from iree_tuner.report.view import ReportedRun, RunReport, Slice, TimeProfile, WorkloadPart, report_of_run
+from iree_tuner.result import TuningResult
 from iree_tuner.store import Store
-from iree_tuner.store.findings import Finding
+from iree_tuner.store.record import Use, WholeRecord
 from iree_tuner.tuning.result import WorkloadResult
 
 
@@ -129,8 +121,8 @@ def test_odd_data_makes_a_page(found, tried):
     ],
 )
 def test_the_headline_says_what_came_out(verdict, workloads, told):
-    parts = tuple(WorkloadPart("w", f"w{i}", compared=Compared(each)) for i, each in enumerate(workloads))
-    whole = WholePart(Compared(verdict, 1.5)) if verdict else None
+    parts = tuple(WorkloadPart("w", label=f"w{i}", verdict=each) for i, each in enumerate(workloads))
+    whole = WholeRecord(verdict=verdict, speedup=1.5) if verdict else None
     assert told in page.headline(RunReport(ReportedRun("m"), parts, whole=whole))
 
 
@@ -172,18 +164,19 @@ def test_numbers_are_readable():
 def test_a_run_in_memory_is_shown(cpu):
     tried = (trial(1, at=1.0), trial(2, "compile_error", at=2.0, message=NASTY))
     results = [WorkloadResult(MadeTask(), 0.75, tried, 100, COMPARISON, None, NASTY, 5.0)]
-    whole = ProgramComparison("main", COMPARISON, Agreement(True, 0.0))
-    report = report_of("model.mlir", cpu, results, whole=whole, note="a note", state="interrupted")
-    assert report.data.whole.compared.speedup == COMPARISON.speedup
+    whole = ProgramComparison("main", COMPARISON, Agreement(True, 0.0), memory_provided=True)
+    result = TuningResult(
+        Program("model.mlir", b""), cpu, results, None, whole, note="a note", interrupted=True
+    )
+    report = result.report(Use(["a command"], "s.mlir"))
+    assert report.data.whole.speedup == COMPARISON.speedup
     assert (report.data.whole.function, report.data.whole.note) == ("main", "a note")
     assert report.data.tried == 2
     assert ("target", str(cpu)) in report.data.conditions
-    told = report_of(
-        "model.mlir", cpu, results, note="a note", findings=[Finding("whole", {"note": "other"})]
-    )
-    assert told.data.whole.note == "other", "what is given counts"
+    assert report.data.use.commands == ["a command"], "what is given counts"
     text = "".join(Elements(report.html()).text)
     assert "was interrupted" in text
+    assert "Function main, memory provided" in text
     assert text.count(NASTY) >= 2
 
 

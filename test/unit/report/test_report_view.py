@@ -1,36 +1,54 @@
 """What a report shows, from a database and from memory, of odd data too."""
 
+import json
 import math
 import shlex
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 from amounts import amount
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET, to_builtins
+from msgspec.structs import fields
 from report.made_up import NASTY, fill
 from store.samples import COMPARISON, KEY, KEYS, SETTING, WORKLOAD, trial, trials
 
-from iree_tuner.report.bodies import conditions_body, use_body, whole_body, workload_body
-from iree_tuner.report.data import Compared, ReportedRun, RunReport, TimeProfile
-from iree_tuner.report.gather import Tried, gather
 from iree_tuner.report.labels import short, unlike
-from iree_tuner.report.stored import report_of_run
+from iree_tuner.report.view import (
+    ReportedRun,
+    RunReport,
+    Slice,
+    TimeProfile,
+    Tried,
+    report_of_run,
+    use_of,
+    view,
+)
+from iree_tuner.result import workload_record
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store, StoreError
-from iree_tuner.store.findings import (
+from iree_tuner.store.record import (
     Finding,
-    ProfileBody,
-    StoredProfileRow,
-    UseBody,
-    WholeBody,
-    WholeStep,
-    WorkloadBody,
+    RunRecord,
+    Step,
+    Use,
+    WholeRecord,
+    Worker,
+    WorkloadRecord,
+    conditions_of,
+    record_of,
 )
 from iree_tuner.tuning.result import WorkloadResult
 
 RUN = ReportedRun("model.mlir")
-KINDS = ("profile", "workload", "whole", "conditions", "use")
+
+
+def gather(run, findings, tried):
+    return view(run, record_of(findings), tried)
+
+
+KINDS = ("profile", "workload", "whole", "time", "conditions", "use")
 
 
 @pytest.fixture
@@ -47,17 +65,19 @@ def test_all_that_was_kept_is_there(tmp_path):
     first, second, third = report.workloads
     assert [each.share for each in report.workloads] == [0.5, 0.25, 0.125]
     assert first.label == "matmul 4x5x6 f32"
-    assert first.compared.verdict == "win"
-    assert first.compared.speedup == pytest.approx(1 / 0.6, rel=0.01)
+    assert first.verdict == "win"
+    assert first.speedup == pytest.approx(1 / 0.6, rel=0.01)
     assert [point.order for point in second.points] == list(range(1, 13))
-    assert sum(third.outcomes.values()) == third.tried == 12
+    assert sum(third.outcomes.values()) == third.trials == 12
     assert first.floor_us == 12.5, "from the profile: a quarter of 100, in two calls"
-    assert report.whole.compared == Compared("win", 1.5, (1.4, 1.6), 900.0, 600.0)
-    assert report.whole.steps[0].compared.verdict == "lose"
+    whole = report.whole
+    assert (whole.verdict, whole.speedup, whole.interval) == ("win", 1.5, (1.4, 1.6))
+    assert (whole.default_us, whole.time_us, whole.pairs) == (900.0, 600.0, 80)
+    assert whole.steps[0].verdict == "lose"
     assert report.before.slices[0].label == first.label
     assert report.after.slices[0].time_us == report.before.slices[0].time_us / 2
     assert report.before.rest_us == pytest.approx(400.0 - 100.0 - 50.0 - 100.0 / 3 - 5.0)
-    assert report.use.commands == (f"iree-compile '{NASTY}'",)
+    assert report.use.commands == [f"iree-compile '{NASTY}'"]
     assert {"clock": "2600 MHz", "cores": "2", "cold caches": "yes", "effort": "quick"}.items() <= dict(
         report.conditions
     ).items()
@@ -75,10 +95,11 @@ def test_a_run_without_findings_is_shown_from_its_trials(store):
     store.add_verdict(study, run, trial(1).assignment, COMPARISON)
     report = report_of_run(store)
     (part,) = report.workloads
-    assert part.compared == Compared("win", COMPARISON.speedup, COMPARISON.interval, 101.0, 50.5)
+    assert (part.verdict, part.speedup, part.interval) == ("win", COMPARISON.speedup, COMPARISON.interval)
+    assert (part.default_us, part.time_us) == (101.0, 50.5)
     assert [point.outcome for point in part.points] == ["compile_error", "ok", "ok"]
-    assert (part.share, part.tried, report.whole, report.before) == (None, 3, None, None)
-    assert report.use.assumed
+    assert (part.share, part.trials, report.whole, report.before) == (None, 3, None, None)
+    assert report.assumed
     assert report.use.commands[0] == "iree-tuner compile model.mlir --spec model.spec.mlir -o tuned.vmfb"
 
 
@@ -97,8 +118,8 @@ def test_kernels_stand_beside_the_configurations_of_their_workload(store):
         "matmul 4x5x6 f32", "matmul 4x5x6 f32 by mine",
     ]  # fmt: skip
     configurations, kernels = report.workloads
-    assert (configurations.share, configurations.compared.verdict) == (0.5, "tie")
-    assert (kernels.share, kernels.compared.verdict, kernels.tried) == (None, "win", 2)
+    assert (configurations.share, configurations.verdict) == (0.5, "tie")
+    assert (kernels.share, kernels.verdict, kernels.trials) == (None, "win", 2)
     assert [each.named_cause for each in report.failures] == ["mine: no", "no"]
     assert report.use.commands == (), "a kernel that wins is no entry of a tuning spec"
 
@@ -111,7 +132,7 @@ def test_a_run_shows_what_was_known_when_it_ended(store):
     store.end_run(second, "done")
     store.add(store.study(KEY), first, [trial(4, at=9e9)])
     (part,) = report_of_run(store, second).workloads
-    assert (part.tried, part.earlier) == (3, 2)
+    assert (part.trials, part.earlier) == (3, 2)
 
 
 def test_runs_are_chosen(store):
@@ -141,47 +162,55 @@ class MadeTask:
     """What a result needs of a task."""
 
     workload = WORKLOAD
+    dispatches = ()
     calls = 3
+
+
+def as_json(value):
+    """Lists and tuples are the same in it."""
+    return json.loads(json.dumps(to_builtins(value)))
 
 
 def test_memory_and_database_give_the_same(store):
     tried = (trial(1, at=1.0), trial(2, "compile_error", at=2.0, message="no"), trial(3, at=3.0))
     result = WorkloadResult(MadeTask(), 0.75, tried, 100, COMPARISON, None, "a note", 5.0, judged=True)
-    found = [
-        Finding("workload", workload_body(result)),
-        Finding(
-            "whole", whole_body(COMPARISON, "main", left_out=["x"], steps=[("all", COMPARISON)], note="n")
-        ),
-        Finding("conditions", conditions_body(SETTING, tried)),
-        Finding("use", use_body("a b.mlir", SETTING.flags, "s.mlir")),
-    ]
+    whole = WholeRecord(
+        verdict="tie", function="main", left_out=["x"], note="n", steps=[Step(what="all", speedup=1.5)]
+    )
+    record = RunRecord(
+        [workload_record(result)],
+        whole,
+        conditions=conditions_of(SETTING, tried),
+        use=use_of("a b.mlir", SETTING.flags, "s.mlir"),
+    )
     run = store.start_run("model.mlir", {})
     store.add(store.study(KEY), run, tried)
     store.add_verdict(store.study(KEY), run, tried[0].assignment, COMPARISON)
-    for each in found:
+    for each in record.findings():
         store.add_finding(run, each.kind, each.body)
     kept = report_of_run(store)
-    made = gather(
+    assert as_json(record_of(store.findings(run))) == as_json(record)
+    made = view(
         kept.run,
-        found,
+        record,
         [Tried(WORKLOAD.key, WORKLOAD.name, tried, size=100, judged=COMPARISON, setting=SETTING)],
     )
-    assert made == kept
+    assert as_json(made) == as_json(kept)
     assert made.workloads[0].calls == 3
-    assert made.workloads[0].compared.verdict == "tie", "no entry came of it"
+    assert made.workloads[0].verdict == "tie", "no entry came of it"
     assert "iree-compile tuned.mlir --flag --other=1 -o" in made.use.commands[1]
 
 
 @pytest.mark.parametrize("target", ["", "hip:gfx942", "cuda:sm_90", "vulkan:ampere"])
 def test_no_command_relies_on_a_flag_that_does_nothing_or_deadlocks(target):
-    commands = use_body("m.mlir", SETTING.flags, "s.mlir", target)["commands"]
+    commands = use_of("m.mlir", SETTING.flags, "s.mlir", target).commands
     assert not any("tuning-spec-path" in command for command in commands)
     assert all(f"--target {target}" in command for command in commands if target)
 
 
 @pytest.mark.parametrize("program", ["model.onnx", "convs.txt", "conv -n 1 -c 4", "-"])
 def test_no_command_gives_the_compiler_what_it_does_not_read(program):
-    own, embedded = use_body(program, SETTING.flags, "s.mlir")["commands"]
+    own, embedded = use_of(program, SETTING.flags, "s.mlir").commands
     assert own.startswith(f"iree-tuner compile {shlex.quote(program)} --spec s.mlir")
     assert "&& iree-compile tuned.mlir" in embedded
 
@@ -192,11 +221,11 @@ odd = st.recursive(
     max_leaves=6,
 )
 NAMES = [
-    name
-    for body in (ProfileBody, StoredProfileRow, WorkloadBody, WholeBody, WholeStep, UseBody)
-    for name in body.__annotations__
+    each.encode_name
+    for body in (TimeProfile, Slice, WorkloadRecord, WholeRecord, Step, Worker, Use)
+    for each in fields(body)
 ]
-names = st.sampled_from([*NAMES, "setting", "readings", "levels", "flops_per_s"])
+names = st.sampled_from([*NAMES, "setting", "readings", "levels", "flops_per_s", "space_count"])
 objects = st.dictionaries(names, odd, max_size=8)
 odd_bodies = st.dictionaries(names, odd | objects | st.lists(objects, max_size=3), max_size=10)
 findings = st.lists(st.builds(Finding, st.sampled_from([*KINDS, "newer"]), odd_bodies), max_size=6)
@@ -217,7 +246,7 @@ def test_odd_data_is_passed_over(found, tried):
     assert len(set(labels)) == len(labels)
     for part in report.workloads:
         assert all(point.score is None or 0 < point.score < math.inf for point in part.points)
-        assert_finite(part.compared)
+        assert_finite(part)
     for profile in (report.before, report.after):
         assert profile is None or isinstance(profile, TimeProfile)
         for each in profile.slices if profile else ():
@@ -227,13 +256,12 @@ def test_odd_data_is_passed_over(found, tried):
 def assert_finite(compared):
     for name in ("speedup", "default_us", "time_us"):
         value = getattr(compared, name)
-        assert value is None or 0 < value < math.inf
+        assert value in (None, UNSET) or 0 < value < math.inf
 
 
 def test_nothing_is_an_empty_report():
     report = gather(RUN, [], [])
     assert report == RunReport(RUN)
-    assert {each.name for each in fields(report)} >= {"workloads", "whole", "before", "after"}
 
 
 def test_of_several_findings_the_last_counts():
@@ -255,21 +283,24 @@ def test_what_was_tried_under_other_flags_stands_aside():
     later = replace(used, trials=[trial(1, at=5.0), trial(2, "compile_error", at=6.0)], setting=OTHER)
     elsewhere = replace(used, key="other", name="v", setting=OTHER)
     found = [
-        Finding("conditions", conditions_body(SETTING)),
+        Finding("conditions", conditions_of(SETTING)),
         Finding("workload", {"key": WORKLOAD.key, "share": 0.5}),
     ]
     report = gather(RUN, found, [used, later, elsewhere])
-    assert [(part.name, part.share, part.tried) for part in report.workloads] == [("w", 0.5, 1)]
-    assert [(part.name, part.target) for part in report.aside] == [("w", OTHER.target), ("v", OTHER.target)]
+    assert [(part.workload, part.share, part.trials) for part in report.workloads] == [("w", 0.5, 1)]
+    assert [(part.workload, part.target) for part in report.aside] == [
+        ("w", OTHER.target),
+        ("v", OTHER.target),
+    ]
     assert (report.tried, len(report.wins), len(report.failures)) == (4, 1, 1)
     assert "--flag --other=1" in report.use.commands[1], "those of the result"
-    assert [part.tried for part in gather(RUN, [], [used, later]).workloads] == [2], (
+    assert [part.trials for part in gather(RUN, [], [used, later]).workloads] == [2], (
         "the last, where none is told"
     )
 
 
 def test_flags_alone_can_be_used_and_what_is_left_out_cannot():
-    told = Finding("conditions", conditions_body(SETTING))
+    told = Finding("conditions", conditions_of(SETTING))
     won = Finding("workload", {"workload": "w", "verdict": "win", "speedup": 2.0})
     flags, left_out = Finding("whole", {"flags": ["--tiled"]}), Finding("whole", {"left_out": ["w"]})
     assert gather(RUN, [told, won], []).use.commands

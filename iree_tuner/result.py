@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from iree.compiler import ir
+from msgspec import UNSET, structs
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
@@ -17,21 +20,36 @@ from iree_tuner.kernels.in_program import SPEC_FLAG
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.variants import KernelVariants
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison, Verdict
 from iree_tuner.profiling.profile import Profile, to_json
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
-from iree_tuner.report.bodies import conditions_body, time_body, whole_body, workload_body
-from iree_tuner.report.made import Report, report_of
+from iree_tuner.report.page import check_installed
+from iree_tuner.report.report import Report
+from iree_tuner.report.view import ReportedRun, Tried, view
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import save_spec
-from iree_tuner.store.findings import Finding
+from iree_tuner.store.record import (
+    KernelRecord,
+    Pair,
+    RunRecord,
+    Size,
+    Step,
+    Stretch,
+    Timeline,
+    Use,
+    WholeRecord,
+    Worker,
+    WorkloadRecord,
+    conditions_of,
+)
 from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.flags import FlagChoice
-from iree_tuner.tuning.result import NOT_JUDGED, WorkloadResult
+from iree_tuner.tuning.result import NOT_JUDGED, Competitor, WorkloadResult
 from iree_tuner.tuning.runtime_flags import RuntimeChoice
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
 from iree_tuner.tuning.versions import ComparisonStep, with_spec
@@ -41,6 +59,9 @@ _REASONS = 3
 
 _SHOWN, _LONGEST = 100, 500
 """Number of workloads, and of characters of the program's name, in a notebook's table."""
+
+_DRAWN = 1000
+"""Of a run's time: a shorter pause of a worker is not drawn."""
 
 SPEEDUP = "speedup (98% CI)"
 """The name of the columns with a speedup and its confidence interval (`CONFIDENCE_Z` standard errors)."""
@@ -223,15 +244,39 @@ class TuningResult:
     def _save_kernels(self, path: Path, *, movable: bool) -> None:
         save_kernel_spec(self.kernels, self.kernels_target, self.spec.context, path, movable=movable)
 
-    def report(self, findings: Sequence[Finding] = ()) -> Report:
+    def record(self) -> RunRecord:
+        """The results of the run, except its trials, as databases, `--json` and reports have them."""
+        return RunRecord(
+            workloads=[workload_record(each) for each in self.results],
+            whole=whole_record(self),
+            profiles=[
+                {**to_json(profile), "when": when}
+                for when, profile in zip(("before", "after"), self.profiles, strict=True)
+                if profile is not None
+            ],
+            conditions=conditions_of(
+                setting_on(self.target, self.facts),
+                (trial for each in self.results for trial in each.all_trials),
+            ),
+        )
+
+    def report(self, use: Use | None = None) -> Report:
         """Create a report of the run: `.save("report.html")`, or show it in a notebook.
 
-        Requires the extra `report`.
+        Requires the extra `report`. `use` says how to apply what was written to files.
         """
-        return report_of(
-            self.program.name, self.target, self.results, whole=self.whole, note=self.note,
-            findings=[*findings_of(self), *findings], state="interrupted" if self.interrupted else "done",
-        )  # fmt: skip
+        check_installed()
+        setting = setting_on(self.target, self.facts)
+        tried = [
+            Tried(
+                each.task.workload.key, each.task.workload.name, each.trials, size=each.space_count or None,
+                judged=each.comparison, setting=setting,
+            )
+            for each in self.results
+            if each.trials
+        ]  # fmt: skip
+        run = ReportedRun(self.program.name, state="interrupted" if self.interrupted else "done")
+        return Report(view(run, structs.replace(self.record(), use=use), tried))
 
     def __repr__(self) -> str:
         return f"<TuningResult of {self.program.name} for {self.target}: {self._summary}>"
@@ -269,46 +314,125 @@ def speedup_of(comparison: Comparison) -> str:
     return f"{comparison.speedup:.2f}x (98% CI {low:.2f} to {high:.2f})"
 
 
-def findings_of(result: TuningResult) -> list[Finding]:
-    """Convert the results of a run, except its trials, to the form that a database stores."""
-    floors = _floors(result.profiles[0])
-    found: list[tuple[str, Mapping[str, object]]] = [
-        ("profile", {**to_json(profile), "when": when})
-        for when, profile in zip(("before", "after"), result.profiles, strict=True)
-        if profile is not None
-    ]
-    found += [
-        ("workload", workload_body(each, floors.get(each.task.workload.key))) for each in result.results
-    ]
-    found.append((
-        "whole",
-        whole_body(
-            result.comparison,
-            result.whole.called if result.whole else "",
-            flags=result.flags,
-            flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
-            runtime_flags=result.runtime.flags,
-            runtime_flags_speedup=result.runtime.speedup if result.runtime.flags else None,
-            left_out=[entry.workload.name for entry in result.left_out],
-            steps=[
-                (f"{step.what} compared with {step.against}", step.comparison)
-                for step in result.steps
-                if step.comparison is not None
-            ],
-            note=result.note,
-        ),
-    ))  # fmt: skip
-    trials = (trial for each in result.results for trial in each.all_trials)
-    found.append(("time", time_body(result.time)))
-    found.append(("conditions", conditions_body(setting_on(result.target, result.facts), trials)))
-    return [Finding(kind, body) for kind, body in found]
+def over(found: Competitor) -> str:
+    """The part of the dispatch that a kernel was compared with. Empty for all of it."""
+    kind = found.kind
+    if not isinstance(kind, KernelVariants):
+        return ""
+    if kind.prepared.site.one_op:
+        return "over one op"
+    return "over the op alone" if kind.competes_for != kind.prepared.workload else ""
 
 
-def _floors(profile: Profile | None) -> dict[str, float]:
-    """The shortest time of one call of each workload that the roofline permits, in microseconds, if known."""
-    shares = profile.by_workload() if profile else ()
-    return {
-        each.workload: each.attainable_us / each.calls
-        for each in shares
-        if each.workload and each.attainable_us and each.calls
-    }
+def workload_record(result: WorkloadResult) -> WorkloadRecord:
+    """A workload's result."""
+    workload, entry = result.task.workload, result.entry
+    compared = _timed(result.comparison)
+    if compared:
+        compared["verdict"] = result.verdict
+    return WorkloadRecord(
+        workload=workload.name,
+        key=workload.key,
+        family=workload.family,
+        dispatches=[dispatch.name for dispatch in result.task.dispatches],
+        calls=result.task.calls,
+        share=result.share,
+        count=result.space_count,
+        trials=len(result.trials),
+        outcomes=result.outcomes,
+        seconds=result.seconds,
+        searched_s=result.searched_s,
+        note=result.note,
+        competitors=[_competitor(each) for each in result.competitors] or UNSET,
+        configuration={op.label: op.value for op in entry.configuration.ops} if entry else UNSET,
+        **compared,
+    )
+
+
+def _competitor(found: Competitor) -> KernelRecord:
+    final = found.final
+    compared = _timed(final.comparison) or dict.fromkeys(("verdict", "speedup", "interval"), UNSET)
+    return KernelRecord(
+        kernel=found.kind.name,
+        count=found.kind.size,
+        trials=len(found.trials),
+        outcomes=Counter(trial.outcome for trial in found.trials),
+        note=final.note,
+        over=over(found),
+        knobs=dict(final.winner.assignment) if final.winner is not None else UNSET,
+        **compared,
+    )
+
+
+def whole_record(result: TuningResult) -> WholeRecord:
+    """The result of the program."""
+    whole, pace = result.whole, result.pace
+    by_case = whole.by_case if whole else ()
+    run: dict[str, Any] = {}
+    if whole is not None and whole.comparison is not None:
+        run = {
+            "function": whole.function,
+            "memory_provided": whole.memory_provided,
+            **_timed(whole.comparison),
+        }
+    return WholeRecord(
+        program=result.program.name,
+        target=str(result.target),
+        workloads=len(result.results),
+        wins=len(result.wins),
+        sizes=[Size(dim=case, **_compared(each.comparison)) for case, each in by_case],
+        flags=result.flags,
+        flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
+        runtime_flags=result.runtime.flags,
+        runtime_flags_speedup=result.runtime.speedup if result.runtime.flags else None,
+        entries=len(result.entries),
+        kernels=[site.problem.name for site, _ in result.kernels],
+        left_out=[entry.workload.name for entry in result.left_out],
+        steps=[_step(step) for step in result.steps],
+        seconds=result.time.total_s,
+        stages=dict(result.time.seconds()),
+        timeline=_timeline(result.time),
+        searched_s=pace.searched_s,
+        candidates_per_hour=pace.per_hour,
+        devices_busy=pace.busy,
+        checked_s=result.time.checked_s,
+        interrupted=result.interrupted,
+        dropped=result.dropped,
+        note=result.note,
+        **run,
+    )
+
+
+def _step(step: ComparisonStep) -> Step:
+    sizes = [Size(dim=case, error=each.error, **_compared(each.comparison)) for case, each in step.by_case]
+    return Step(
+        what=step.what, against=step.against, error=step.error, sizes=sizes, **_compared(step.comparison)
+    )
+
+
+def _timeline(use: TimeUse) -> Timeline:
+    """A worker's work without a visible pause is one stretch."""
+    pause_s = use.total_s / _DRAWN
+    workers: list[Worker] = []
+    for lane in use.lanes:
+        busy: list[Pair] = []
+        seconds: dict[str, float] = {}
+        for what, begin, end in lane.calls:
+            seconds[what] = seconds.get(what, 0.0) + end - begin
+            if busy and begin - busy[-1][1] < pause_s:
+                busy[-1] = (busy[-1][0], end)
+            else:
+                busy.append((begin, end))
+        workers.append(Worker(lane.worker, busy, seconds))
+    return Timeline([Stretch(stage.name, stage.begin, stage.end) for stage in use.stages], workers)
+
+
+def _compared(comparison: Comparison | None) -> dict[str, Any]:
+    return {name: getattr(comparison, name) for name in ("verdict", "speedup", "interval") if comparison}
+
+
+def _timed(comparison: Comparison | None) -> dict[str, Any]:
+    if comparison is None:
+        return {}
+    times_us = {"default_us": comparison.default_us, "time_us": comparison.candidate_us}
+    return _compared(comparison) | times_us | {"pairs": comparison.pairs}

@@ -1,0 +1,170 @@
+"""A run: the gain of each workload, the outcomes of its candidates, and where the time went."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from iree_tuner.report.charts.look import (
+    FAINT,
+    OTHERS,
+    SERIES,
+    VERDICTS,
+    Drawing,
+    Row,
+    drawn,
+    ratios,
+    rows_high,
+)
+from iree_tuner.report.view import RunReport
+from iree_tuner.store.record import Compared
+
+MOST, WORKERS = 30, 24
+"""Rows of workloads, and of workers."""
+
+WHOLE = "whole program"
+STAGE, BUSY = "stages", "busy"
+
+_COLORS = {
+    "ok": "#1f7ae0", "too_slow": "#9fc4f2", "not_applied": "#c9a100", "compile_error": "#e0762a",
+    "compile_timeout": "#f0b07f", "compile_crash": "#a8480b", "run_error": "#b64fc0",
+    "run_timeout": "#d9a5de", "run_crash": "#7d2488", "wrong_result": "#cf3f4f",
+}  # fmt: skip
+"""Blue for `ok`, orange for the compiler's failures, purple for the device's, red for wrong results."""
+
+
+def draw_gain(report: RunReport) -> Drawing | None:
+    """A point and an interval for each comparison; 1 is the compiler's default."""
+    rows = gain_rows(report)
+    if not rows:
+        return None
+    verdicts = list(dict.fromkeys(str(row["verdict"]) for row in rows))
+    # The scale holds 1, and is not so narrow that noise fills it.
+    ends = [row[name] for row in rows for name in ("low", "high", "speedup")]
+    numbers = [end for end in ends if isinstance(end, float)]
+    base = alt.Chart(alt.NamedData("gain")).encode(
+        y=alt.Y("what:N", sort=[str(row["what"]) for row in rows], title=None),
+        color=alt.Color(
+            "verdict:N",
+            title=None,
+            scale=alt.Scale(domain=verdicts, range=[VERDICTS.get(each, VERDICTS[""]) for each in verdicts]),
+        ),
+        tooltip=[
+            alt.Tooltip("what:N"),
+            alt.Tooltip("speedup:Q", format=".3f"),
+            alt.Tooltip("low:Q", title="from", format=".3f"),
+            alt.Tooltip("high:Q", title="to", format=".3f"),
+            alt.Tooltip("verdict:N"),
+            alt.Tooltip("share:Q", title="share of the run time", format=".1%"),
+        ],
+    )
+    low, high = min(0.95, *numbers) / 1.02, max(1.05, *numbers) * 1.02
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(format="~g", values=ratios(low, high))
+    x = alt.X("speedup:Q", scale=scale, title="speedup over the default", axis=axis)
+    one = alt.Chart(alt.NamedData("one")).mark_rule(color=FAINT, strokeDash=[4, 3]).encode(x="one:Q")
+    intervals = base.mark_rule(strokeWidth=3, opacity=0.45).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(x=x)
+    chart = alt.layer(one, intervals, points).properties(height=rows_high(len(rows)))
+    data = {"gain": rows, "one": [{"one": 1.0}]}
+    return drawn(chart, data, "Speedup of each workload over the compiler's default, with its interval")
+
+
+def gain_rows(report: RunReport) -> list[Row]:
+    """The whole first, then workloads with a comparison by their share; those with the largest if many."""
+    compared = [each for each in report.workloads if each.speedup is not None][:MOST]
+    found = [_gain_row(each.label, each, each.share) for each in compared]
+    if report.whole is not None and report.whole.speedup is not None:
+        found.insert(0, _gain_row(WHOLE, report.whole, 1.0))
+    return found
+
+
+def _gain_row(what: str, compared: Compared, share: float | None) -> Row:
+    low, high = compared.interval or (compared.speedup, compared.speedup)
+    return {
+        "what": what, "speedup": compared.speedup, "low": low, "high": high,
+        "verdict": compared.verdict or "tie", "share": share,
+    }  # fmt: skip
+
+
+def draw_outcomes(report: RunReport) -> Drawing | None:
+    """A bar a workload, with a piece for each way to end."""
+    rows = outcome_rows(report)
+    if not rows:
+        return None
+    there = {str(row["outcome"]) for row in rows}
+    known = [each for each in _COLORS if each in there]
+    domain = [*known, *sorted(there - set(known))]
+    chart = (
+        alt.Chart(alt.NamedData("outcomes"), height=rows_high(len({row["workload"] for row in rows})))
+        .mark_bar()
+        .encode(
+            x=alt.X("count:Q", title="candidates", axis=alt.Axis(format="d", tickMinStep=1)),
+            y=alt.Y("workload:N", sort=list(dict.fromkeys(str(row["workload"]) for row in rows)), title=None),
+            color=alt.Color(
+                "outcome:N",
+                title=None,
+                scale=alt.Scale(domain=domain, range=[_COLORS.get(each, "#777777") for each in domain]),
+            ),
+            order=alt.Order("place:Q"),
+            tooltip=["workload:N", "outcome:N", "count:Q"],
+        )
+    )
+    return drawn(chart, {"outcomes": rows}, "The number of candidates by outcome, for each workload")
+
+
+def outcome_rows(report: RunReport) -> list[Row]:
+    """Workloads with any, by their share; those with the largest if many."""
+    places = {name: place for place, name in enumerate(_COLORS)}
+    return [
+        {
+            "workload": part.label,
+            "outcome": outcome,
+            "count": number,
+            "place": places.get(outcome, len(places)),
+        }
+        for part in [each for each in report.workloads if each.outcomes][:MOST]
+        for outcome, number in part.outcomes.items()
+    ]
+
+
+def draw_timeline(report: RunReport) -> Drawing | None:
+    """A row with the stages, and one for each worker."""
+    rows = timeline_rows(report)
+    if not rows:
+        return None
+    names = list(dict.fromkeys(str(row["what"]) for row in rows if row["what"] != BUSY))
+    colors = [SERIES[place % len(SERIES)] for place in range(len(names))]
+    lanes = list(dict.fromkeys(str(row["lane"]) for row in rows))
+    chart = (
+        alt.Chart(alt.NamedData("timeline"), height=rows_high(len(lanes)))
+        .mark_bar()
+        .encode(
+            x=alt.X("begin:Q", title="seconds since the run began"),
+            x2="end:Q",
+            y=alt.Y("lane:N", sort=lanes, title=None),
+            color=alt.Color(
+                "what:N", title=None, scale=alt.Scale(domain=[*names, BUSY], range=[*colors, OTHERS])
+            ),
+            tooltip=[
+                "lane:N", "what:N", alt.Tooltip("begin:Q", format=".1f"), alt.Tooltip("end:Q", format=".1f")
+            ],
+        )
+    )  # fmt: skip
+    return drawn(chart, {"timeline": rows}, "The stages of the run over time, and when each worker was busy")
+
+
+def timeline_rows(report: RunReport) -> list[Row]:
+    """Stages first."""
+    stages: list[Row] = [
+        {"lane": STAGE, "what": each.name, "begin": each.begin, "end": each.end}
+        for each in report.time.stages
+        if each.name and each.begin <= each.end
+    ]
+    workers = [each for each in report.time.workers if each.worker and each.busy]
+    shown = list(dict.fromkeys(each.worker for each in workers))[:WORKERS]
+    return stages + [
+        {"lane": each.worker, "what": BUSY, "begin": begin, "end": end}
+        for each in workers
+        if each.worker in shown
+        for begin, end in each.busy
+    ]

@@ -1,0 +1,342 @@
+"""A run's record: what the database keeps of it besides trials, `--json` prints, and a report shows.
+
+The database keeps it as findings: each has a kind and a body, one JSON object. The kinds are `workload`
+(`WorkloadRecord`), `whole` (`WholeRecord`), `profile` (`profiling.profile.to_json`, and `when` it was taken),
+`conditions`, `use` (`Use`), and `flags`, which is no part of the record (`tuning/unfinished.py`). Findings of
+other versions are read, too: unknown members are passed over, and members that are missing or of another type
+have their defaults. Times are in microseconds (`_us`) or seconds (`_s`), shares from 0 to 1.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, cast, get_args, get_origin
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from iree_tuner.device.outcome import Readings
+from iree_tuner.store.rows import text
+from iree_tuner.store.trial import Setting, Trial
+
+MOST = sys.float_info.max
+Finite = Annotated[float, Meta(ge=-MOST, le=MOST)]
+Positive = Annotated[float, Meta(gt=0, le=MOST)]
+Count = Annotated[int, Meta(ge=0)]
+Pair = tuple[Finite, Finite]
+"""The lower and the upper end."""
+
+Outcomes = Mapping[str, Annotated[int, Meta(gt=0)]]
+"""How many candidates ended in each way."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding of a run.
+
+    Attributes:
+        kind: see the module, or one that a newer version wrote.
+        body: one JSON object.
+        at: when it was kept, in seconds since 1970.
+    """
+
+    kind: str
+    body: Mapping[str, object]
+    at: float = 0.0
+
+
+class Compared(Struct, kw_only=True, frozen=True):
+    """A comparison with the compiler's default.
+
+    Attributes:
+        verdict: `win`, `lose`, `tie` or `mended`; None or empty where nothing was compared.
+        speedup: the default's time by the other's, and its confidence `interval`.
+    """
+
+    verdict: str | None = None
+    speedup: Positive | None = None
+    interval: tuple[Positive, Positive] | None = None
+
+
+class Timed(Compared, kw_only=True, frozen=True):
+    """A comparison with its times: the default's, the other's, and the number of paired samples."""
+
+    default_us: Positive | UnsetType = UNSET
+    time_us: Positive | UnsetType = UNSET
+    pairs: Count | UnsetType = UNSET
+
+
+class KernelRecord(Timed, frozen=True):
+    """An external kernel that was tried for a workload.
+
+    Attributes:
+        kernel: its name.
+        count: the number of its variants, of which `trials` were tried.
+        outcomes: how many ended in each way.
+        note: what spoke against it.
+        over: what it was compared with, if not with the program's own dispatch.
+        knobs: of the variant that won.
+    """
+
+    kernel: str = ""
+    count: Count = 0
+    trials: Count = 0
+    outcomes: Outcomes = {}
+    note: str = ""
+    over: str = ""
+    knobs: Mapping[str, int] | UnsetType = UNSET
+
+
+class WorkloadRecord(Timed, frozen=True):
+    """One workload and its last comparison.
+
+    Attributes:
+        workload: its name; `key` its key, `family` its op family.
+        dispatches: the dispatches that are this workload, with so many `calls` in one invocation.
+        share: its part of the time before tuning.
+        count: members of its search space, of which `trials` were tried.
+        outcomes: how many ended in each way.
+        seconds: spent on it; `searched_s` without the final comparison.
+        note: why there was no search, or what spoke against a candidate.
+        competitors: external kernels that were tried.
+        configuration: the attributes of the winner, by the op that they go on.
+    """
+
+    workload: str = ""
+    key: str = ""
+    family: str = ""
+    dispatches: Sequence[str] = ()
+    calls: Count | None = None
+    share: Finite | None = None
+    count: Count | None = None
+    trials: Count = 0
+    outcomes: Outcomes = {}
+    seconds: Finite | None = None
+    searched_s: Finite | None = None
+    note: str = ""
+    competitors: Sequence[KernelRecord] | UnsetType = UNSET
+    configuration: Mapping[str, str] | UnsetType = UNSET
+
+
+class Size(Compared, frozen=True):
+    """A comparison of the program on inputs of one size, `dim`; `error` where that version failed."""
+
+    dim: str = ""
+    error: str | UnsetType = UNSET
+
+
+class Step(Compared, frozen=True):
+    """A comparison of the whole program on the way to the last one: `what` was compared `against` what."""
+
+    what: str = ""
+    against: str = ""
+    error: str = ""
+    sizes: Sequence[Size] = ()
+
+
+class Stretch(Struct, frozen=True):
+    """A stage of the run, in seconds since it began."""
+
+    name: str
+    begin: Finite
+    end: Finite
+
+
+class Worker(Struct, frozen=True):
+    """When a worker was `busy`, and how many seconds each of its functions took."""
+
+    worker: str
+    busy: Sequence[Pair] = ()
+    seconds: Mapping[str, Finite] = {}
+
+
+class Timeline(Struct, frozen=True):
+    """Where the time of the run went."""
+
+    stages: Sequence[Stretch] = ()
+    workers: Sequence[Worker] = ()
+
+
+class WholeRecord(Timed, frozen=True):
+    """The program with and without the result.
+
+    Attributes:
+        program: its name, tuned for `target`.
+        spec: where it was written, and `kernel_spec`; None where it was not.
+        workloads: how many there are, and how many are `wins`.
+        sizes: the comparison on each size, for several.
+        flags: compiler flags that are part of the result, and `flags_speedup`, what they alone are worth.
+        runtime_flags: flags of the runtime that make it faster still; by how much, `runtime_flags_speedup`.
+        entries: how many the spec has.
+        kernels: external kernels that are part of the result.
+        left_out: workloads whose entries are left out, because the program is faster without.
+        steps: all comparisons on the way, in order.
+        seconds: of the run, and of each of its `stages`.
+        searched_s: time of the search, its rate, and the part of it in which devices measured.
+        checked_s: time for comparing results.
+        interrupted: whether the run was stopped.
+        dropped: whether winners were left out, because they do not help the program.
+        note: why there is no comparison, or why winners were dropped.
+        function: the entry function that was compared, with memory provided once if `memory_provided`.
+    """
+
+    program: str = ""
+    target: str = ""
+    spec: str | None = None
+    kernel_spec: str | None = None
+    workloads: Count = 0
+    wins: Count = 0
+    sizes: Sequence[Size] = ()
+    flags: Sequence[str] = ()
+    flags_speedup: Positive | None = None
+    runtime_flags: Sequence[str] = ()
+    runtime_flags_speedup: Positive | None = None
+    entries: Count = 0
+    kernels: Sequence[str] = ()
+    left_out: Sequence[str] = ()
+    steps: Sequence[Step] = ()
+    seconds: Finite = 0.0
+    stages: Mapping[str, Finite] = {}
+    timeline: Timeline = Timeline()
+    searched_s: Finite = 0.0
+    candidates_per_hour: Finite = 0.0
+    devices_busy: Finite = 0.0
+    checked_s: Finite = 0.0
+    interrupted: bool = False
+    dropped: bool = False
+    note: str = ""
+    function: str | UnsetType = UNSET
+    memory_provided: bool | UnsetType = UNSET
+
+
+class Use(Struct, frozen=True):
+    """How to apply the result: `commands`, to be copied as they stand, and the path of the `spec`."""
+
+    commands: Sequence[str] = ()
+    spec: str = ""
+
+
+class RunRecord(Struct, frozen=True):
+    """A run, without its trials.
+
+    Attributes:
+        workloads: in the order in which they were kept.
+        whole: None where nothing is known of it.
+        profiles: as they were kept.
+        conditions: `setting`, a `store.trial.Setting`; `readings`, each with its least and largest value;
+            and more of the same as text.
+        use: None where the command line did not keep it.
+    """
+
+    workloads: Sequence[WorkloadRecord] = ()
+    whole: WholeRecord | None = None
+    profiles: Sequence[Mapping[str, Any]] = ()
+    conditions: Mapping[str, Any] = {}
+    use: Use | None = None
+
+    def findings(self) -> list[Finding]:
+        """As the database keeps it."""
+        bodies = {
+            "profile": self.profiles, "workload": self.workloads, "whole": [self.whole],
+            "conditions": [self.conditions], "use": [self.use],
+        }  # fmt: skip
+        return [Finding(kind, as_json(each)) for kind, found in bodies.items() for each in found if each]
+
+
+def as_json(record: Struct | Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record as JSON-ready data. Numbers of numpy are numbers, other values become texts."""
+    return msgspec.to_builtins(
+        record, enc_hook=lambda value: float(value) if isinstance(value, float) else str(value)
+    )
+
+
+def record_of(findings: Iterable[Finding]) -> RunRecord:
+    """The record that the database has; of several findings of a kind the last counts."""
+    kept: dict[str, list[Mapping[str, Any]]] = {}
+    for each in sorted(findings, key=lambda finding: finding.at):
+        kept.setdefault(each.kind, []).append(each.body)
+    last = {kind: bodies[-1] for kind, bodies in kept.items()}
+    whole = dict(last.get("whole", {}))
+    if "time" in last:  # had a finding of its own
+        whole["timeline"] = last["time"]
+    (found,) = known(
+        {
+            # `count` was `space_count`
+            "workloads": [{"count": body.get("space_count"), **body} for body in kept.get("workload", ())],
+            "whole": whole if "whole" in last or "time" in last else None,
+            "profiles": kept.get("profile", ()),
+            "conditions": last.get("conditions", {}),
+            "use": last.get("use"),
+        },
+        RunRecord,
+    )
+    return found
+
+
+def known(value: Any, kind: Any) -> list[Any]:  # noqa: ANN401 (any type that a member has)
+    """A value as a type, in a list, which is empty for a value of another type.
+
+    Odd members of objects have their defaults, odd items of lists are left out. Pairs ascend.
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        tried = (known(value, each) for each in parts if each not in (NoneType, UnsetType))
+        return next(filter(None, tried), [])
+    if isinstance(value, Mapping) and isinstance(kind, type) and issubclass(kind, Struct):
+        members, own = cast("Mapping[str, Any]", value), msgspec.structs.fields(kind)
+        given = {
+            each.name: found for each in own for found in known(members.get(each.encode_name), each.type)
+        }
+        return [] if any(each.required and each.name not in given for each in own) else [kind(**given)]
+    if isinstance(value, Mapping) and origin is Mapping:
+        items = cast("Mapping[object, Any]", value).items()
+        return [{text(str(name)): found for name, each in items for found in known(each, parts[1])}]
+    if isinstance(value, list | tuple) and origin is Sequence:
+        return [[found for each in cast("Sequence[Any]", value) for found in known(each, parts[0])]]
+    if isinstance(value, float) and parts[:1] == (int,) and math.isfinite(value):
+        value = int(value)
+    with suppress(msgspec.ValidationError):
+        found = msgspec.convert(text(value) if isinstance(value, str) else value, kind)
+        return [] if origin is tuple and found[0] > found[1] else [found]
+    return []
+
+
+def conditions_of(setting: Setting, trials: Iterable[Trial] = ()) -> Mapping[str, Any]:
+    """The conditions of a measurement: the setting, and the least and the largest value of each reading."""
+    taken = [trial.readings for trial in trials]
+    readings: dict[str, Pair] = {}
+    for name in (each.name for each in fields(Readings)):
+        values = [value for each in taken if (value := getattr(each, name)) is not None]
+        if values:
+            readings[name] = (min(values), max(values))
+    return {"setting": asdict(setting), "readings": readings}
+
+
+def body_text(body: Mapping[str, object]) -> str:
+    """A body as JSON. Numbers that JSON does not have become texts, and so do values that are not JSON."""
+    return json.dumps(_plain(body), default=str, allow_nan=False)
+
+
+def body_of(text: str) -> dict[str, object]:
+    """A body from its text. Raises TypeError for anything except an object, ValueError if it is no JSON."""
+    data: object = json.loads(text)
+    if not isinstance(data, dict):
+        raise TypeError("the body is not an object")
+    return cast("dict[str, object]", data)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        members = cast("Mapping[object, object]", value)
+        return {str(name): _plain(member) for name, member in members.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in cast("Sequence[object]", value)]
+    return value
