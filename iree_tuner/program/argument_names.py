@@ -10,6 +10,7 @@ from iree.compiler import ir
 from iree_tuner.program.entries import entry_operations
 from iree_tuner.program.source import Program
 
+# IR as text: of names the parser keeps only their place in the text
 _SSA_NAME = re.compile(r"%([\w.$-]+)")
 _NUMBERED = ("{}", "arg{}", "input{}", "arr_{}")
 """Names that every argument has: MLIR's printer, the compiler's declarations and `numpy.savez` make them."""

@@ -27,7 +27,9 @@ _WRITES = ("hal.tensor.alias", "torch.overwrite.tensor.contents")
 """Ops that write a tensor, their first operand, to an argument."""
 _GLOBALS = ("util.global", "ml_program.global")
 _FUNCTIONS = ("func.func", "util.func")
+# IR as text: types in the declarations of the ABI
 _TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)([^,]+?)(?:, .*)?>")
+# IR as text: torch's types have no classes in the bindings
 _TORCH = re.compile(r"!torch\.v?tensor<\[([^\]]*)\],([us]?)(\w+)>")
 _VIEW = "!hal.buffer_view"
 _TORCH_SCALARS = {"!torch.int": "i64", "!torch.float": "f64", "!torch.bool": "i1"}
