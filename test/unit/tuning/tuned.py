@@ -17,13 +17,13 @@ from iree_tuner.tuning.finals import FinalPlan
 
 OPTIONS = (
     "--effort", "smoke", "--no-db", "--keep-flags", "--no-profile", "--no-kernels", "--candidates", "1",
-    "--jobs", "1", "--strategy", "shuffle", "--json",
+    "--jobs", "1", "--json",
 )  # fmt: skip
 BLAMED = re.compile(r"the default itself is wrong|by default, \S+ (reads uninitialized memory|computes)")
 """What is said of the compiler's own code."""
 
 QUICK = replace(EFFORTS["smoke"], rounds=3, program_rounds=3)
-"""The verdicts do not matter, nor does the order in which candidates are tried."""
+"""The verdicts do not matter."""
 
 
 def tuned(text, lab, folder, *options, wins=True):
