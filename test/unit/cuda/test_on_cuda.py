@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from execute.strided import strided
-from execute.whole_programs import scaling
+from strided import strided
+from whole_programs import scaling
 
 from iree_tuner import tune_module
 from iree_tuner.check.apart import judge_here

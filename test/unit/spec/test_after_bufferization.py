@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from execute.strided import strided
 from iree.compiler import ir
+from strided import strided
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
