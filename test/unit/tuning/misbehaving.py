@@ -12,7 +12,7 @@ import time
 
 from iree_tuner.device.outcome import DEFAULT_WRONG
 from iree_tuner.measure.candidate import Built
-from iree_tuner.measure.worker import Timed
+from iree_tuner.measure.timing import Timed
 
 DEFAULT = b"code:0 time:100"
 
