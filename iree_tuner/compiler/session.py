@@ -239,6 +239,7 @@ def _collect(write: Callable[[Output], None]) -> bytes:
 def parse_module(source: bytes | str, context: ir.Context, name: str = "source.mlir") -> ir.Module:
     """Parse text or bytecode in `context`. Raises CompileError with the location as `name:line:column`."""
     try:
+        # IR as text: a file's content
         return ir.Module.parse(source, context)
     except ir.MLIRError as error:
         raise CompileError(_as_data(error, name), "cannot parse") from None
@@ -247,6 +248,7 @@ def parse_module(source: bytes | str, context: ir.Context, name: str = "source.m
 def _as_data(error: ir.MLIRError, name: str) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for info in error.error_diagnostics:
+        # IR as text: a diagnostic's location is read as it is written
         where = str(info.location).removeprefix("loc(").removesuffix(")").replace('"-"', name).strip('"')
         found.append(Diagnostic("error", info.message, None if where == "unknown" else where))
     return found

@@ -1,8 +1,7 @@
 """Attributes and types without a builder or an accessor in the bindings of release 3.13.
 
-Forms that several files need are parsed or read here, the others where they are used;
-`test/unit/test_mlir_text.py` lists every such place with its reason. For IREE they are in
-docs/upstream/bindings.md.
+Forms that several files need are parsed or read here, the others where they are used, with a comment
+`# IR as text` that says why (`test/unit/test_mlir_text.py`). For IREE they are in docs/upstream/bindings.md.
 """
 
 from __future__ import annotations

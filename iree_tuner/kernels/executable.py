@@ -141,6 +141,7 @@ def object_of(code: Code, path: str) -> ir.Attribute:
 
 def object_attribute(fields: Mapping[str, ir.Attribute]) -> ir.Attribute:
     """Make a `#hal.executable.object` by parsing; the attribute has no builder."""
+    # IR as text: no builder (docs/upstream/bindings.md)
     return ir.Attribute.parse(f"#hal.executable.object<{ir.DictAttr.get(dict(fields))}>")
 
 
@@ -153,6 +154,7 @@ def layout_of(ports: Ports) -> ir.Attribute:
     reads = ['#hal.pipeline.binding<storage_buffer, "ReadOnly|Indirect">'] * len(ports.inputs)
     writes = ["#hal.pipeline.binding<storage_buffer, Indirect>"] * len(ports.results)
     bindings = ", ".join([*reads, *writes])
+    # IR as text: no builder (docs/upstream/bindings.md)
     return ir.Attribute.parse(f"#hal.pipeline.layout<bindings = [{bindings}], flags = Indirect>")
 
 

@@ -79,6 +79,7 @@ def located(spec: Path, context: ir.Context) -> ir.Module:
         TunerError: the spec cannot be read, or the code is missing.
     """
     try:
+        # IR as text: a file
         module = ir.Module.parseFile(str(spec), context)
     except (ir.MLIRError, ValueError) as error:
         first = str(error).splitlines()[0]

@@ -241,6 +241,7 @@ def _build_ops(name: str, program: bytes) -> None:
 
 def _function_in(program: bytes) -> tuple[ir.Module, ir.Block]:
     """The parsed program, and the body of its only function, which lives as long as the program."""
+    # IR as text: bytecode of another process
     module = ir.Module.parse(program)
     return module, module.body.operations[len(module.body.operations) - 1].regions[0].blocks[0]
 

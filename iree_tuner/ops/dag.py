@@ -170,6 +170,7 @@ def match(text: str, handle: ir.Value, unknown: str = "") -> dict[str, ir.Value]
 
     A dynamic size in the DAG takes any size, but not in the op with the label `unknown`.
     """
+    # IR as text: workloads are stored with their DAG
     module = ir.Module.parse(text)
     function = module.body.operations[0]
     body = function.regions[0].blocks[0]

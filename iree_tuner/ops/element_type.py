@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["float", "integer", "index", "complex", "other"]
 
+# IR as text: names of element types are read here alone
 _NAME = re.compile(
     r"(?P<float>bf|tf|f)(?P<bits>\d+)(E\d+M\d+\w*)?|[su]?i(?P<width>\d+)|complex<(?P<part>.+)>"
 )
@@ -124,6 +125,7 @@ class ElementType:
         """As IR, in the current context: parsed here alone, as each float type has a class of its own."""
         from iree.compiler import ir
 
+        # IR as text: each float type has a class of its own
         return ir.Type.parse(self.name)
 
     def __str__(self) -> str:

@@ -91,9 +91,11 @@ class IndexingMap:
 
     def __str__(self) -> str:
         loops = ", ".join(f"d{loop}" for loop in range(self.rank))
+        # IR as text: the stored form of maps is written and read here alone
         return f"({loops}) -> ({', '.join(each.written for each in self.results)})"
 
 
+# IR as text: the stored form of maps is written and read here alone
 def _parsed(text: str, context: ir.Context) -> ir.AffineMap:
     named = text if text.startswith("affine_map<") else f"affine_map<{text}>"
     return ir.AffineMapAttr(ir.Attribute.parse(named, context)).value

@@ -30,6 +30,7 @@ def all_ops(module: ir.Module) -> list[ir.Operation]:
 
 def copy_of(module: ir.Module) -> ir.Module:
     """A module of its own, equal to the given one."""
+    # IR as text: checks of families ask for a module that has been text
     return ir.Module.parse(str(module), module.context)
 
 

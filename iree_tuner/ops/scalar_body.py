@@ -86,6 +86,7 @@ def facts_of(dag: str) -> DagFacts:
     """Read a DAG, as a workload has it; empty for a workload that is matched without one."""
     if not dag:
         return DagFacts()
+    # IR as text: workloads are stored with their DAG
     module = ir.Module.parse(dag, new_context())
     labelled: dict[str, ir.Operation] = {}
     names: set[str] = set()

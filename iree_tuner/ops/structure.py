@@ -109,6 +109,7 @@ def iterators(op: ir.Operation) -> tuple[Iterator, ...]:
     """Kind of each loop: as a generic says, else parallel where a result is indexed by it."""
     if "iterator_types" in op.attributes:
         kinds = cast("Iterable[ir.Attribute]", op.attributes["iterator_types"])
+        # IR as text: no accessor that reads kinds of loops of two dialects
         return tuple("parallel" if "parallel" in str(kind) else "reduction" for kind in kinds)
     maps = accesses(op)
     parallel = {loop for each in maps[len(maps) - len(op.results) :] for loop in each.dimensions}

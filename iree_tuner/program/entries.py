@@ -34,7 +34,9 @@ _WRITES = ("hal.tensor.alias", "torch.overwrite.tensor.contents")
 """Ops that write a tensor, their first operand, to an argument."""
 _GLOBALS = ("util.global", "ml_program.global")
 _FUNCTIONS = ("func.func", "util.func")
+# IR as text: types in the declarations of the ABI
 _TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)([^,]+?)(?:, .*)?>")
+# IR as text: torch's types have no classes in the bindings
 _TORCH = re.compile(r"!torch\.v?tensor<\[([^\]]*)\],([us]?)(\w+)>")
 _VIEW = "!hal.buffer_view"
 _TORCH_SCALARS = {"!torch.int": "i64", "!torch.float": "f64", "!torch.bool": "i1"}
@@ -221,6 +223,7 @@ def _is_public(op: ir.Operation) -> bool:
     return ir.StringAttr(op.attributes["sym_visibility"]).value == "public"
 
 
+# IR as text: of names the parser keeps only their place in the text
 _SSA_NAME = re.compile(r"%([\w.$-]+)")
 _NUMBERED = ("{}", "arg{}", "input{}", "arr_{}")
 """Names that every argument has: MLIR's printer, the compiler's declarations and `numpy.savez` make them."""

@@ -340,7 +340,9 @@ def prepare(module: ir.Module, passes: tuple[str, ...], session: CompilerSession
     """Run passes on the functions of a program's executables, in place. Raises CompileError."""
     if not passes:
         return
+    # IR as text: a pipeline of passes is text for the pass manager too
     nested = f"func.func({','.join(passes)})"
+    # IR as text: a pipeline of passes is text for the pass manager too
     pipeline = f"builtin.module(hal.executable(hal.executable.variant(builtin.module({nested}))))"
     run_passes(module, session, pipeline)
 

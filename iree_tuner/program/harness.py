@@ -60,6 +60,7 @@ def dump_benchmarks(module: ir.Module, session: CompilerSession) -> list[ir.Modu
     """Benchmark modules of a program at `executable-sources`, one for each executable with static sizes."""
     _name_as_files(module)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        # IR as text: a pipeline of passes is text for the pass manager too
         run_passes(module, session, f"builtin.module(iree-hal-dump-executable-benchmarks{{path={folder}}})")
         return [session.parse(path.read_bytes(), path.name) for path in sorted(Path(folder).iterdir())]
 
@@ -311,6 +312,7 @@ def held(subspan: ir.Operation) -> tuple[Access, ir.Type]:
     """The use of a subspan in a dispatch, and the type of its contents."""
     mode, kind = held_by(subspan.result.type)
     access = _ACCESS.get(mode, "read_write")
+    # IR as text: no accessor that reads descriptor flags
     if (
         not mode
         and "descriptor_flags" in subspan.attributes

@@ -14,6 +14,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.program.valid.interval import Interval
 
 _MARK = b"parameter.named"  # in text and in bytecode, where the attribute is stored as text
+# IR as text: no accessor that reads a named parameter
 _NAMED = re.compile(r'#\w+\.parameter\.named<("(?:[^"\\]|\\.)*")(?:::("(?:[^"\\]|\\.)*"))?')
 _PLACES = ("initial_value", "value")  # of util.global, and of the constants that name one in place
 

@@ -144,5 +144,6 @@ def select_target(module: ir.Module, target: Target) -> None:
         raise TunerError(message, hint=f"pass --target {dumped}, or a device of that kind")
     take_devices(module, target)
     if target.device_targets:
+        # IR as text: targets keep it as bytecode
         own = ir.Module.parse(target.device_targets, module.context)
         module.operation.attributes[DEVICE_TARGETS] = own.operation.attributes[DEVICE_TARGETS]

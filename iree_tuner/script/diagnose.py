@@ -41,6 +41,7 @@ def explain(program: Program, target: Target, script: Script, workers: Workers) 
         script: linked.
         workers: where the script is applied once more.
     """
+    # IR as text: scripts are kept as bytecode
     marked = ir.Module.parse(script.data, new_context())
     ops = [(place_of(op), op.name) for op in _mark(marked)]
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
@@ -84,6 +85,7 @@ def _readable(place: str, program: str) -> str:
 
 def _short(message: str) -> str:
     """Without the IR that is quoted."""
+    # IR as text: IR that a diagnostic's message quotes
     return re.split(r":? %\w+ = |: \n", message, maxsplit=1)[0]
 
 

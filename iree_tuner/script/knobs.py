@@ -91,6 +91,7 @@ def _knob(op: ir.Operation) -> ScriptKnob:
     if not isinstance(name, ir.StringAttr) or not isinstance(value, ir.IntegerAttr):
         raise _wrong(op, f"a knob must be an integer, and {KNOB} must be its name")
     if not isinstance(values, ir.DenseI64ArrayAttr):
+        # IR as text: an example in a message
         raise _wrong(op, f"the knob '{name.value}' has no {VALUES} = array<i64: ...>")
     domain = tuple(sorted({int(each) for each in np.asarray(list(values))}))
     if value.value not in domain or domain[0] < 1:

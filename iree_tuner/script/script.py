@@ -50,6 +50,7 @@ class Script:
 
     def chosen(self, values: Mapping[str, int]) -> Script:
         """The script with other values of its knobs. Raises UsageError as `set_knobs` does."""
+        # IR as text: scripts are kept as bytecode
         module = ir.Module.parse(self.data, new_context())
         set_knobs(module, values)
         knobs = tuple(replace(knob, default=values.get(knob.name, knob.default)) for knob in self.knobs)
@@ -57,6 +58,7 @@ class Script:
 
     def text(self) -> str:
         """As IR, for `--iree-codegen-transform-dialect-library`."""
+        # IR as text: scripts are kept as bytecode
         return str(ir.Module.parse(self.data, new_context()))
 
 
@@ -123,6 +125,7 @@ def _parse(path: Path, context: ir.Context) -> ir.Module:
     try:
         if not read_bytes(path).strip():
             raise TunerError("the script is empty", location=str(path))
+        # IR as text: a file
         return ir.Module.parseFile(str(path), context)
     except ir.MLIRError as error:
         first = error.error_diagnostics[0]

@@ -17,8 +17,11 @@ from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTION
 from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.attributes import INTERCHANGE, SUBGROUP_SIZE, spirv_entries
 
+# IR as text: no accessor that reads configurations of llvm-cpu
 _PIPELINE = re.compile(r"pipeline = #\w+\.\w*pipeline<(\w+)>")
+# IR as text: no accessor that reads configurations of llvm-cpu
 _LEVEL = re.compile(r"(\w+) = \[([-\d, ]*)\]")
+# IR as text: no accessor that reads configurations of llvm-cpu
 _ANY_LEVEL = re.compile(r"(\w+) = \[")
 _CPU_OPTIONS = re.compile(r"\{([\w, ]*)\}")
 _CPU, _SPIRV = "iree_cpu.pipeline", "iree_gpu.spirv_pipeline"
@@ -81,6 +84,7 @@ class Written:
     def of(cls, configuration: Configuration, context: ir.Context) -> Written:
         """A candidate's attributes. Raises ValueError if the root op has no `compilation_info`."""
         found = {(op.label, op.attribute): op.value for op in configuration.ops}
+        # IR as text: candidates are stored as text
         info = ir.Attribute.parse(found.pop(("root", "compilation_info"), "unit"), context)
         if not isinstance(info, iree_codegen.CompilationInfoAttr):
             raise ValueError("there is no compilation_info on the root op")
@@ -114,6 +118,7 @@ def read_written(space: Space, written: Written) -> Chosen:
             if cpu:
                 _read_levels(_levels_of(own), _tiles(text), companion.loops, f"{companion.label}.", other)
             else:
+                # IR as text: candidates are stored as text
                 config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(text))
                 _unify(own, config.attributes, companion.label, other)
             chosen.values.update(chosen.values if other.misfits else other.values)
@@ -234,12 +239,14 @@ def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -
 
 
 def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str, chosen: Chosen) -> None:
+    # IR as text: candidates are stored as text
     config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(lowering))
     actual = _gpu_entries(config, translation)
     template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
     template.pop(COMPANIONS, None)  # they follow the root's
     two = template.pop(_DECOMPOSITION, None)
     if two is not None and decomposition:
+        # IR as text: candidates are stored as text
         _unify(two, ir.Attribute.parse(decomposition), _DECOMPOSITION, chosen)
     drop_idle_padding(space.workload, template, actual)
     for name in sorted(template.keys() | actual.keys()):
@@ -257,6 +264,7 @@ def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str,
 def _gpu_entries(config: iree_gpu.LoweringConfigAttr, translation: str) -> dict[str, ir.Attribute]:
     """The entries of both attributes under the names that a knobs dictionary gives them."""
     entries = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
+    # IR as text: candidates are stored as text
     info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
     i64 = ir.IntegerType.get_signless(64)
     entries["workgroup_size"] = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, v) for v in info.workgroup_size])

@@ -77,12 +77,14 @@ def flag(name: str) -> Integer:
 
 def knob_attribute(name: str) -> ir.Attribute:
     """`#iree_codegen.smt.int_knob<"name">`, which has no builder in Python and is parsed here."""
+    # IR as text: no builder (docs/upstream/bindings.md)
     return ir.Attribute.parse(f'#iree_codegen.smt.int_knob<"{name}">')
 
 
 def one_of_attribute(name: str, options: Sequence[ir.Attribute]) -> ir.Attribute:
     """`#iree_codegen.smt.one_of_knob<"name", [OPTIONS]>`: the knob is an option's index. Parsed, too."""
     listed = ir.ArrayAttr.get(list(options))
+    # IR as text: no builder (docs/upstream/bindings.md)
     return ir.Attribute.parse(f'#iree_codegen.smt.one_of_knob<"{name}", {listed}>')
 
 

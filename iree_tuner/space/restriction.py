@@ -66,6 +66,7 @@ def restricted(spaces: Sequence[Space], to: Restriction) -> tuple[Space, ...]:
 
 def _limited(space: Space, to: Restriction) -> Space:
     """A copy of a space with an assert for each knob that it has."""
+    # IR as text: a copy of a module, by way of bytecode
     module = ir.Module.parse(to_bytecode(space.module), space.module.context)
     copy = Space(space.workload, module)
     knobs = declared_knobs(copy.op)

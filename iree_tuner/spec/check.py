@@ -219,6 +219,7 @@ def _has_information(pair: Pair) -> bool:
     assert pair.action_op is not None, "the caller has looked"
     constants = yielded_constants(pair.matcher_op)
     constants += [op for op in walk(pair.action_op) if op.name == "transform.param.constant"]
+    # IR as text: its class, `CompilationInfoAttr`, could be asked
     return any(str(op.attributes["value"]).startswith(_INFO_PREFIX) for op in constants)
 
 

@@ -276,6 +276,7 @@ def _files(failure: FailedCandidate) -> dict[str, str]:
 
 def _modules(failure: FailedCandidate) -> tuple[dict[str, str], list[str]]:
     """The dispatch with its configuration (and, to compare, without), and the configs to look for."""
+    # IR as text: harnesses are stored as bytecode
     module = ir.Module.parse(failure.harness.module)
     place(module, failure.placement)
     if failure.outcome in _RUNS:
@@ -292,6 +293,7 @@ def _modules(failure: FailedCandidate) -> tuple[dict[str, str], list[str]]:
 def _default(failure: FailedCandidate) -> ir.Module | None:
     if failure.default is None:
         return None
+    # IR as text: harnesses are stored as bytecode
     module = ir.Module.parse(failure.default.module)
     _add_run(module, failure.default.function)
     return module

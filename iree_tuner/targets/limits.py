@@ -161,6 +161,7 @@ def gpu_limits(target: ir.Attribute, backend: str) -> GpuLimits:
         shared_memory_bytes=info.max_workgroup_memory_bytes,
         max_load_bits=int(_first(r"max_load_instruction_bits = (\d+)", text) or 128),
         mma=tuple(each.name for each in info.mma_intrinsics if isinstance(each, iree_gpu.MMAIntrinsic)),
+        # IR as text: no accessor: `TargetInfo` leaves them out
         scaled_mma=tuple(re.findall(r"<([^<>]*)>", scaled)),
     )
 

@@ -276,7 +276,13 @@ def test_a9_results_without_numbers_are_no_check(folder, capfd):
 
 def test_c5_a_result_is_a_line_and_a_small_table_and_c6_progress_is_that_of_the_command(capfd):
     tuned = iree_tuner_.tune_module(
-        ZERO_MATMUL, effort="smoke", try_flags=False, profile=False, candidates=1, progress=True
+        ZERO_MATMUL,
+        effort="smoke",
+        strategy="shuffle",
+        try_flags=False,
+        profile=False,
+        candidates=1,
+        progress=True,
     )
     assert "1 dispatches, 1 workloads to tune" in capfd.readouterr().err
     assert len(repr(tuned).splitlines()) == 1

@@ -27,6 +27,7 @@ def reference_outputs(
     """
     context = new_context()
     with context, ir.Location.unknown():
+        # IR as text: harnesses are stored as bytecode
         module = ir.Module.parse(harness.module, context)
         memory = buffer.copy()
         try:

@@ -59,7 +59,7 @@ def _fitting(workload: Workload, limits: GpuLimits) -> list[_Instruction]:
     found: list[_Instruction] = []
     for text in limits.scaled_mma:
         if text.endswith(wanted):
-            # There is no builder with these arguments in the bindings.
+            # IR as text: there is no builder with these arguments in the bindings.
             mma = ir.Attribute.parse(f"#iree_gpu.scaled_mma_layout<{text}>")
             shape = _shape(text)
             if shape[3] == block:
@@ -160,7 +160,8 @@ class _Scaled:
         for loop in (self._m, self._n):
             workgroup[loop], subgroup[loop] = f"wg_{loop}", f"sg_{loop}"
         reduction[self._k] = f"red_{self._k}"
-        plain, shuffled = derived_thread_config(), ir.Attribute.parse(_SHUFFLED)  # neither has a builder
+        # IR as text: neither has a builder.
+        plain, shuffled = derived_thread_config(), ir.Attribute.parse(_SHUFFLED)
         chosen = one_of_attribute("swizzle", [plain, shuffled])
         flags = [ir.BoolAttr.get(False), ir.BoolAttr.get(True)]
         options = {

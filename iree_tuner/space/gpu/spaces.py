@@ -62,6 +62,7 @@ def _matrix_or_threads(
     builders: Sequence[Builder], supplements: Sequence[Supplement] | None,
 ) -> list[ir.Module]:  # fmt: skip
     with context, ir.Location.unknown(context):
+        # IR as text: bytecode of another process
         modules = [ir.Module.parse(source) for source in emitted]
         gathered: list[ir.Module] = []
         if supplements is not None:

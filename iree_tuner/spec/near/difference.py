@@ -170,6 +170,7 @@ def text_of(value: object) -> str:
     if isinstance(value, ir.AffineMapAttr):
         value = value.value
     text = str(value)
+    # IR as text: values as people read them
     if text.startswith("#linalg.iterator_type<"):
         text = text.partition("<")[2].removesuffix(">")
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -23,7 +24,7 @@ OTHERWISE = ("--iree-llvmcpu-reassociate-fp-reductions=false",)
 
 
 class Apart:
-    """A program at phase `flow`, and in parts."""
+    """A program at phase `flow`, and in parts; each of its versions is compiled once."""
 
     def __init__(self, text, folder, dims=(), flags=(), functions=()):
         self.program = sized(Program("program.mlir", text.encode()), dims)
@@ -86,6 +87,7 @@ class Apart:
         last = loaded.parts.results
         return loaded.call(last, [values[number] for number in last.reads], FILLINGS[0])
 
+    @cache  # noqa: B019 (tests keep it for as long as they use it)
     def compiled(self, right="", wrong=""):
         """The program as a whole, as it is compared; with another op, if there is a wrong one."""
         data = self.program.data.replace(right.encode(), wrong.encode()) if wrong else self.program.data

@@ -44,6 +44,12 @@ def apart_of(tmp_path_factory):
     return find
 
 
+@pytest.fixture(scope="module")
+def measuring():
+    with Workers(1) as workers:
+        yield workers
+
+
 @pytest.mark.parametrize("name", [*REPORTED, *some(OTHERS, 3)])
 def test_a_program_is_compared_as_a_whole_and_in_its_parts(name, apart_of):
     apart = apart_of(name)
@@ -52,7 +58,7 @@ def test_a_program_is_compared_as_a_whole_and_in_its_parts(name, apart_of):
     assert sorted(set(judged.compared)) == apart.dispatches
     assert set(apart.dispatches) == apart.exports
     assert (judged.faults, judged.own, judged.overflown) == ((), (), ())
-    assert not apart.follow(apart.pieces(apart.text))
+    assert not apart.follow(apart.base)
     whole, again = apart.whole(), apart.whole()
     expected = whole.results()
     assert not whole.known.unwritten
@@ -162,13 +168,12 @@ def test_results_are_right(name, apart_of):
         ("complex_result", "complex.create %x, %x", "complex.create %x, %z"),
     ],
 )
-def test_a_wrong_whole_program_is_found_and_a_right_one_is_timed(name, right, wrong, apart_of):
+def test_a_wrong_whole_program_is_found_and_a_right_one_is_timed(name, right, wrong, apart_of, measuring):
     apart = apart_of(name)
     made, other = apart.compiled(), apart.compiled(right, wrong)
-    with Workers(1) as measuring:
-        again, changed = compare_programs(
-            [[made, made, other]], "local-task", measuring, 4, Depth(64, 2), apart.run, batch_s=0.001
-        )
+    again, changed = compare_programs(
+        [[made, made, other]], "local-task", measuring, 4, Depth(64, 2), apart.run, batch_s=0.001
+    )
     assert again.ok
     assert again.comparison is not None
     assert again.agreement.worst == 0

@@ -1,6 +1,7 @@
 """Planted defects: each wrong kernel is caught, by the check alone and by a measurer; the right ones pass."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from planted import DEFECTS, DEVICE, bench_of, check_here, without_reference, wrong
@@ -27,12 +28,18 @@ SAYS = {
 
 @pytest.fixture(scope="module")
 def benches(cpu, compilers):
-    return {folder: bench_of(folder, cpu, compilers) for folder in FOLDERS}
+    return cache(lambda folder: bench_of(folder, cpu, compilers))
 
 
 @pytest.fixture(scope="module")
 def executables(benches, cpu, compilers):
-    return {(folder, name): wrong(benches[folder], folder, name, cpu, compilers) for folder, name in WRONG}
+    """Of each defect, as it is asked for."""
+
+    @cache
+    def find(folder, name):
+        return wrong(benches(folder), folder, name, cpu, compilers)
+
+    return find
 
 
 _ATTEMPTS = 10
@@ -57,15 +64,18 @@ def judged(request, benches, cpu, compilers):
     """The benches; with a program that compares where results are, as on GPUs, and without."""
     if request.param == "by the host":
         return benches
-    return {
-        folder: replace(bench, check=compilers.call(compile_check, bench.harness, cpu))
-        for folder, bench in benches.items()
-    }
+
+    @cache
+    def find(folder):
+        bench = benches(folder)
+        return replace(bench, check=compilers.call(compile_check, bench.harness, cpu))
+
+    return find
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_right_kernel_passes(judged, compilers, folder):
-    quick, thorough = compilers.call(check_here, judged[folder].default, judged[folder])
+    quick, thorough = compilers.call(check_here, judged(folder).default, judged(folder))
     assert quick.ok
     assert quick.worst == 0.0
     assert thorough.ok
@@ -74,7 +84,7 @@ def test_the_right_kernel_passes(judged, compilers, folder):
 
 @pytest.mark.parametrize(("folder", "name"), WRONG)
 def test_the_wrong_one_does_not(judged, executables, compilers, folder, name):
-    quick, thorough = checked(compilers, executables[folder, name], judged[folder], name)
+    quick, thorough = checked(compilers, executables(folder, name), judged(folder), name)
     assert not thorough.ok
     assert thorough.worst > 1
     assert SAYS.get(name, "differ") in thorough.message
@@ -87,8 +97,8 @@ def test_the_wrong_one_does_not(judged, executables, compilers, folder, name):
 
 @pytest.mark.parametrize(("folder", "name"), WRONG)
 def test_the_default_is_enough_to_tell(benches, executables, compilers, folder, name):
-    bench = without_reference(benches[folder])
-    _, thorough = checked(compilers, executables[folder, name], bench, name)
+    bench = without_reference(benches(folder))
+    _, thorough = checked(compilers, executables(folder, name), bench, name)
     assert not thorough.ok
     assert "reference" not in thorough.message
 
@@ -102,11 +112,11 @@ def measurer():
 
 @pytest.mark.parametrize(("folder", "name"), WRONG)
 def test_a_measurer_calls_it_a_wrong_result(benches, executables, measurer, folder, name):
-    bench = benches[folder]
+    bench = benches(folder)
     attempts = _ATTEMPTS if name == "race" else 1
-    assert not all(measurer.agrees(executables[folder, name], bench).ok for _ in range(attempts))
+    assert not all(measurer.agrees(executables(folder, name), bench).ok for _ in range(attempts))
     if name != "race":  # which may go well once
-        timed = measurer.time(executables[folder, name], bench)
+        timed = measurer.time(executables(folder, name), bench)
         assert timed.outcome == "wrong_result"
         assert timed.message.startswith("seed 1")
         assert timed.worst is not None
@@ -115,5 +125,5 @@ def test_a_measurer_calls_it_a_wrong_result(benches, executables, measurer, fold
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_measurer_times_the_right_kernel(benches, measurer, folder):
-    assert measurer.agrees(benches[folder].default, benches[folder]).ok
-    assert measurer.time(benches[folder].default, benches[folder]).outcome == "ok"
+    assert measurer.agrees(benches(folder).default, benches(folder)).ok
+    assert measurer.time(benches(folder).default, benches(folder)).outcome == "ok"

@@ -1,6 +1,6 @@
 """What `compiler.unbound` works around: these fail when a release of the compiler has a binding for it.
 
-What fails then goes from `compiler/unbound.py`, or from the file that `test_mlir_text.py` names, and from
+What fails then goes from `compiler/unbound.py`, or from a place with a comment `# IR as text`, and from
 docs/upstream/bindings.md.
 """
 

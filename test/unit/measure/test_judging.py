@@ -11,9 +11,10 @@ from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.statistics import compare_rows
 
 ALL_FINALS = 1000
-FINALS = amount(100, ALL_FINALS)
-FEWER = 150
-MOST_FALSE = 0.01
+FINALS = amount(60, ALL_FINALS)
+FEWER = amount(60, 150)
+MOST_FALSE = max(0.01, 1 / FINALS)
+"""One of 60 finals may be a false win where one of 100 is: the bound of a rate is wider for fewer."""
 LEAST_FOUND = 0.9
 GAIN = 1.03
 

@@ -1,5 +1,6 @@
 """Compilations of whole programs, several at once: right ones, and planted ones that are wrong or die."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import faulty_programs
@@ -33,6 +34,7 @@ func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x16xf32>, %c: tensor<64x16xf
 
 @pytest.fixture(scope="module")
 def built(cpu, compilers):
+    @cache
     def build(text):
         return compile_program(load_program(text), cpu, compilers).data
 

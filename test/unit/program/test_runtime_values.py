@@ -178,21 +178,24 @@ def test_a_dispatch_whose_sizes_are_all_known_can_be_tuned(read, program, loops)
     assert all(each.tunable for each in found)
 
 
+@pytest.fixture(scope="module")
+def measurer():
+    found = Measurer("local-task")
+    yield found
+    found.close()
+
+
 @pytest.mark.parametrize("program", [CLAMPED, TORCH, linalg(16), linalg(6), linalg(4), linalg(16, "%next")])
-def test_rows_are_read_at_a_position_within_the_table(read, cpu, compilers, program):
+def test_rows_are_read_at_a_position_within_the_table(read, cpu, compilers, measurer, program):
     """The harness runs, and stays within its tensors: each of them has the whole table."""
     (dispatch,) = read(program)
-    builder, measurer = Builder(cpu, compilers), Measurer("local-task")
-    try:
-        default = builder.build(dispatch.harness, None)
-        bench = Bench(
-            dispatch.harness, "local-task", default.vmfb, Tolerance("f32", dispatch.workload.reduction_length)
-        )
-        assert default.outcome == "ok"
-        timed = measurer.time_default(bench, checked=True)
-        assert (timed.outcome, timed.message) == ("ok", "")
-    finally:
-        measurer.close()
+    default = Builder(cpu, compilers).build(dispatch.harness, None)
+    bench = Bench(
+        dispatch.harness, "local-task", default.vmfb, Tolerance("f32", dispatch.workload.reduction_length)
+    )
+    assert default.outcome == "ok"
+    timed = measurer.time_default(bench, checked=True)
+    assert (timed.outcome, timed.message) == ("ok", "")
 
 
 def test_a_size_that_the_program_computes_is_not_chosen_here(read):

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from amounts import amount
 from by_hand import CONTEXT, bare_knob, both, emitted_space, space_of, unknown
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,9 +59,7 @@ def test_the_emitted_space_has_the_members_that_z3_finds() -> None:
     space = emitted_space()
     members = list(space.enumerate())
     assert len(set(members)) == len(members) == space.count() == 2442
-    judge = Judge(space.op.operation)
-    assert not judge.has_others(members)
-    assert all(judge.accepts(member) for member in members[::50])
+    assert all(map(Judge(space.op.operation).accepts, members[:: amount(200, 50)]))
 
 
 @pytest.mark.exhaustive

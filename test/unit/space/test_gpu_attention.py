@@ -212,8 +212,18 @@ def test_operands_without_a_thread_layout_stay_in_global_memory(make: Make, cont
     assert "failed to derive layout for promoted read-like op" in refused.message
 
 
-@pytest.mark.parametrize("target", ["cuda:sm_80", "hip:gfx942"])
-@pytest.mark.parametrize(("queries", "keys"), [(100, 512), (256, 500)])
+@pytest.mark.parametrize(
+    ("target", "queries", "keys"),
+    some(
+        [
+            ("cuda:sm_80", 100, 512),
+            ("hip:gfx942", 100, 512),
+            ("cuda:sm_80", 256, 500),
+            ("hip:gfx942", 256, 500),
+        ],
+        3,
+    ),
+)
 def test_rows_or_keys_that_no_tile_divides(
     make: Make, context: ir.Context, target: str, queries: int, keys: int
 ) -> None:

@@ -26,7 +26,7 @@ from iree_tuner.space.sampling import draw, enumerate_members, propose, shuffled
 from iree_tuner.targets import CpuLimits
 
 Values = tuple[int, ...]
-ORDERS = amount(300, 900)
+ORDERS = amount(150, 900)
 
 
 def small_matmul() -> Space:

@@ -55,7 +55,7 @@ def is_plain(space: Space, member: Assignment) -> bool:
     )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=amount(20, 100))
 @given(joints, st.integers(0, 9))
 def test_each_member_comes_once_and_plain_ones_first(joint: JointSpace, seed: int) -> None:
     order = list(joint.staged(seed))
@@ -155,7 +155,8 @@ def test_the_first_of_a_real_space_are_plain_and_legal(target: str) -> None:
     joint = JointSpace(build_spaces(batch_matmul(4, 512, 512, 512), OPTIONS[target][0], CONTEXT))
     first = list(islice(joint.staged(2), 100))
     assert len(set(first)) == 100
-    assert all(joint.contains(member) and joint.is_plain(member) for member in first)
+    assert all(map(joint.is_plain, first))
+    assert all(map(joint.contains, first[:: amount(10, 1)]))
     assert {joint.split(member)[0] for member in first} == {0, 1}
     # Most of the same number from the whole space are variants of other tiles.
     assert sum(map(joint.is_plain, islice(joint.shuffled(2), 100))) < 60

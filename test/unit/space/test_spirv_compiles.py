@@ -85,7 +85,7 @@ def spaces_of(dispatch: Dispatch, context: ir.Context) -> dict[str, Space]:
 
 @pytest.mark.parametrize("target", [AMPERE, RDNA3], ids=str)
 @pytest.mark.parametrize(
-    "name", some(("large_f16", "large_f32", "softmax", "bytes", "conv_grouped", "brain"), 2)
+    "name", some(("large_f16", "large_f32", "softmax", "bytes", "conv_grouped", "brain"), 3)
 )
 def test_samples_compile(name: str, target, dispatch_of: Find, build: Build, context: ir.Context) -> None:
     dispatch = dispatch_of(name, target)
@@ -106,9 +106,9 @@ _OUTSIDE = {
 
 
 # What differs most from chip to chip is looked at on all of them.
-_CHOICES = [(name, AMPERE) for name in some(ALL, 4)] + [
+_CHOICES = [(name, AMPERE) for name in some(ALL, 8)] + [
     (name, target)
-    for name in amount(("brain", "conv_depthwise", "large_f16", "softmax", "unaligned"), tuple(ALL))
+    for name in amount(("brain", "conv_depthwise", "large_f16"), tuple(ALL))
     for target in (RDNA3, BASELINE)
 ]
 

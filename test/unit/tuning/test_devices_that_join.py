@@ -9,7 +9,8 @@ import pytest
 from amounts import amount
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tuning.fakes import DEFAULT, fake_build, fake_search, words_of
+from tuning.fakes import fake_search
+from tuning.misbehaving import DEFAULT, fake_build, words_of
 
 from iree_tuner.compiler.worker import CallFuture, Ok
 from iree_tuner.measure.builder import Builder

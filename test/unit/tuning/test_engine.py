@@ -8,18 +8,8 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
-from tuning.fakes import (
-    DEFAULT,
-    Threads,
-    Watch,
-    close,
-    fake_bench,
-    fake_build,
-    fake_lab,
-    fake_screen,
-    fake_search,
-    words_of,
-)
+from tuning.fakes import Threads, Watch, close, fake_bench, fake_lab, fake_search
+from tuning.misbehaving import DEFAULT, fake_build, fake_screen, words_of
 from tuning.studies import STUDY
 
 from iree_tuner.compiler.worker import Timeout

@@ -6,7 +6,8 @@ import random
 import psutil
 import pytest
 from amounts import amount
-from tuning.fakes import close, fake_lab, fake_search, words_of
+from tuning.fakes import close, fake_lab, fake_search
+from tuning.misbehaving import words_of
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.space.configuration import Configuration

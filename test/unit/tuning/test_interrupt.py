@@ -31,11 +31,11 @@ def running(tmp_path):
     command = [
         sys.executable, "-m", "iree_tuner.cli", "tune", str(program), "--effort", "quick",
         "--db", str(db), "-o", str(tmp_path / "out.spec.mlir"), "--json", "--keep-flags", "--no-profile",
-        "--jobs", "1",
+        "--jobs", "1", "--no-kernels", "--strategy", "shuffle",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 600
-    while len(trials_in(db)) < 4:
+    while len(trials_in(db)) < 2:
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline, "no trials within ten minutes"
         time.sleep(0.2)

@@ -138,7 +138,7 @@ def test_dispatches_are_checked_without_sizes_that_they_do_not_need(lab, tmp_pat
     )
 
 
-LAYERS = ["bf16_layer", "f16_layer", "tanh_layer", pytest.param("f16_block", marks=pytest.mark.exhaustive)]
+LAYERS = some(["bf16_layer", "f16_layer", "tanh_layer", "f16_block"], 2)
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -146,7 +146,7 @@ def test_right_code_of_a_layer_is_called_right(name, lab, tmp_path):
     compared(case(name), lab, tmp_path)
 
 
-@pytest.mark.parametrize("form", some(NUMBERS, 4))
+@pytest.mark.parametrize("form", some(NUMBERS, 6))
 def test_right_code_is_called_right(form, lab, tmp_path):
     compared(NUMBERS[form], lab, tmp_path)
 

@@ -1,5 +1,6 @@
 """The library's front door."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import pytest
@@ -7,10 +8,12 @@ from iree.compiler import ir
 from programs import TWO_EPILOGUES, ZERO_MATMUL
 
 import iree_tuner
+from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.effort import EFFORTS
+from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
 
-ALONE = {"try_flags": False, "profile": False}
+ALONE = {"try_flags": False, "profile": False, "strategy": "shuffle"}
 """Without what is tried and measured for the program as a whole: the first test has that."""
 
 
@@ -29,6 +32,18 @@ class Recorder(Silent):
 
     def finished(self, result):
         self.results.append(result)
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab(target_for_device("local-task"), 1) as found:
+        yield found
+
+
+@pytest.fixture
+def kept(lab, monkeypatch):
+    """The workers of an earlier test: only the first test starts its own, as users do."""
+    monkeypatch.setattr("iree_tuner.tune.lab_for", lambda *_, **__: nullcontext(lab))
 
 
 def test_a_module_in_memory_is_tuned_and_compiled(tmp_path):
@@ -72,6 +87,7 @@ def test_sizes_are_keywords():
         iree_tuner.tune_module(OPEN, dim={"head": 4})
 
 
+@pytest.mark.usefixtures("kept")
 def test_ctrl_c_keeps_what_was_found():
     watch = Recorder(interrupt_after=3)
     result = iree_tuner.tune_module(ZERO_MATMUL, effort="smoke", observer=watch, **ALONE)
@@ -81,6 +97,7 @@ def test_ctrl_c_keeps_what_was_found():
     assert watch.results == [found]
 
 
+@pytest.mark.usefixtures("kept")
 def test_equal_dispatches_are_one_task_and_others_are_reached_too():
     result = iree_tuner.tune_module(TWO_EPILOGUES, effort="smoke", candidates=1, **ALONE)
     (found,) = result.results
@@ -89,6 +106,7 @@ def test_equal_dispatches_are_one_task_and_others_are_reached_too():
     assert found.task.calls == 2
 
 
+@pytest.mark.usefixtures("kept")
 def test_the_default_against_itself_is_a_tie():
     result = iree_tuner.tune_module(ZERO_MATMUL, effort="smoke", self_test=True, **ALONE)
     assert result.wins == ()

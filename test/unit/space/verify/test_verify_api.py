@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from amounts import some
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
@@ -122,7 +123,7 @@ SHIPPED = [
 """A spec, its target, how many of its configurations are legal, and are not checked without a program."""
 
 
-@pytest.mark.parametrize(("path", "target", "legal", "unchecked"), SHIPPED)
+@pytest.mark.parametrize(("path", "target", "legal", "unchecked"), some(SHIPPED, 2))
 def test_specs_that_ship_are_legal(
     path: str, target: str, legal: int, unchecked: int, compilers: Workers
 ) -> None:
