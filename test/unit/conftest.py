@@ -1,11 +1,13 @@
 """Fixtures that several rooms' tests share."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from iree_tuner.compiler import process
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
@@ -49,6 +51,14 @@ def forked_workers():
         yield
         return
     with worker_forks.start():
+        yield
+
+
+@pytest.fixture(scope="module")
+def own_workers(forked_workers):
+    """Workers are started as users' are: for tests of their start and end, and of what is loaded by then."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "subprocess", subprocess)
         yield
 
 

@@ -31,6 +31,7 @@ from iree_tuner.suite.cores import use_cores
 from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.site import Place, Site
 
+pytestmark = pytest.mark.usefixtures("own_workers")
 QUICK = Conditions(threads=1, batch_s=0.002, pause_s=0.0)
 
 
