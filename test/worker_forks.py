@@ -81,7 +81,10 @@ def fork_here() -> None:
 
 
 def start() -> socket.socket:
-    """Start a process that forks workers of this one, which may have threads, until the channel is closed."""
+    """Start a process that forks workers of this one, which may have threads, until the channel is closed.
+
+    Called by the main thread: the workers' parent is the thread that started it, and they die with that.
+    """
     ours, theirs = socket.socketpair()
     paths = json.dumps([str(Path(__file__).parent), *sys.path])
     code = "import json, sys; sys.path[:] = json.loads(sys.argv[2]); import worker_forks; worker_forks.main()"
