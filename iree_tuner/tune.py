@@ -17,10 +17,10 @@ from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.program_request import request, sized_as_given
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels import bench, competing
+from iree_tuner.kernels import in_program, source
 from iree_tuner.kernels.find import Places, begin_finding, executable_target
 from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.dynamic import Dim, given_sizes, sized_cases
@@ -71,7 +71,7 @@ class TuningArguments(TuningOptions):
     run
         Entry functions, inputs and parameters (`device.program_request.request`). Default: generate them.
     kernels
-        External kernels to compare (`kernels.registry.usual_kernels`). Default: none.
+        External kernels to compare (`kernels.kernel.usual_kernels`). Default: none.
     observer
         Receives progress (see `Observer`).
     progress
@@ -152,8 +152,8 @@ class _TuningRun:
         self.budget = Budget(plan.options.budget_s or math.inf, timeline, lab.jobs, records.stop)
         self.versions = ProgramVersions(program, plan.run, lab, watch, Depth(), self.budget.measured)
         self.plan = replace(plan, run=plan.run.cases[0])  # candidates are tried on one size
-        self.competitors: competing.Competitors | None = None
-        self.kernel_versions: dict[ProgramVersion, bench.Chosen] = {}
+        self.competitors: source.Competitors | None = None
+        self.kernel_versions: dict[ProgramVersion, in_program.Chosen] = {}
         self.blamed: list[Blame] = []
         self.dispatches: Sequence[Dispatch] = ()
 
@@ -238,7 +238,7 @@ class _TuningRun:
         self.watch.working("finding dispatches for kernels")
         try:
             found = finding, self.dispatches, self.kernels, self.lab, self.findings.records
-            self.competitors = competing.find_competitors(*found)
+            self.competitors = source.find_competitors(*found)
         except TunerError as error:
             return f"no kernels were compared: {error}"
         for note in self.competitors.notes:
@@ -291,7 +291,7 @@ class _TuningRun:
         competitors, given = self.competitors, self.lab.target
         further = (given,) if of == 1 and choice.target != given else ()
         versions = 2 + (competitors.versions(choice.target, len(further)) if competitors else 0)
-        cap = competing.most_variants(self.plan.effort.name, limited=self.plan.options.budget_s is not None)
+        cap = source.most_variants(self.plan.effort.name, limited=self.plan.options.budget_s is not None)
         results = tune_variant(
             variant, self.findings, self.plan, self.budget, self.watch, versions=of * versions, part=part,
             competing=lambda key: [(kind, cap) for kind in competitors.of(key)] if competitors else (),
@@ -302,7 +302,7 @@ class _TuningRun:
             entries, notes = reaching(entries_of(results), self.program, variant.lab)
         tuned = TunedVariant(variant.lab.target, tuple(results), tuple(entries), tuple(notes))
         choices = competitors.choices(results, tuned.target, self.lab) if competitors else {}
-        made = competing.versions_with(tuned, choices, self.lab, self.folder, further)
+        made = source.versions_with(tuned, choices, self.lab, self.folder, further)
         self.kernel_versions |= made
         return replace(tuned, more=tuple(made))
 
@@ -366,7 +366,7 @@ class _TuningRun:
         if cause is None and not found.agreement.ok:
             return None
         blamed = [each.dispatch for each in cause.findings] if cause else None
-        mended = competing.mended_with(version, self.kernel_versions, blamed, self.lab, self.folder)
+        mended = source.mended_with(version, self.kernel_versions, blamed, self.lab, self.folder)
         self.kernel_versions |= mended
         return next(iter(mended), None)
 
@@ -405,7 +405,7 @@ class _TuningRun:
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
         lab = self.lab
         with_kernels = verdict.version in self.kernel_versions
-        target = competing.without_kernels(verdict.version.target) if with_kernels else verdict.version.target
+        target = source.without_kernels(verdict.version.target) if with_kernels else verdict.version.target
         flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
         entries = self._hitting(verdict.version) if with_kernels else verdict.version.entries
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self.blamed)]

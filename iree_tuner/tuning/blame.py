@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from iree_tuner.check.apart import DispatchFault, Fault
-from iree_tuner.check.follow import follow_here
+from iree_tuner.check.parts import DispatchFault, Fault
+from iree_tuner.check.trace import follow_here
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dispatch import Dispatch

@@ -16,8 +16,7 @@ from typing import Protocol
 from iree_tuner.device.machine import machine_of
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench
-from iree_tuner.measure.trial import Trial
-from iree_tuner.program.fingerprint import fingerprint
+from iree_tuner.program.dispatch import fingerprint
 from iree_tuner.search.cost.landscape import SpaceLandscape
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
@@ -28,6 +27,7 @@ from iree_tuner.space.starting_point import nearest_member, starting_point_of
 from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.spec.starters import Starter
 from iree_tuner.store.study import StudyKey
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Baseline
 from iree_tuner.tuning.conditions import setting_on
 from iree_tuner.tuning.effort import Effort

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from iree_tuner.errors import TunerError
-from iree_tuner.program.dumped import own_target
+from iree_tuner.program.dump_body import own_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.budget import Budget

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
+from iree_tuner.targets.options import flags_given, with_user_flags
 from iree_tuner.targets.target import Target
-from iree_tuner.targets.user_flags import flags_given, with_user_flags
 
 DEVICE = Group("Device and target", sort_key=2)
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from iree_tuner.compiler.versions import installed
 from iree_tuner.device.device_facts import DeviceFacts, facts_of
-from iree_tuner.measure.setting import Setting
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import Provenance, SpecEntry
+from iree_tuner.store.trial import Setting
 from iree_tuner.targets import Target
 from iree_tuner.tuning.task import Task
 

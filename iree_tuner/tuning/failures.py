@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from iree_tuner.compiler.versions import installed
-from iree_tuner.measure.reproducer import FailedCandidate, write_reproducer
-from iree_tuner.measure.trial import Trial
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration
+from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
+from iree_tuner.store.trial import Trial
 from iree_tuner.targets import Target
 
 

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from iree_tuner.compiler.orphans import shared_folder
+from iree_tuner.compiler.process import shared_folder
 from iree_tuner.measure.candidate import GIVEN_UP
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store, StoreError, write_rescue
-from iree_tuner.store.relatives import Relative, relatives
+from iree_tuner.store.queries import Relative, relatives
 from iree_tuner.store.study import StudyKey
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.stop import StopRequest
 
 _FINE = ("ok", "too_slow")
@@ -52,7 +52,7 @@ class Records:
         return Ledger(self, made, study, known, reproduce)
 
     def relatives(self, key: StudyKey, studies: int, trials: int) -> list[Relative]:
-        """Known results of similar workloads (see `store.relatives`); nothing for a fresh run."""
+        """Known results of similar workloads (see `store.queries`); nothing for a fresh run."""
         if self.store is None or self.fresh or self.failure is not None:
             return []
         try:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
+from iree_tuner.profiling.attribution import floor_us
 from iree_tuner.profiling.roofline import Roofline
-from iree_tuner.profiling.work import floor_us
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.candidate import CandidateKind

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.measure.trial import Trial
-from iree_tuner.search.given import FixedOrder
+from iree_tuner.search.orders import FixedOrder
 from iree_tuner.space.configuration import Assignment
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Baseline
 from iree_tuner.tuning.candidate import CompileLimits, Configurations
 from iree_tuner.tuning.engine import Engine

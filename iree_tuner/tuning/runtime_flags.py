@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets import kind_of_device
 from iree_tuner.targets.kind import RuntimeFlag, RuntimeFlags
 from iree_tuner.tuning.budget import Budget

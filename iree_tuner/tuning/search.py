@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from iree_tuner.measure.trial import Trial
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.candidate import CandidateKind
 from iree_tuner.tuning.gain import Prospects
 from iree_tuner.tuning.ledger import Ledger

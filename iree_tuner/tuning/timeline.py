@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from iree_tuner.compiler.slot import Span
+from iree_tuner.compiler.worker import Span
 
 SEARCH = "search"
 """The stage that compiles and measures candidates."""

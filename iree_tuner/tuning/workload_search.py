@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Baseline
 from iree_tuner.tuning.candidate import CandidateKind, Configurations, default_scale
 from iree_tuner.tuning.conditions import entry_with_provenance

@@ -14,14 +14,12 @@ import pytest
 from session_fakes import Fake, KeptSite, Remembers
 
 from iree_tuner.errors import TunerError
+from iree_tuner.suite.backends.iree import Choice
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.configurations import Choice
-from iree_tuner.suite.item import Item
-from iree_tuner.suite.kinds.matmul import Matmul
-from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.kinds.product import Matmul
+from iree_tuner.suite.plan import Item, Plan
 from iree_tuner.suite.programs import load_programs
-from iree_tuner.suite.results import PROGRAMS, ROWS, Results, read_results
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import PROGRAMS, ROWS, Results, Row, read_results
 from iree_tuner.suite.session import run_suite
 from iree_tuner.suite.tuned import Tuning
 from iree_tuner.tuning.options import TuningOptions
@@ -52,7 +50,7 @@ def site():
 @pytest.fixture
 def answering(site, monkeypatch):
     """Makes a run whose devices answer, unless it is told otherwise."""
-    monkeypatch.setattr("iree_tuner.suite.references.Workers", lambda *_, **__: site.process())
+    monkeypatch.setattr("iree_tuner.suite.exact.Workers", lambda *_, **__: site.process())
 
     def run(plan: Plan, watch: Remembers, lost=lambda _: "") -> Results:
         return run_suite(plan, watch, lost, site=site)
