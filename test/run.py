@@ -102,8 +102,10 @@ def run(
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     running: list[subprocess.Popen[str]] = []
     if pytest or not lit or lit == ["test"]:
-        # One more than cores: lit ends long before pytest, and tests wait for processes of their own.
-        spread = ["-n", str(cores + 1), "--dist", "worksteal"]
+        # One more than cores: lit ends long before pytest, and tests wait for processes of their own. Where
+        # few tests are asked for by name, collecting them again in each process would take longer than they.
+        few = any(each.startswith("-k") for each in pytest)
+        spread = [] if few else ["-n", str(cores + 1), "--dist", "worksteal"]
         command = [sys.executable, "-m", "pytest", "-q", *spread, f"--junitxml={folder / JUNIT}", *pytest]
         print(f"$ {' '.join(command)}", flush=True)
         running.append(subprocess.Popen(command, cwd=ROOT, env=environment, text=True))

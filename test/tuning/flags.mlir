@@ -1,6 +1,6 @@
-// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --no-profile --try-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=TRIED
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --no-profile --try-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=TRIED
 // RUN: %iree_tuner compile %s --spec %t.spec.mlir -o %t.vmfb --json | FileCheck %s --check-prefix=COMPILED
-// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --no-profile --try-flags --chip host+im2col --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=GIVEN
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --no-profile --try-flags --chip host+im2col --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=GIVEN
 // RUN: not %iree_tuner tune %s --chip host+fast --no-db -o %t.spec.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not %iree_tuner compile %s --spec %t.none.mlir -o %t.vmfb 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not %iree_tuner compile %s -o %t.txt 2>&1 | FileCheck %s --check-prefix=NAME

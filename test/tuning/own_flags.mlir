@@ -1,13 +1,27 @@
-// A user's own compiler flags decide what the dispatches are, in every command; the spec names them, and trials are kept
-// for them alone. Values of knobs and a pipeline restrict what is searched.
+// A user's own compiler flags decide what the dispatches are, in every command; the spec names them, and reaches these
+// dispatches without being told the flags again. Trials are kept for the flags alone. Values of knobs and a pipeline
+// restrict what is searched.
 // RUN: rm -rf %t && mkdir %t
+// RUN: echo '--iree-preprocessing-pass-pipeline=builtin.module(util.func(iree-preprocessing-pad-linalg-ops{pad-size=64}))' > %t/padded
+// RUN: echo '--iree-opt-level=O3' > %t/o3
+// RUN: printf '# as we deploy it\n--iree-opt-data-tiling\n' > %t/tiled
 // RUN: %iree_tuner extract %s | FileCheck %s --check-prefix=PLAIN
-// RUN: printf '# as we deploy it\n--iree-opt-data-tiling\n' > %t/flags
-// RUN: %iree_tuner extract %s --flags-file %t/flags | FileCheck %s --check-prefix=TILED
-// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 2 --keep-flags --no-profile --compiler-flag=--iree-opt-level=O2 --pipeline DoubleTilingExpert --knob vector_2=2,4 --db %t/t.db --json -o %t/o2.spec.mlir 2>/dev/null | FileCheck %s --check-prefix=TUNED
-// RUN: %iree_tuner compile %s --spec %t/o2.spec.mlir -o %t/o2.vmfb --json 2>/dev/null | FileCheck %s --check-prefix=COMPILED
-// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 2 --keep-flags --no-profile --db %t/t.db -o %t/plain.spec.mlir 2>/dev/null
+// RUN: %iree_tuner extract %s --flags-file %t/tiled | FileCheck %s --check-prefix=TILED
+// RUN: %iree_tuner extract %s --flags-file %t/padded | FileCheck %s --check-prefix=PADDED
+// RUN: %iree_tuner extract %s --flags-file %t/o3 | FileCheck %s --check-prefix=O3
+// RUN: %iree_tuner space %s --flags-file %t/padded | FileCheck %s --check-prefix=SPACE
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 2 --strategy shuffle --keep-flags --no-profile --flags-file %t/padded --compiler-flag=--iree-opt-level=O1 --pipeline DoubleTilingExpert --knob vector_2=2,4 --db %t/t.db --json -o %t/o1.spec.mlir 2>/dev/null | FileCheck %s --check-prefix=TUNED
+// RUN: %iree_tuner compile %s --spec %t/o1.spec.mlir -o %t/o1.vmfb --json 2>/dev/null | FileCheck %s --check-prefix=COMPILED
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --keep-flags --no-profile --flags-file %t/padded --db %t/t.db --json -o %t/padded.mlir 2>/dev/null | FileCheck %s --check-prefix=AGAIN
 // RUN: %iree_tuner db list --db %t/t.db --json 2>/dev/null | FileCheck %s --check-prefix=STUDIES
+
+// A spec of a padded product, whoever won above.
+// RUN: %iree_tuner spec build %S/Inputs/padded.jsonl -o %t/spec.mlir
+// RUN: not %iree_tuner spec check %t/spec.mlir --program %s | FileCheck %s --check-prefix=MISSES
+// RUN: %iree_tuner spec check %t/spec.mlir --program %s --flags-file %t/padded | FileCheck %s --check-prefix=HITS
+// RUN: %iree_tuner compile %s --spec %t/spec.mlir --strict --flags-file %t/padded -o %t/tuned.vmfb 2>&1 | FileCheck %s --check-prefix=STRICT
+// RUN: %iree_tuner run %s --flags-file %t/padded --json 2>/dev/null | FileCheck %s --check-prefix=RAN
+
 // RUN: not %iree_tuner extract %s --compiler-flag=--no-such-flag 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not %iree_tuner compile %s --compiler-flag=O3 -o %t/x.vmfb 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not %iree_tuner run %s --compiler-flag=--iree-hal-target-device=cuda 2>&1 | FileCheck %s --check-prefix=DECIDED
@@ -16,11 +30,22 @@
 // RUN: not %iree_tuner tune %s --effort smoke --keep-flags --no-profile --pipeline Mmt4dTilingExpert --no-db 2>&1 | FileCheck %s --check-prefix=PIPELINE
 
 // PLAIN-NOT: encode
+// PLAIN: matmul_96x64x128_f32_f32_f32
+// PLAIN-NOT: encode
 // TILED: encode
-// TUNED: "trials": 2
+// PADDED: matmul_128x64x128_f32_f32_f32
+// O3: mm_dispatch_0_matmul_like
+// SPACE: matmul_128x64x128_f32_f32_f32
+// TUNED: "workload": "matmul_128x64x128_f32_f32_f32"
+// TUNED-SAME: "trials": 2
 // TUNED: "program": "{{.*}}own_flags.mlir"
-// COMPILED: "--iree-opt-level=O2"
-// STUDIES-COUNT-2: "workload":
+// COMPILED: "--iree-opt-level=O1"
+// AGAIN: "trials": 1
+// STUDIES-COUNT-2: "workload": "matmul_128x64x128_f32_f32_f32"
+// MISSES: hits none
+// HITS: hits one: mm_dispatch_0
+// STRICT: 1 of 1 matchers hit
+// RAN: "shape": [96, 64]
 // UNKNOWN: error: the compiler rejects these flags: {{.*}}no-such-flag
 // NONE: error: 'O3' is not a compiler flag (write it as --name or --name=value)
 // DECIDED: error: --iree-hal-target-device=cuda is set by iree-tuner (pass --target, or --device and --chip)

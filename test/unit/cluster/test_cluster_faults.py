@@ -16,7 +16,7 @@ from iree_tuner.tuning.observer import Silent
 
 KINDS = "kill", "freeze", "kill the device's", "restart the scheduler"
 FAULTS = amount(4, 100)
-CALLS = amount(80, 3000)
+CALLS = amount(40, 3000)
 HOW = {
     "candidates": 12, "effort": "quick", "seed": 3, "profile": False, "try_flags": False,
     "strategy": "shuffle",

@@ -14,6 +14,7 @@ import subprocess
 import numpy as np
 
 from iree_tuner.kernels import c_code
+from iree_tuner.kernels.kernel import Code
 
 CROSS_COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 MACHINE = "IREE_TUNER_TEST_MACHINE"
@@ -89,6 +90,15 @@ def _caller(entry, bindings):
     names = [f"p{number}, " for number in range(bindings)]
     named = "".join(f"const void *{each}" for each in names)
     return CALLER.format(entry=entry, types="const void *, " * bindings, named=named, names="".join(names))
+
+
+def not_compiled(monkeypatch, kernel):
+    """Leave a kernel's code out of what it makes, for tests of its launch and its memory."""
+
+    def compiled(source, name, macros, target, launch, knobs, *flags):
+        return Code("object", name, b"", launch, knobs=dict(knobs), takes_worker=True)
+
+    monkeypatch.setattr(f"iree_tuner.kernels.{kernel}.compiled", compiled)
 
 
 def arrays(problem):

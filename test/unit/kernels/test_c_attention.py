@@ -23,7 +23,7 @@ HOST = parse_target("llvm-cpu:host")
 pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
 WIDTHS = sorted({width for width in (8, 16) if width <= lanes()} or {lanes()})
 FEW = settings(
-    max_examples=amount(4, 48), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=amount(2, 48), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 FIRST, INSIDE = "heads first", "heads inside"
 

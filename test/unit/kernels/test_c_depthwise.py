@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
 WIDTHS = sorted({width for width in (8, 16) if width <= lanes()} or {lanes()})
 ZEROS = (0, 0, 0, 0)
 FEW = settings(
-    max_examples=amount(4, 32), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=amount(2, 32), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -24,7 +24,7 @@ STEPS = ("bias", "residual", "relu", "gelu", "gelu_tanh")
 
 pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
 FEW = settings(
-    max_examples=amount(4, 40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=amount(2, 40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

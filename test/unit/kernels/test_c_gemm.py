@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from amounts import amount
-from c_objects import arrays, run
+from amounts import amount, some
+from c_objects import arrays, not_compiled, run
 from epilogues import with_epilogue
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
 WIDTHS = sorted({width for width in (8, 16) if width <= lanes()} or {lanes()})
 TURNED = matmul(8, 16, 32, transposed=True).replace("(m, k)>", "(k, m)>").replace("8x32", "32x8")
 FEW = settings(
-    max_examples=amount(4, 32), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=amount(2, 32), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -65,7 +65,7 @@ def test_products(m, n, k, transposed, width, left, right, dot, pick, tmp_path):
     np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
 
 
-@FEW
+@settings(FEW, max_examples=amount(3, 32))
 @given(
     size=st.tuples(st.integers(1, 9), st.integers(1, 15)), channels=st.sampled_from([1, 3, 16, 40, 130]),
     filters=st.sampled_from([5, 32, 70]), stride=st.integers(1, 2), dilation=st.integers(1, 2),
@@ -98,16 +98,26 @@ TURNED_BATCH = "batch_matmul indexing_maps = [{}]".format(
 )
 
 
-@pytest.mark.parametrize("pick", [0.0, 0.6])
+def with_picks(cases, one, other):
+    """Each case with each pick; by default with one of them in turn."""
+    turns = [(one, other), (other, one)]
+    every = [(*case, pick) for number, case in enumerate(cases) for pick in turns[number % 2]]
+    return some(every, 2)
+
+
 @pytest.mark.parametrize(
-    ("op", "sums", "left", "right", "result"),
-    [
-        ("vecmat", "k,kn->n", (70,), (70, 39), (39,)),
-        ("matvec", "mk,k->m", (39, 70), (70,), (39,)),
-        ("batch_matmul", "bmk,bkn->bmn", (3, 5, 19), (3, 19, 21), (3, 5, 21)),
-        (TURNED_BATCH, "bmk,bnk->bmn", (3, 5, 19), (3, 21, 19), (3, 5, 21)),
-        ("batch_vecmat", "bk,bkn->bn", (3, 19), (3, 19, 21), (3, 21)),
-    ],
+    ("op", "sums", "left", "right", "result", "pick"),
+    with_picks(
+        [
+            ("vecmat", "k,kn->n", (70,), (70, 39), (39,)),
+            ("matvec", "mk,k->m", (39, 70), (70,), (39,)),
+            ("batch_matmul", "bmk,bkn->bmn", (3, 5, 19), (3, 19, 21), (3, 5, 21)),
+            (TURNED_BATCH, "bmk,bnk->bmn", (3, 5, 19), (3, 21, 19), (3, 5, 21)),
+            ("batch_vecmat", "bk,bkn->bn", (3, 19), (3, 19, 21), (3, 21)),
+        ],
+        0.0,
+        0.6,
+    ),
 )
 def test_other_products(op, sums, left, right, result, pick, tmp_path):
     problem = site_in(named(op, left, right, result)).problem
@@ -191,12 +201,10 @@ def packed_by(packed, values):
     return np.ascontiguousarray(full.reshape(tiles, tile, other).transpose(0, 2, 1))
 
 
-@pytest.mark.parametrize("pick", [0.0, 0.4])
-@pytest.mark.parametrize(
-    "text",
-    [matmul(13, 39, 300), matmul(1, 70, 33, transposed=True), conv((3, 5), 40, 21, stride=2)],
-    ids=["product", "transposed", "convolution"],
-)
+PACKED = [(matmul(13, 39, 300),), (matmul(1, 70, 33, transposed=True),), (conv((3, 5), 40, 21, stride=2),)]
+
+
+@pytest.mark.parametrize(("text", "pick"), with_picks(PACKED, 0.0, 0.4))
 def test_packed(text, pick, tmp_path):
     """With the right operand packed it is the same, bit for bit."""
     problem = site_in(text).problem
@@ -210,7 +218,7 @@ def test_packed(text, pick, tmp_path):
 def test_a_constant_is_packed_in_parts_that_need_not_fit_on_the_stack(tmp_path):
     """Its plans do not pack by themselves. The code for other operands has smaller parts where it packs."""
     problem = replace(site_in(matmul(24, 96, 1500, transposed=True)).problem, constants=(1,))
-    for pick in (0.0, 0.3, 0.9):
+    for pick in some((0.0, 0.9, 0.3), 2):
         knobs = chosen(problem, pick, depth=750, dot=0)
         inputs, code = arrays(problem), KERNEL.make(problem, HOST, knobs)
         want = inputs[0].astype(np.float64) @ inputs[1].T
@@ -236,8 +244,9 @@ def test_what_is_not_packed():
         assert KERNEL.packed(problem, HOST, chosen(problem, 0.0, **wanted)) is None
 
 
-def test_the_first_variants_differ_and_use_what_there_is():
+def test_the_first_variants_differ_and_use_what_there_is(monkeypatch):
     """A search that ends early has tried several tiles, each cut for all workers."""
+    not_compiled(monkeypatch, "c_gemm")
     first = KERNEL.variants(site_in(matmul(128, 768, 768)).problem, HOST)[:8]
     assert len({(each["rows"], each["vectors"]) for each in first}) >= 3
     for knobs in first:

@@ -4,6 +4,7 @@ import importlib
 import shutil
 import sys
 from dataclasses import fields, replace
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
@@ -50,8 +51,10 @@ class Other(CGemm):
 def study(only_dispatch):
     """The key of a kernel on the only problem of a program."""
 
+    extracted = cache(only_dispatch)
+
     def find(text=PLAIN, kernel=None, setting=SETTING):
-        site, dispatch = site_in(text), only_dispatch(text)
+        site, dispatch = site_in(text), extracted(text)
         return study_of(site, kernel or CGemm(), dispatch.harness, dispatch.workload, 10, setting)
 
     return find

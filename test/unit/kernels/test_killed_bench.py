@@ -16,8 +16,8 @@ from iree_tuner.store import Store, StoreError
 pytestmark = [
     pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing()),
 ]
-VARIANTS, KILLS = amount((4, 1), (9, 2))
-BEFORE = 2  # trials before the kill, at least
+VARIANTS, KILLS = amount((3, 1), (9, 2))
+BEFORE = amount(1, 2)  # trials before the kill, at least
 
 
 def trials_in(db):

@@ -1,15 +1,20 @@
-"""Back ends that do what tests want, and a watch that remembers."""
+"""Back ends that do what tests want, a watch that remembers, and a site whose processes serve many runs."""
 
 from __future__ import annotations
 
+import copy
 import os
+from concurrent.futures import Future
 from dataclasses import dataclass
 
+from iree_tuner.compiler.worker import Calls, Workers
+from iree_tuner.suite import hosted
 from iree_tuner.suite.backends.backend import Array, Job
 from iree_tuner.suite.exact import reference
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.results import Row
+from iree_tuner.suite.site import Site
 from iree_tuner.suite.tensors import read_inputs
 
 
@@ -88,3 +93,61 @@ class Remembers:
 
     def done(self, operation: str) -> None:
         self.operations.append(operation)
+
+
+class Kept(Calls):
+    """A process that is used again when it is closed, if all that was called in it went well."""
+
+    def __init__(self, idle: list[Workers]) -> None:
+        self._idle = idle
+        self._workers = idle.pop() if idle else Workers(1, memory_bytes=None)
+        self._sound = True
+
+    def submit(self, function, *args, **how) -> Future:
+        future = self._workers.submit(function, *args, **how)
+        future.add_done_callback(self._look)
+        return future
+
+    def _look(self, future: Future) -> None:
+        if future.cancelled() or future.exception() is not None:
+            self._sound = False
+
+    def settle(self) -> None:
+        self._workers.settle()
+
+    def cancel_all(self) -> None:
+        self._workers.cancel_all()
+
+    @property
+    def spans(self):
+        return self._workers.spans
+
+    def close(self) -> None:
+        if not self._sound:
+            self._workers.close()
+            return
+        self._workers.call(hosted.forget)
+        self._idle.append(self._workers)
+
+
+class KeptSite(Site):
+    """This machine; the processes and labs of a run are those of the runs before it: each takes a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._idle: list[Workers] = []
+        self._labs = {}
+
+    def process(self, place=None) -> Calls:
+        return Kept(self._idle)
+
+    def lab(self, target, place, *rest, **how):
+        if place not in self._labs:
+            self._labs[place] = super().lab(target, place, *rest, **how)
+        lent = copy.copy(self._labs[place])
+        lent.close = lambda: None
+        return lent
+
+    def close(self) -> None:
+        for each in (*self._idle, *self._labs.values()):
+            each.close()

@@ -173,22 +173,20 @@ def test_mistakes_in_a_file_have_their_line(tmp_path, capsys, monkeypatch):
         opened("words.txt")
 
 
-@pytest.mark.parametrize("direction", ["forward", "data", "weights"])
+DIRECTIONS = ["forward", "data", "weights"]
+SIZES = [
+    {"image": "5x6", "kernel": "3x2", "strides": "2x1", "padding": "1x0", "dilations": "1x2"},
+    {"image": "7", "kernel": "2", "strides": "3", "padding": "2", "dilations": "1"},
+    {"image": "3x4x3", "kernel": "2x1x2", "strides": "1x1x1", "padding": "1x0x1", "dilations": "2x1x1"},
+    {"image": "4x5", "kernel": "1x1", "strides": "2x3", "padding": "1x2", "dilations": "1x1"},
+]
+EVERY = [
+    (DIRECTIONS[(number + more) % 3], sizes) for number, sizes in enumerate(SIZES) for more in range(3)
+]  # by default, each size in one of the directions
+
+
 @pytest.mark.parametrize(
-    "sizes",
-    [
-        {
-            "image": "5x6",
-            "kernel": "3x2",
-            "strides": "2x1",
-            "padding": "1x0",
-            "dilations": "1x2",
-        },
-        {"image": "7", "kernel": "2", "strides": "3", "padding": "2", "dilations": "1"},
-        {"image": "3x4x3", "kernel": "2x1x2", "strides": "1x1x1", "padding": "1x0x1", "dilations": "2x1x1"},
-        {"image": "4x5", "kernel": "1x1", "strides": "2x3", "padding": "1x2", "dilations": "1x1"},
-    ],
-    ids=lambda each: each["image"],
+    ("direction", "sizes"), some(EVERY, 3), ids=[f"{one}-{each['image']}" for one, each in some(EVERY, 3)]
 )
 def test_the_reference_computes_the_definition(direction, sizes, tmp_path, cpu, compilers):
     usual = {1: "NCW", 2: "NCHW", 3: "NCDHW"}[len(sizes["image"].split("x"))]

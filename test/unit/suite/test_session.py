@@ -1,13 +1,17 @@
-"""Whole runs: what fails is a row, devices may go, and a run goes on where it ended."""
+"""Whole runs: what fails is a row, devices may go, and a run goes on where it ended.
+
+The first test starts all processes of its run; those of the others go on from one test to the next.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
-from session_fakes import Fake, Remembers
+from session_fakes import Fake, KeptSite, Remembers
 
 from iree_tuner.errors import TunerError
 from iree_tuner.suite.backends.iree import Choice
@@ -18,6 +22,7 @@ from iree_tuner.suite.programs import load_programs
 from iree_tuner.suite.results import PROGRAMS, ROWS, Results, Row, read_results
 from iree_tuner.suite.session import run_suite
 from iree_tuner.suite.tuned import Tuning
+from iree_tuner.tuning.options import TuningOptions
 
 QUICK = Conditions(threads=1, batch_s=0.001, pause_s=0.0, rounds=8)
 ITEMS = [Item(Matmul(m=size, n=16, k=16)) for size in (16, 32)]
@@ -35,13 +40,26 @@ def plan(tmp_path: Path) -> Plan:
     return Plan("test", ITEMS, ("local-task",), tmp_path / "results", QUICK, rooflines=peaks, jobs=1)
 
 
+@pytest.fixture(scope="module")
+def site():
+    found = KeptSite()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def answering(site, monkeypatch):
+    """Makes a run whose devices answer, unless it is told otherwise."""
+    monkeypatch.setattr("iree_tuner.suite.exact.Workers", lambda *_, **__: site.process())
+
+    def run(plan: Plan, watch: Remembers, lost=lambda _: "") -> Results:
+        return run_suite(plan, watch, lost, site=site)
+
+    return run
+
+
 def of(results: Results, backend: str) -> list[Row]:
     return [row for row in results.rows if row.backend == backend]
-
-
-def answering(plan: Plan, watch: Remembers) -> Results:
-    """A run whose devices answer, which is not asked in a process of its own."""
-    return run_suite(plan, watch, lambda _: "")
 
 
 def test_each_operation_is_verified_timed_and_judged(plan: Plan) -> None:
@@ -73,7 +91,7 @@ FAKES = {
 }
 
 
-def test_what_a_back_end_cannot_do_is_a_row_and_the_rest_goes_on(plan: Plan) -> None:
+def test_what_a_back_end_cannot_do_is_a_row_and_the_rest_goes_on(answering, plan: Plan) -> None:
     results = answering(replace(plan, backends=[*FAKES, Fake("other")]), Remembers())
     for fake, (state, message) in FAKES.items():
         first, second = of(results, fake.name)
@@ -86,7 +104,7 @@ def test_what_a_back_end_cannot_do_is_a_row_and_the_rest_goes_on(plan: Plan) -> 
     assert [row.state for name in ("iree", "other") for row in of(results, name)] == 4 * ["ok"]
 
 
-def test_configurations_are_verified_and_timed_beside_the_default(plan: Plan) -> None:
+def test_configurations_are_verified_and_timed_beside_the_default(answering, plan: Plan) -> None:
     chosen = replace(plan, items=ITEMS[:1], choice=Choice(count=2))
     results = answering(chosen, Remembers())
     assert [row.configuration == "default" for row in results.rows] == [True, False, False]
@@ -99,7 +117,7 @@ def test_configurations_are_verified_and_timed_beside_the_default(plan: Plan) ->
     assert again.rows == []
 
 
-def test_device_time_is_that_of_dispatches(plan: Plan) -> None:
+def test_device_time_is_that_of_dispatches(answering, plan: Plan) -> None:
     device = replace(plan, items=ITEMS[:1], conditions=replace(QUICK, timing="device"))
     (row,) = answering(device, Remembers()).rows
     assert (row.state, row.verification, row.message) == ("ok", "SUCCESS", "")
@@ -109,9 +127,14 @@ def test_device_time_is_that_of_dispatches(plan: Plan) -> None:
     assert len(found.parts) == 1
 
 
-def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(plan: Plan, tmp_path: Path) -> None:
+def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(
+    answering, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same operation three times; what tuning found is kept, and used again."""
-    item = Item(Matmul(m=32, n=48, k=64))
+    monkeypatch.setattr(
+        "iree_tuner.suite.tuned.TuningOptions", partial(TuningOptions, candidates=1, strategy="shuffle")
+    )
+    item = ITEMS[0]
     db = tmp_path / "trials.db"
     tuning = replace(plan, items=[item], tuning=Tuning(effort="smoke", db=db))
     tuned = of(answering(tuning, Remembers()), "iree-tuned")[0]
@@ -127,7 +150,7 @@ def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(plan: Plan,
     assert stored.state == "ok" or "the database has no win" in stored.message
 
 
-def test_a_spec_that_is_none_is_a_row(plan: Plan, tmp_path: Path) -> None:
+def test_a_spec_that_is_none_is_a_row(answering, plan: Plan, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.mlir"
     wrong.write_text("module {}\n")
     results = answering(replace(plan, items=ITEMS[:1], tuning=Tuning(spec=wrong)), Remembers())
@@ -137,7 +160,7 @@ def test_a_spec_that_is_none_is_a_row(plan: Plan, tmp_path: Path) -> None:
     assert "not a tuning spec" in tuned.message
 
 
-def test_a_run_goes_on_where_it_ended(plan: Plan) -> None:
+def test_a_run_goes_on_where_it_ended(answering, plan: Plan) -> None:
     plan = replace(plan, verify=False)
     first = answering(plan, Remembers())
     path = plan.folder / ROWS
@@ -150,14 +173,14 @@ def test_a_run_goes_on_where_it_ended(plan: Plan) -> None:
     assert second.rows[0] == first.rows[0]
 
 
-def test_missing_back_ends_are_tried_again(plan: Plan) -> None:
+def test_missing_back_ends_are_tried_again(answering, plan: Plan) -> None:
     one = replace(plan, items=ITEMS[:1], verify=False)
     answering(replace(one, backends=[Fake(absent="not there")]), Remembers())
     results = answering(replace(one, backends=[Fake()]), Remembers())
     assert [row.state for row in of(results, "fake")] == ["ok"]
 
 
-def test_results_of_other_conditions_are_not_mixed(plan: Plan) -> None:
+def test_results_of_other_conditions_are_not_mixed(answering, plan: Plan) -> None:
     plan = replace(plan, items=ITEMS[:1], verify=False)
     answering(plan, Remembers())
     other = replace(plan, conditions=replace(QUICK, rounds=9))
@@ -167,7 +190,7 @@ def test_results_of_other_conditions_are_not_mixed(plan: Plan) -> None:
     assert len(results.rows[0].samples_us) == 9
 
 
-def test_a_device_that_goes_away_leaves_its_work_to_others(plan: Plan) -> None:
+def test_a_device_that_goes_away_leaves_its_work_to_others(answering, plan: Plan) -> None:
     asked: list[str] = []
 
     def lost(uri: str) -> str:
@@ -175,24 +198,24 @@ def test_a_device_that_goes_away_leaves_its_work_to_others(plan: Plan) -> None:
         return "it fell off the bus" if uri == "local-sync" and asked.count(uri) > 1 else ""
 
     watch = Remembers()
-    items = [Item(Matmul(m=size, n=16, k=16)) for size in (16, 32, 48, 64)]
+    items = [Item(Matmul(m=size, n=16, k=16)) for size in (16, 32, 48)]
     both = replace(
         plan, items=items, devices=("local-task", "local-sync"), backends=[Fake(does="raises")]
     )  # fmt: skip
-    results = run_suite(both, watch, lost)
+    results = answering(both, watch, lost)
     assert {row.operation for row in of(results, "iree")} == {each.operation.name for each in items}
     assert {row.device for row in results.rows} == {"local-task"}
     assert [note for note in watch.notes if "no longer responds: it fell off the bus" in note]
 
 
-def test_where_no_device_is_left_the_rest_is_lost(plan: Plan) -> None:
+def test_where_no_device_is_left_the_rest_is_lost(answering, plan: Plan) -> None:
     asked: list[str] = []
 
     def lost(uri: str) -> str:
         asked.append(uri)
         return "gone" if len(asked) > 1 else ""
 
-    results = run_suite(replace(plan, backends=[Fake(does="raises")]), Remembers(), lost)
+    results = answering(replace(plan, backends=[Fake(does="raises")]), Remembers(), lost)
     assert [(row.state, row.message) for row in of(results, "iree")] == 2 * [
         ("lost", "no device responds any more")
     ]
@@ -206,8 +229,8 @@ def test_without_any_device_nothing_is_begun(plan: Plan) -> None:
     assert not plan.folder.exists()
 
 
-def test_times_are_normalised_to_the_first_device(plan: Plan) -> None:
-    items: Sequence[Item] = [Item(Matmul(m=16 * (1 + size), n=16, k=16)) for size in range(4)]
+def test_times_are_normalised_to_the_first_device(answering, plan: Plan) -> None:
+    items: Sequence[Item] = [Item(Matmul(m=16 * (1 + size), n=16, k=16)) for size in range(2)]
     both = replace(plan, items=items, devices=("local-task", "local-sync"), verify=False)
     for row in answering(both, Remembers()).rows:
         assert row.time_us is not None
@@ -216,10 +239,10 @@ def test_times_are_normalised_to_the_first_device(plan: Plan) -> None:
         assert row.normalized_us == pytest.approx(factor * row.time_us)
 
 
-def test_the_code_of_an_earlier_run_takes_turns(plan: Plan) -> None:
+def test_the_code_of_an_earlier_run_takes_turns(answering, plan: Plan) -> None:
     plan = replace(plan, items=ITEMS[:1], verify=False)
     first = answering(plan, Remembers())
-    second = run_suite(
+    second = answering(
         replace(plan, folder=plan.folder.with_name("second"), against=plan.folder, launches=2), Remembers()
     )
     assert second.facts.against == first.facts.id
@@ -231,7 +254,9 @@ def test_the_code_of_an_earlier_run_takes_turns(plan: Plan) -> None:
         assert len(row.samples_us) in (16, 24, 32, 40, 48, 56, 64)  # two launches, more where it is not clear
 
 
-def test_a_folder_that_cannot_be_written_ends_the_run(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_ends_the_run(
+    answering, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(self: object, row: Row) -> None:
         raise TunerError("cannot write: No space left on device", location="rows.jsonl")
 

@@ -13,6 +13,7 @@ pytest.importorskip("jinja2")
 
 import altair as alt
 import vl_convert
+from amounts import amount
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from made_runs import NASTY, Made, made_run, operations
@@ -154,7 +155,7 @@ ONE = made_run(Made(devices=BOTH, operations=1)).facts
 
 # Pages take a while: an example is not made smaller.
 @settings(
-    max_examples=12,
+    max_examples=amount(5, 60),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.reuse, Phase.generate],
