@@ -57,7 +57,7 @@ from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 

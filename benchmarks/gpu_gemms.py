@@ -41,8 +41,8 @@ from iree_tuner.measure.sampling import interleave
 from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.source import load_program
+from iree_tuner.result import TuningResult
 from iree_tuner.targets import target_for_device
-from iree_tuner.tuned import TuningResult
 from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent

@@ -38,10 +38,10 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.budget import Budget
-from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.finals import build_placed
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.options import effort_named
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.stop import StopRequest

@@ -39,15 +39,14 @@ from iree_tuner.space.build import build_spaces
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.targets import Target, target_for_device
-from iree_tuner.tuning.baseline import measure_baselines
+from iree_tuner.tuning.baseline import Task, make_tasks, measure_baselines
 from iree_tuner.tuning.candidate import Configurations
-from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Ledger, open_records
+from iree_tuner.tuning.options import effort_named
+from iree_tuner.tuning.records import Ledger, open_records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import Task, make_tasks
 
 PROGRAM = Path(__file__).parent.parent / "programs" / "ops" / "cpu_matmul_f32.mlir"
 DEVICE = "local-task"

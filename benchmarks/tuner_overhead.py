@@ -42,11 +42,10 @@ from iree_tuner.space.configuration import Assignment, Configuration, OpConfigur
 from iree_tuner.store.study import StudyKey
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.baseline import tolerance_of
-from iree_tuner.tuning.candidate import CompileLimits
-from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.candidate import CompileLimits, setting_on
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 

@@ -26,26 +26,30 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.dynamic import Dim, given_sizes, sized_cases
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import watching
+from iree_tuner.result import TuningResult, findings_of
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.starters import read_starters, shipped_specs
 from iree_tuner.targets import Target
 from iree_tuner.targets.options import flags_for_options, options_of
-from iree_tuner.tuned import TuningResult, findings_of
-from iree_tuner.tuning.blame import Blame, blame
 from iree_tuner.tuning.budget import Budget
-from iree_tuner.tuning.choosing import choose_flags
-from iree_tuner.tuning.flags import FlagChoice, untuned, worth_tuning
+from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
+from iree_tuner.tuning.flags import (
+    FlagChoice,
+    choose_flags,
+    choose_runtime,
+    runtime_flags_of,
+    untuned,
+    worth_tuning,
+)
 from iree_tuner.tuning.lab import Lab, lab_for
-from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.options import TuningOptions, keywords
 from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.proof import reaching
 from iree_tuner.tuning.reading import profile_of, read_dispatches
+from iree_tuner.tuning.records import Records, open_records
 from iree_tuner.tuning.result import RunContext, entries_of
-from iree_tuner.tuning.runtime_flags import choose_runtime, runtime_flags_of
-from iree_tuner.tuning.sound import EntryCheck, not_checked
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import APART, Timeline
 from iree_tuner.tuning.variant import FlagVariant, tune_variant

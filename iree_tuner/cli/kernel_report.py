@@ -16,8 +16,8 @@ from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.layers import Layer
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.report.bodies import use_body
+from iree_tuner.result import times_of
 from iree_tuner.targets import Target
-from iree_tuner.tuned import times_of
 
 _COLUMNS = (
     "problem", "kernel", "tried", "default us", "tuned us", "kernel us", "speedup over default",

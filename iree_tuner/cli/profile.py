@@ -29,7 +29,7 @@ from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
 from iree_tuner.profiling.xla_profile import profile_xla
 from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device
-from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.tuning.options import CompilerFlags
 
 _METHODS = cast("tuple[str, ...]", get_args(Method))
 _DEFAULTS = InputFlags()

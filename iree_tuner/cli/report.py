@@ -15,12 +15,12 @@ from iree_tuner.kernels.variants import KernelVariants
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.dumped import own_target
 from iree_tuner.report.bodies import time_body, use_body
+from iree_tuner.result import SPEEDUP, Pace, TuningResult, speedup_of, times_of
 from iree_tuner.store.findings import UseBody
 from iree_tuner.targets.options import options_of
-from iree_tuner.tuned import SPEEDUP, Pace, TuningResult, speedup_of, times_of
+from iree_tuner.tuning.flags import ENVIRONMENT
 from iree_tuner.tuning.reading import NothingToTuneError
 from iree_tuner.tuning.result import Competitor, WorkloadResult
-from iree_tuner.tuning.runtime_flags import ENVIRONMENT
 from iree_tuner.tuning.timeline import TimeUse
 from iree_tuner.tuning.versions import ComparisonStep
 

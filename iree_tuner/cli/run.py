@@ -30,8 +30,8 @@ from iree_tuner.script.build import Scripted, compile_with_script
 from iree_tuner.script.check import agree_alone, depth_of
 from iree_tuner.script.script import Script
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
-from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.options import CompilerFlags
 from iree_tuner.tuning.versions import widened_of
 
 Compare = Literal["default", "numpy", "none"]

@@ -15,7 +15,7 @@ from iree_tuner.cli.space_inputs import read_spaces
 from iree_tuner.cli.space_show import Shown, show
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets.registry import DEFAULT_DEVICE
-from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.tuning.options import CompilerFlags
 
 
 @Parameter(name="*")

@@ -20,8 +20,7 @@ from iree_tuner.suite.backends.registry import backend, backends
 from iree_tuner.suite.options import SuiteOptions
 from iree_tuner.suite.site import Place, Site, site_at
 from iree_tuner.suite.tuned import Tuning
-from iree_tuner.tuning.effort import EffortName
-from iree_tuner.tuning.options import Duration
+from iree_tuner.tuning.options import Duration, EffortName
 
 _OPTIONS, _OUTPUTS = SuiteOptions(), SuiteOutputs()
 _ALL = "all"

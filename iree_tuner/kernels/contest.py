@@ -20,7 +20,7 @@ from iree_tuner.space.configuration import Configuration
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import Final, FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 

@@ -13,7 +13,7 @@ from iree_tuner.report.data import ReportedRun, RunReport
 from iree_tuner.report.gather import Tried, gather
 from iree_tuner.store.findings import Finding
 from iree_tuner.targets import Target
-from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.candidate import setting_on
 from iree_tuner.tuning.result import WorkloadResult
 
 _FRAME_HEIGHT_PX = 900

@@ -14,12 +14,11 @@ from iree_tuner.space.joint import JointSpace, named
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.suite.iree_build import Version, spec_of
 from iree_tuner.suite.patterns import Patterns, is_found, patterns_of
-from iree_tuner.tuning.baseline import measure_baselines
+from iree_tuner.tuning.baseline import Task, measure_baselines
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import Task
 
 ALL = "all"
 _PLACE = re.compile(r"^(.*?)_(\d+)$")

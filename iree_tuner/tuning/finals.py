@@ -25,10 +25,10 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
+from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.search import Search
-from iree_tuner.tuning.task import Task
 
 _PROMISING = 1.05  # relative to the default: noise may have held back a better one by so much
 NEARLY = 0.6

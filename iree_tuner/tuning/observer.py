@@ -9,8 +9,8 @@ from typing import Protocol
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
 from iree_tuner.program.extract import Extraction
+from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.task import Task
 
 
 @dataclass(frozen=True)

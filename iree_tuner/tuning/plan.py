@@ -8,8 +8,7 @@ from pathlib import Path
 
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.spec.starters import Starter
-from iree_tuner.tuning.effort import Effort, effort_named
-from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.options import Effort, TuningOptions, effort_named
 
 
 @dataclass(frozen=True)

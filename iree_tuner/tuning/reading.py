@@ -10,11 +10,11 @@ from iree_tuner.profiling.run import Tools, profile_program
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
+from iree_tuner.tuning.baseline import Task, make_tasks
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.plan import TuningPlan
-from iree_tuner.tuning.task import Task, make_tasks
 
 _ROUNDS, _FEW_ROUNDS = 6, 2  # of whole and profiled invocations
 

@@ -9,11 +9,11 @@ from typing import Literal
 from iree_tuner.measure.statistics import Comparison, Verdict
 from iree_tuner.measure.trial import Trial
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CandidateKind
 from iree_tuner.tuning.finals import Final
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import Task
 
 NOT_JUDGED: Literal["not judged"] = "not judged"
 """The value that replaces a verdict if nothing was compared."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.tuning.baseline import Baseline
-from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.finals import build_placed
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.options import Effort
 from iree_tuner.tuning.result import WorkloadResult
 
 

@@ -12,7 +12,7 @@ from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.tuning.baseline import Baseline, measure_baselines
+from iree_tuner.tuning.baseline import Baseline, Task, measure_baselines
 from iree_tuner.tuning.budget import LEAST_FINAL_S, Budget
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import Engine
@@ -20,13 +20,11 @@ from iree_tuner.tuning.finals import ANY, NEARLY, Final, FinalPlan, play_finals,
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.plan import TuningPlan
-from iree_tuner.tuning.queue import NOT_TRIED, Competing, WorkloadQueue
+from iree_tuner.tuning.queue import NOT_TRIED, Competing, WorkloadQueue, WorkloadSearch
 from iree_tuner.tuning.result import RunContext, WorkloadResult
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.self_test import self_test
-from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.timeline import SEARCH
-from iree_tuner.tuning.workload_search import WorkloadSearch
 
 LATE = "not judged: no time left for the final comparison"
 LITTLE = "not judged: the program would gain less than 0.3 %"

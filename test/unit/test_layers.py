@@ -36,9 +36,8 @@ ORDER = (
     "kernels",
     "script",
     "report",
-    "tuned",
+    "result",
     "tune",
-    "record",
     "suite",
     "",  # iree_tuner/__init__.py: the names a user needs
     "cli",

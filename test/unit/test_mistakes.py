@@ -26,8 +26,8 @@ from iree_tuner import TunerError, UsageError
 from iree_tuner.cli.main import run
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.tuning.finals import Final
+from iree_tuner.tuning.queue import is_judged
 from iree_tuner.tuning.variant import note_of
-from iree_tuner.tuning.workload_search import is_judged
 
 SCALED = """
 func.func @main(%a: tensor<SIZExSIZExf32>, %b: tensor<SIZExSIZExf32>) -> tensor<SIZExSIZExf32> {

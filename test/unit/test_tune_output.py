@@ -16,13 +16,13 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.measure.program_bench import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.source import Program
+from iree_tuner.result import TuningResult
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import parse_target
-from iree_tuner.tuned import TuningResult
+from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.timeline import SEARCH, Stage, TimeUse, WorkerTimeline
 from iree_tuner.tuning.versions import ComparisonStep
 

@@ -17,7 +17,7 @@ from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.find import Place, find_here
 from iree_tuner.kernels.identity import tools_of
 from iree_tuner.kernels.variants import make_here
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest
 
 briefly = partial(hold_contest, rounds=8)

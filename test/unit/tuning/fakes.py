@@ -28,7 +28,7 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.candidate import CompileLimits
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
 

@@ -9,11 +9,11 @@ from tuning.fakes import close, fake_lab, fake_search
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.tuning import queue as queues
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.gain import Prospects
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.queue import WorkloadQueue
+from iree_tuner.tuning.search import Prospects
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
 

@@ -11,7 +11,7 @@ from tuning.studies import STUDY
 
 from iree_tuner.store import Store
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.search import OneSearch
 from iree_tuner.tuning.stop import StopRequest
 

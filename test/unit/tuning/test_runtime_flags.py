@@ -11,8 +11,8 @@ from iree_tuner.measure.program_bench import ProgramComparison
 from iree_tuner.targets.cuda import Cuda
 from iree_tuner.targets.llvm_cpu import LlvmCpu
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
-from iree_tuner.tuning.effort import effort_named
-from iree_tuner.tuning.runtime_flags import ENVIRONMENT, RuntimeChoice, choose_runtime, runtime_flags_of
+from iree_tuner.tuning.flags import ENVIRONMENT, RuntimeChoice, choose_runtime, runtime_flags_of
+from iree_tuner.tuning.options import effort_named
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
 

@@ -12,7 +12,7 @@ from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
-from iree_tuner.tuning.effort import effort_named
+from iree_tuner.tuning.options import effort_named
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.verdict import ProgramJudge, TunedVariant

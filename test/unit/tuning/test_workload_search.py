@@ -5,12 +5,10 @@ from types import SimpleNamespace
 import pytest
 from tuning.fakes import close, fake_lab, fake_search
 
-from iree_tuner.tuning.gain import Prospects
 from iree_tuner.tuning.observer import Silent
-from iree_tuner.tuning.queue import WorkloadQueue
-from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.queue import WorkloadQueue, WorkloadSearch
+from iree_tuner.tuning.search import Prospects, Search
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.workload_search import WorkloadSearch
 
 SPENT_US = 1e6
 

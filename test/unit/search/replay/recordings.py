@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+
 from iree_tuner.search.cost.forest import Forest
 from iree_tuner.search.replay.recorded import read_recording
 

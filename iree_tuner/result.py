@@ -29,10 +29,9 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import save_spec
 from iree_tuner.store.findings import Finding
 from iree_tuner.targets import Target, with_flags
-from iree_tuner.tuning.conditions import setting_on
-from iree_tuner.tuning.flags import FlagChoice
+from iree_tuner.tuning.candidate import setting_on
+from iree_tuner.tuning.flags import FlagChoice, RuntimeChoice
 from iree_tuner.tuning.result import NOT_JUDGED, WorkloadResult
-from iree_tuner.tuning.runtime_flags import RuntimeChoice
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
 from iree_tuner.tuning.versions import ComparisonStep, with_spec
 
