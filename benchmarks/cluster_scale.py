@@ -202,8 +202,7 @@ def _tried(
         tempfile.TemporaryDirectory() as folder,
         open_records(Path(folder) / "trials.db", "scale", {}, stop=stop, fresh=False) as records,
     ):
-        ledger = records.ledger(kind.study, kind.reproduce)
-        search = Search(kind, kind.strategy(setup.strategy, 0), ledger, cap=10_000_000)
+        search = Search(kind, kind.strategy(setup.strategy, 0), records, cap=10_000_000)
         engine = Engine(cast(Lab, lab), stop, 16)
         begin = time.monotonic() + ramp
         end = begin + setup.seconds

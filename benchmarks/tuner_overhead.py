@@ -120,8 +120,7 @@ def _timed(case: Case, dispatch: Dispatch, lab: Lab) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trials.db"
         with open_records(path, "overhead", {}, stop=stop, fresh=False) as records:
-            ledger = records.ledger(kind.study, kind.reproduce)
-            search = Search(kind, kind.strategy(case.strategy, 0), ledger, cap=case.trials)
+            search = Search(kind, kind.strategy(case.strategy, 0), records, cap=case.trials)
             start = time.perf_counter()
             for _, trial in Engine(lab, stop, 16).run(OneSearch(search)):
                 measured += trial.measure_s

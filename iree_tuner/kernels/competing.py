@@ -37,7 +37,7 @@ from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.verdict import TunedVariant
+from iree_tuner.tuning.verdict import Tuned
 from iree_tuner.tuning.versions import ProgramVersion
 
 _WITH_MOST = 2
@@ -285,7 +285,7 @@ def _result(future: Future[Code]) -> Code | None:
 
 
 def versions_with(
-    tuned: TunedVariant, choices: Mapping[str, Chosen], lab: Lab, folder: Path, further: Sequence[Target] = ()
+    tuned: Tuned, choices: Mapping[str, Chosen], lab: Lab, folder: Path, further: Sequence[Target] = ()
 ) -> dict[ProgramVersion, Chosen]:
     """The tuned program with each choice of kernels.
 

@@ -28,97 +28,23 @@ from iree_tuner.targets import Target, kind_of_device
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.kind import RuntimeFlag, RuntimeFlags
 from iree_tuner.targets.options import options_of
-from iree_tuner.tuning.budget import Budget
-from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.options import Effort
-from iree_tuner.tuning.plan import TuningPlan
 from iree_tuner.tuning.records import Records
-from iree_tuner.tuning.result import RunContext
+from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion, ProgramVersions
 
 KIND = "flags"
 """Of the finding, see `store.findings.FlagsBody`."""
 
-
-@dataclass(frozen=True)
-class FlagChoices:
-    """The findings of trying choices of flags.
-
-    Attributes:
-        choices: the fastest first.
-        build_s, check_s: what compiling and checking the program took, as `ProgramVersions` has it.
-        searched_s: for how long candidates were tried since then, by runs that did not end.
-    """
-
-    choices: tuple[FlagChoice, ...]
-    build_s: float
-    check_s: float
-    searched_s: float = 0.0
-
-
-def choices_key(program: Program, target: Target, effort: Effort) -> str:
-    """The facts that must be equal for choices to be taken over."""
-    parts = (
-        hashlib.sha256(program.data).hexdigest(), str(target), target.device, target.axes, RELEASE,
-        effort.options, effort.program_rounds, effort.program_batch_s,
-    )  # fmt: skip
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def keep_choices(records: Records, key: str, looked: FlagChoices) -> None:
-    """Write them down, whatever becomes of the run."""
-    body = {
-        "key": key,
-        "choices": [_to_json(each, looked.choices) for each in looked.choices],
-        "build_s": looked.build_s,
-        "check_s": looked.check_s,
-        "searched_s": looked.searched_s,
-    }
-    records.write(lambda store: store.add_finding(records.run, KIND, body))
-
-
-def unfinished_choices(records: Records, key: str, target: Target) -> FlagChoices | None:
-    """Those of the last run with this key, where it did not end; None for a fresh run, or of any other."""
-    if records.store is None or records.fresh or records.failure is not None:
-        return None
-    try:
-        for finding, state, tried_s in records.store.latest_findings(KIND):
-            if finding.body.get("key") == key:
-                return None if state == "done" else _from_json(finding.body, target, tried_s)
-    except (TunerError, KeyError, TypeError, ValueError, IndexError, RecursionError):
-        return None  # they are measured again
-    return None
-
-
-def _to_json(choice: FlagChoice, among: Sequence[FlagChoice]) -> dict[str, object]:
-    base = next((index for index, each in enumerate(among) if each is choice.base), None)
-    comparison = asdict(choice.comparison) if choice.comparison else None
-    return {"options": list(options_of(choice.target)), "base": base, "comparison": comparison}
-
-
-def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> FlagChoices:
-    rows = cast("list[dict[str, Any]]", body["choices"])
-    made: dict[int, FlagChoice] = {}
-
-    def choice(index: int) -> FlagChoice:
-        if index not in made:
-            row = rows[index]
-            comparison: Comparison | None = (
-                comparison_from_json(row["comparison"]) if row["comparison"] is not None else None
-            )
-            base = choice(row["base"]) if row["base"] is not None else None
-            made[index] = FlagChoice(with_options(target, row["options"]), comparison, base)
-        return made[index]
-
-    choices = tuple(choice(index) for index in range(len(rows)))
-    searched_s = float(body.get("searched_s", 0.0)) + tried_s
-    return FlagChoices(choices, float(body["build_s"]), float(body["check_s"]), searched_s)
-
-
 _CLOSE = 2.0
 """Tuning may make up for so much: a slower choice of flags is not looked at any more."""
+
+_ROUNDS_S, _ROUNDS_PART = 2.0, 0.015  # to compare compiler flags in turns; of the budget
+_MOST_ROUNDS_S = 15.0
+
+ENVIRONMENT = "IREE_PY_RUNTIME_FLAGS"
+"""The variable that IREE's Python runtime reads flags from."""
 
 
 @dataclass(frozen=True)
@@ -220,27 +146,20 @@ def _compared(
     ]
 
 
-_ROUNDS_S, _ROUNDS_PART = 2.0, 0.015  # to compare them in turns; of the budget
-_MOST_ROUNDS_S = 15.0
-
-
-def choose_flags(
-    program: Program, versions: ProgramVersions, lab: Lab, plan: TuningPlan, budget: Budget,
-    findings: RunContext, watch: Observer,
-) -> tuple[FlagChoices, str]:  # fmt: skip
+def choose_flags(run: Run) -> tuple[FlagChoices, str]:
     """Choices of flags, fastest first; the given one alone, and why, where none are tried."""
-    target, effort, records = lab.target, plan.effort, findings.records
+    program, versions, budget = run.program, run.versions, run.budget
+    target, effort, records = run.lab.target, run.effort, run.records
     given = FlagChoices((FlagChoice(target),), 0.0, 0.0)
-    tried = plan.try_flags and not plan.options.self_test and not options_of(target) and target.axes
-    if not tried or findings.stop.requested:
+    if not run.try_flags or options_of(target) or not target.axes or run.stop.requested:
         return given, ""
     if own_target(program.data, program.name) is not None:
         return given, "no compiler flags were tried: they do not change a dumped dispatch"
-    watch.working("trying compiler flags")
+    run.watch.working("trying compiler flags")
     key = choices_key(program, target, effort)
     known = unfinished_choices(records, key, target)
     if known:
-        watch.noted(
+        run.watch.noted(
             "compiler flags: results of the last run, which was interrupted (--fresh measures them again)"
         )
         budget.measured.build_s, budget.measured.check_s = known.build_s, known.check_s
@@ -251,16 +170,16 @@ def choose_flags(
     places = 1 if budget.limited else min(2, target.placements)
     look = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
     try:
-        with findings.stop.cancelling(lab.compilers, lab.measurer.workers):
+        with run.at_once():
             versions.vmfb(untuned(target))  # says how long the others will take
             if budget.limited:
                 versions.time(untuned(target))
             most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
             if most < 1:
                 return given, "no compiler flags were tried: no time left for another compilation"
-            found = try_options(versions, target, look, most, until - rounds_s, findings.stop)
+            found = try_options(versions, target, look, most, until - rounds_s, run.stop)
             choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
-            if not findings.stop.requested:
+            if not run.stop.requested:
                 keep_choices(records, key, choices)
             return choices, ""
     except TunerError as error:
@@ -268,8 +187,79 @@ def choose_flags(
     return given, ""  # stopped
 
 
-ENVIRONMENT = "IREE_PY_RUNTIME_FLAGS"
-"""The variable that IREE's Python runtime reads flags from."""
+@dataclass(frozen=True)
+class FlagChoices:
+    """The findings of trying choices of flags.
+
+    Attributes:
+        choices: the fastest first.
+        build_s, check_s: what compiling and checking the program took, as `ProgramVersions` has it.
+        searched_s: for how long candidates were tried since then, by runs that did not end.
+    """
+
+    choices: tuple[FlagChoice, ...]
+    build_s: float
+    check_s: float
+    searched_s: float = 0.0
+
+
+def choices_key(program: Program, target: Target, effort: Effort) -> str:
+    """The facts that must be equal for choices to be taken over."""
+    parts = (
+        hashlib.sha256(program.data).hexdigest(), str(target), target.device, target.axes, RELEASE,
+        effort.options, effort.program_rounds, effort.program_batch_s,
+    )  # fmt: skip
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def keep_choices(records: Records, key: str, looked: FlagChoices) -> None:
+    """Write them down, whatever becomes of the run."""
+    body = {
+        "key": key,
+        "choices": [_to_json(each, looked.choices) for each in looked.choices],
+        "build_s": looked.build_s,
+        "check_s": looked.check_s,
+        "searched_s": looked.searched_s,
+    }
+    records.write(lambda store: store.add_finding(records.run, KIND, body))
+
+
+def unfinished_choices(records: Records, key: str, target: Target) -> FlagChoices | None:
+    """Those of the last run with this key, where it did not end; None for a fresh run, or of any other."""
+    if records.store is None or records.fresh or records.failure is not None:
+        return None
+    try:
+        for finding, state, tried_s in records.store.latest_findings(KIND):
+            if finding.body.get("key") == key:
+                return None if state == "done" else _from_json(finding.body, target, tried_s)
+    except (TunerError, KeyError, TypeError, ValueError, IndexError, RecursionError):
+        return None  # they are measured again
+    return None
+
+
+def _to_json(choice: FlagChoice, among: Sequence[FlagChoice]) -> dict[str, object]:
+    base = next((index for index, each in enumerate(among) if each is choice.base), None)
+    comparison = asdict(choice.comparison) if choice.comparison else None
+    return {"options": list(options_of(choice.target)), "base": base, "comparison": comparison}
+
+
+def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> FlagChoices:
+    rows = cast("list[dict[str, Any]]", body["choices"])
+    made: dict[int, FlagChoice] = {}
+
+    def choice(index: int) -> FlagChoice:
+        if index not in made:
+            row = rows[index]
+            comparison: Comparison | None = (
+                comparison_from_json(row["comparison"]) if row["comparison"] is not None else None
+            )
+            base = choice(row["base"]) if row["base"] is not None else None
+            made[index] = FlagChoice(with_options(target, row["options"]), comparison, base)
+        return made[index]
+
+    choices = tuple(choice(index) for index in range(len(rows)))
+    searched_s = float(body.get("searched_s", 0.0)) + tried_s
+    return FlagChoices(choices, float(body["build_s"]), float(body["check_s"]), searched_s)
 
 
 @dataclass(frozen=True)
@@ -287,35 +277,33 @@ class RuntimeChoice:
     note: str = ""
 
 
-def runtime_flags_of(lab: Lab, plan: TuningPlan) -> list[RuntimeFlag]:
+def runtime_flags_of(run: Run) -> list[RuntimeFlag]:
     """Flags to try on the first device, without the ones that the user has set for the process."""
-    if not plan.try_flags or plan.options.self_test:
+    if not run.try_flags:
         return []
-    device, given = lab.measurer.device, os.environ.get(ENVIRONMENT, "")
-    known = kind_of_device(device).runtime_flags(device, lab.measurer.facts.cores)
+    measurer, given = run.lab.measurer, os.environ.get(ENVIRONMENT, "")
+    known = kind_of_device(measurer.device).runtime_flags(measurer.device, measurer.facts.cores)
     return [each for each in known if each.name not in given]
 
 
-def choose_runtime(
-    version: ProgramVersion | None, versions: ProgramVersions, lab: Lab, plan: TuningPlan, budget: Budget
-) -> RuntimeChoice:
+def choose_runtime(run: Run, version: ProgramVersion | None) -> RuntimeChoice:
     """Flags under which a version is measurably faster; none where there is no version that runs.
 
     They are added one at a time, the best one first, while that wins.
     """
-    left = runtime_flags_of(lab, plan)
+    left, budget = runtime_flags_of(run), run.budget
     chosen = RuntimeChoice()
     base: RuntimeFlags = ()
-    while version is not None and left and not budget.stop.requested:
+    while version is not None and left and not run.stop.requested:
         seconds = budget.runtime_rounds_s(len(left))
         if not budget.runtime_fits(len(left)):
             return chosen if base else RuntimeChoice(note="no runtime flags were tried: no time left")
-        look = ComparisonPlan(1, plan.effort.program_rounds, plan.effort.program_batch_s, seconds)
+        look = ComparisonPlan(1, run.effort.program_rounds, run.effort.program_batch_s, seconds)
         others: list[RuntimeFlags] = [(*base, each) for each in left]
         found: list[ProgramComparison] = []
         try:
-            with budget.stop.cancelling(lab.compilers, lab.measurer.workers):
-                found = versions.compare_runtimes(version, base, others, look)
+            with run.at_once():
+                found = run.versions.compare_runtimes(version, base, others, look)
         except TunerError as error:
             return replace(chosen, note=f"runtime flags were not compared: {error}")
         won = [

@@ -7,89 +7,68 @@ profile says what each spends, a few at a time are enough: the rest wait until t
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from iree_tuner.measure.trial import Trial
-from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.work import floor_us
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.tuning.baseline import Baseline, Task, measure_baselines
-from iree_tuner.tuning.candidate import CandidateKind, Configurations, default_scale, entry_with_provenance
-from iree_tuner.tuning.finals import Final
-from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.observer import Observer, SearchStanding
-from iree_tuner.tuning.plan import TuningPlan
-from iree_tuner.tuning.result import Competitor, RunContext, WorkloadResult
-from iree_tuner.tuning.search import Prospects, Search, floor_score
-from iree_tuner.tuning.timeline import Timeline
+from iree_tuner.tuning.candidate import CandidateKind, Configurations, default_scale
+from iree_tuner.tuning.observer import SearchStanding
+from iree_tuner.tuning.reading import ReadProgram
+from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.run import Run
+from iree_tuner.tuning.search import LEAST_FLOOR, Prospects, Search, floor_score
+
+NOT_TRIED = "not tried: other workloads promised a larger gain"
+
+LARGE_SHARE = 0.03
+"""Of the program's time: such a workload is tried before any other is tried for long."""
+
+_LEAST_GAIN = 2e-6
+"""Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
+
+_LARGEST, _ENOUGH = 4, 0.25
+"""Workloads that are searched at least, unless those with the share that the effort asks for take so much of
+the program's time together."""
+
+_WORTH_A_FINAL = 0.003
+"""Of the program's time with the best of all workloads that are not replaced. By default, one may take nearly
+all of it."""
+
+_IN_FLIGHT = 0.5
+"""The expected gain that is left after a slice that has not ended."""
+
+_UNKNOWN_S, _LEAST_S = 1.0, 1e-3
+_LEAST_GROUP = 8
 
 _BUDGETED = 5
 """Times the effort's trials: where a budget ends the search, this only bounds it."""
 
-
 _QUICK = 0.1
 
 
-class WorkloadSearch:
-    """A workload's searches: the compiler's configurations (`configure`), and others that are added.
-
-    Args:
-        task: the workload and its dispatches.
-        share: part of the program's time.
-        prospects: what more tries may be worth.
-        slice_trials: candidates in a slice.
-        findings: where trials are kept.
-        plan: how to tune.
+@dataclass(eq=False)
+class Queued:
+    """A workload with its searches, and what these may still gain.
 
     Attributes:
         task: the workload and its dispatches.
         share: part of the program's time.
         weight_us: what the program spends on it with the default, in microseconds an invocation.
+        floor: the least score that can be hoped for.
         searches: one for each kind of candidates, configurations first.
         configurations: these; None where the compiler's own cannot be changed.
     """
 
-    def __init__(
-        self, task: Task, share: float, prospects: Prospects, slice_trials: int, findings: RunContext,
-        plan: TuningPlan,
-    ) -> None:  # fmt: skip
-        self.task = task
-        self.share = share
-        self.weight_us = prospects.weight_us
-        self.searches: list[Search] = []
-        self.configurations: Configurations | None = None
-        self._prospects = prospects
-        self._slice = slice_trials
-        self._findings = findings
-        self._plan = plan
-
-    def configure(self, baseline: Baseline, lab: Lab) -> list[str]:
-        """Let configurations compete; returns the faults of the specs' candidates to begin with."""
-        plan, records = self._plan, self._findings.records
-        starters = plan.starters.get(baseline.task.workload.key, ())
-        self.configurations = Configurations(baseline, lab, plan.effort, records, starters)
-        first = self.configurations.first(records)
-        self.add(self.configurations, self._cap(len(first), has_starters=bool(starters)), first)
-        return self.configurations.doubts()
-
-    def add(self, kind: CandidateKind, cap: float, first: Sequence[Assignment] = ()) -> None:
-        """Let candidates of another kind compete, so many at most."""
-        records, plan = self._findings.records, self._plan
-        ledger = records.ledger(kind.study, kind.reproduce)
-        known = ledger.known_assignments if plan.before_s else []  # tried by a run that did not end
-        if plan.options.candidates is not None:
-            cap = min(cap, plan.options.candidates)
-        strategy = kind.strategy(plan.options.strategy, plan.options.seed)
-        prospects = replace(self._prospects, bests=[], seconds=0.0)
-        self.searches.append(
-            Search(
-                kind, strategy, ledger, first=[*known, *first], prospects=prospects, cap=cap,
-                slice_trials=self._slice,
-            )
-        )  # fmt: skip
+    task: Task
+    share: float
+    weight_us: float
+    floor: float = LEAST_FLOOR
+    searches: list[Search] = field(default_factory=list[Search])
+    configurations: Configurations | None = None
 
     @property
     def best(self) -> Trial | None:
@@ -152,145 +131,53 @@ class WorkloadSearch:
         """Whether there is more to try."""
         return any(search.open for search in self.searches)
 
-    def result(self, finals: Mapping[Search, Final], note: str, lab: Lab) -> WorkloadResult:
-        """Its result, with finals or without."""
-        searches, final = self.searches, Final(None, None)
-        if self.configurations is not None:
-            final = finals.get(searches[0], final)
-        entries = [self._entry(each, lab) for each in final.named]
-        won = entries[:1] if final.winner is not None else []
-        own = [search for search in searches if search.kind is self.configurations]
-        competitors = [
-            Competitor(search.kind, tuple(search.trials), finals.get(search, Final(None, None)))
-            for search in searches
-            if search.kind is not self.configurations
-        ]
-        searched_s = sum(search.seconds for search in searches)
-        return WorkloadResult(
-            self.task, self.share, tuple(trial for search in own for trial in search.trials),
-            sum(search.kind.size for search in own), final.comparison, won[0] if won else None,
-            "; ".join(filter(None, (final.note, note))),
-            searched_s + sum(finals[search].seconds for search in searches if search in finals),
-            tuple(entries[len(won):]), self.weight_us, searched_s, min(search.began for search in searches),
-            tuple(competitors), is_judged(searches, finals),
-            bool(won) and self.corrects,
-        )  # fmt: skip
 
-    def _entry(self, winner: Final, lab: Lab) -> SpecEntry:
-        assert winner.winner is not None
-        assert winner.comparison is not None
-        assert self.configurations is not None
-        configuration = self.configurations.configuration(winner.winner.assignment)
-        return entry_with_provenance(
-            self.task, configuration, winner.comparison, lab.target, lab.measurer.facts
-        )
-
-    def _cap(self, suggested: int, *, has_starters: bool) -> int:
-        """Trials at most. With a budget only the time counts: the queue knows what is not worth it."""
-        effort = self._plan.effort
-        if self._plan.options.budget_s is not None:
-            return effort.trials_for(1.0) * _BUDGETED
-        # Workloads that are too small to be searched may still take results from elsewhere.
-        small = has_starters and self.share < effort.least_share
-        return suggested if small else effort.trials_for(self.share)
-
-
-def is_judged(searches: Sequence[Search], finals: Mapping[Search, Final]) -> bool:
-    """Whether something had a final, or nothing needed one."""
-    return any(each in finals for each in searches) or all(map(_without_hope, searches))
-
-
-def _without_hope(search: Search) -> bool:
-    """Whether candidates ran, and none was faster: finals would say nothing else."""
-    ran = [trial for trial in search.trials if trial.outcome in ("ok", "too_slow")]
-    slow = all(trial.outcome == "too_slow" or trial.score >= 1.0 for trial in ran)
-    return bool(ran) and slow and not search.corrects
-
-
-Competing = Callable[[str], Sequence[tuple[CandidateKind, float]]]
-"""For a workload's key: other kinds of candidates, and how many of each are tried at most."""
-
-NOT_TRIED = "not tried: other workloads promised a larger gain"
-
-LARGE_SHARE = 0.03
-"""Of the program's time: such a workload is tried before any other is tried for long."""
-
-_LEAST_GAIN = 2e-6
-"""Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
-
-_LARGEST, _ENOUGH = 4, 0.25
-"""Workloads that are searched at least, unless those with the share that the effort asks for take so much of
-the program's time together."""
-
-_WORTH_A_FINAL = 0.003
-"""Of the program's time with the best of all workloads that are not replaced. By default, one may take nearly
-all of it."""
-
-_IN_FLIGHT = 0.5
-"""The expected gain that is left after a slice that has not ended."""
-
-_UNKNOWN_S, _LEAST_S = 1.0, 1e-3
-_LEAST_GROUP = 8
-
-
-class WorkloadQueue:
+class Queue:
     """The searches of a program under one choice of flags; the engine's source of candidates.
 
+    Where the program has no profile, the defaults of all workloads are measured at once.
+
     Args:
-        tasks: what can be tuned.
-        weights_us: what the program spends on each workload, by its key, in microseconds an invocation;
-            empty where that is not known: all are measured at once then.
-        lab: where.
-        roofline: of the device, where it is known.
-        findings, plan: of the run.
-        watch: gets the workload that goes on, and the state of all.
-        timeline: of the run.
-        competing: what else computes a workload, by its key, and how many candidates of each are tried.
-        extra_tasks: workloads that have only these, and the program's time for them.
-        replaced: keys of workloads of which the program is expected to have nothing left in the end.
+        run: the run.
+        read: the program under these flags.
         measure: measures defaults.
 
     Attributes:
+        lab: with the target of the flags.
         workloads: those whose default was measured so far, and that have something to search.
         results: those with nothing to search.
         total_us: what the program spends on all, in microseconds an invocation.
     """
 
     def __init__(
-        self, tasks: Sequence[Task], weights_us: Mapping[str, float], lab: Lab, roofline: Roofline | None,
-        findings: RunContext, plan: TuningPlan, watch: Observer, timeline: Timeline,
-        *, competing: Competing = lambda _: (), extra_tasks: Sequence[tuple[Task, float]] = (),
-        replaced: Collection[str] = (), measure: Callable[..., list[Baseline]] = measure_baselines,
-    ) -> None:  # fmt: skip
-        self.workloads: list[WorkloadSearch] = []
+        self, run: Run, read: ReadProgram, measure: Callable[..., list[Baseline]] = measure_baselines
+    ) -> None:
+        self.run = run
+        self.lab = read.lab
+        self.workloads: list[Queued] = []
         self.results: list[WorkloadResult] = []
-        self._weights_us = weights_us
-        self._lab = lab
-        self._roofline = roofline
-        self._findings = findings
-        self._plan = plan
-        self._watch = watch
-        self._timeline = timeline
-        self._competing = competing
-        self._replaced = replaced
+        self._weights_us = read.weights_us
+        self._roofline = read.roofline
         self._measure = measure
-        self._slice = plan.effort.batch if not lab.alternate else max(4, plan.effort.batch // 2)
-        if not weights_us:
-            self._waiting: list[Task] = []
-            baselines = measure(tasks, lab, findings.stop)
+        self._owners: dict[Search, Queued] = {}
+        self._waiting: list[Task] = []
+        batch = run.effort.batch
+        self._slice = max(4, batch // 2) if self.lab.alternate else batch
+        if not self._weights_us:
+            baselines = measure(read.tasks, self.lab, run.stop)
             self._least_share = self._least([each.share for each in baselines if each.space is not None])
             self._enter(baselines)
             self.total_us = sum(each.weight_us for each in self.workloads)
-            self._enter_extra(extra_tasks)
+            self._enter_beside(read.beside)
             return
-        self.total_us = sum(map(self._spent_us, tasks))
-        self._least_share = self._least(list(map(self._share, tasks)))
-        self._enter_extra(extra_tasks)
-        worth_it = [task for task in tasks if not self._is_small(task)]
+        self.total_us = sum(map(self._spent_us, read.tasks))
+        self._least_share = self._least(list(map(self._share, read.tasks)))
+        self._enter_beside(read.beside)
+        worth_it = [task for task in read.tasks if not self._is_small(task)]
         self._waiting = sorted(worth_it, key=self._spent_us, reverse=True)
         self.results += [
             self._unmeasured(task, f"only {self._share(task):.1%} of the program's time")
-            for task in tasks
+            for task in read.tasks
             if task not in worth_it
         ]
 
@@ -300,9 +187,9 @@ class WorkloadQueue:
         return [search for each in self.workloads for search in each.searches]
 
     @property
-    def promising(self) -> list[WorkloadSearch]:
+    def promising(self) -> list[Queued]:
         """Workloads worth a verdict within a budget: their best candidate would save enough, or mends."""
-        kept = (each for each in self.workloads if each.task.workload.key not in self._replaced)
+        kept = (each for each in self.workloads if each.task.workload.key not in self.run.replaced)
         left_us = self.total_us - self._replaced_us - sum(max(0.0, each.gained_us) for each in kept)
         least_us = _WORTH_A_FINAL * max(0.0, left_us)
         return [each for each in self.workloads if each.corrects or each.gained_us > least_us]
@@ -310,23 +197,29 @@ class WorkloadQueue:
     def ask(self, count: int) -> list[tuple[Search, Assignment]]:
         """Up to `count` candidates, a slice of each search that is chosen."""
         asked: list[tuple[Search, Assignment]] = []
-        while len(asked) < count and not self._findings.stop.requested:
+        while len(asked) < count and not self.run.stop.requested:
             chosen = self._choose(may_admit=not asked)
             if chosen is None:
                 break
             workload, search = chosen
+            self._owners[search] = workload
             new = search.ask(min(self._slice, count - len(asked)))
             if new:
-                self._watch.started(workload.task, workload.share, round(min(search.cap, search.kind.size)))
+                self.run.watch.started(
+                    workload.task, workload.share, round(min(search.cap, search.kind.size))
+                )
             asked += [(search, each) for each in new]
         return asked
 
     def add(self, search: Search) -> None:
         """A trial of a search has ended: notify the observer."""
-        workload = next(each for each in self.workloads if search in each.searches)
-        self._watch.tried(workload.task, search.trials[-1:], workload.best)
+        workload = self._owners[search]
+        self.run.watch.tried(workload.task, search.trials[-1:], workload.best)
         if not search.pending or search.tried % self._slice == 0:
-            self._watch.standing([standing_of(each) for each in self.workloads])
+            self.run.watch.standing([
+                SearchStanding(each.task, each.share, each.tried, each.best_score, each.gained_us, each.open)
+                for each in self.workloads
+            ])  # fmt: skip
 
     def left(self) -> list[WorkloadResult]:
         """Searches that never had their turn."""
@@ -337,9 +230,9 @@ class WorkloadQueue:
         """The time of workloads that are replaced, in microseconds an invocation."""
         known = {each.task.workload.key: each.weight_us for each in (*self.workloads, *self.results)}
         known |= {each.workload.key: self._spent_us(each) for each in self._waiting}
-        return sum(spent_us for key, spent_us in known.items() if key in self._replaced)
+        return sum(spent_us for key, spent_us in known.items() if key in self.run.replaced)
 
-    def _choose(self, *, may_admit: bool) -> tuple[WorkloadSearch, Search] | None:
+    def _choose(self, *, may_admit: bool) -> tuple[Queued, Search] | None:
         """The search that goes on; None where none is worth it, or others have to be measured first."""
         while True:
             open_ones = [
@@ -372,14 +265,14 @@ class WorkloadQueue:
     @property
     def _least_us(self) -> float:
         """The gain that a slice has to promise; where time is no matter, nothing."""
-        return 0.0 if self._plan.options.budget_s is None else _LEAST_GAIN * self.total_us
+        return 0.0 if self.run.options.budget_s is None else _LEAST_GAIN * self.total_us
 
-    def _worth(self, workload: WorkloadSearch, search: Search) -> float:
+    def _worth(self, workload: Queued, search: Search) -> float:
         """Microseconds of an invocation that the next slice may save, for each second that it takes."""
         seconds = search.prospects.slice_s(self._typical_s())
         return self._gain_us(workload, search) / max(seconds, _LEAST_S)
 
-    def _gain_us(self, workload: WorkloadSearch, search: Search) -> float:
+    def _gain_us(self, workload: Queued, search: Search) -> float:
         """The possible saving of the next slice, if the running ones save nothing."""
         in_flight = -(-search.pending // self._slice)
         return workload.gain_us(search) * _IN_FLIGHT**in_flight
@@ -391,17 +284,17 @@ class WorkloadQueue:
 
     def _hope_us(self) -> float:
         """Microseconds of an invocation that the first slice of the next one may save; 0 without any."""
-        if not self._waiting or self._findings.stop.requested:
+        if not self._waiting or self.run.stop.requested:
             return 0.0
         return Prospects(self._spent_us(self._waiting[0])).gain_us()
 
     def _admit(self) -> None:
         """Measure the defaults of the next few; the first one's candidates do not wait for the others."""
-        count = max(_LEAST_GROUP, self._lab.jobs) if self._lab.alternate or self.searches else 1
+        count = max(_LEAST_GROUP, self.lab.jobs) if self.lab.alternate or self.searches else 1
         group, self._waiting = self._waiting[:count], self._waiting[count:]
-        overlapping = not self._lab.alternate and any(search.pending for search in self.searches)
-        with self._timeline.stage("baselines") if not overlapping else nullcontext():
-            found = self._measure(group, self._lab, self._findings.stop)
+        overlapping = not self.lab.alternate and any(search.pending for search in self.searches)
+        with self.run.timeline.stage("baselines") if not overlapping else nullcontext():
+            found = self._measure(group, self.lab, self.run.stop)
         missed = [task for task in group if all(each.task is not task for each in found)]
         self._waiting = [*missed, *self._waiting]  # a request to stop came between
         self._enter([replace(each, share=self._share(each.task)) for each in found])
@@ -410,8 +303,7 @@ class WorkloadQueue:
         for each in baselines:
             task = each.task
             spent_us = self._weights_us.get(task.workload.key, each.weight_us)
-            competing = self._competing(task.workload.key)
-            if each.space is None and not competing:
+            if each.space is None and not self.run.competing.get(task.workload.key):
                 self.results.append(WorkloadResult(task, each.share, note=each.note))
                 continue
             if not self._weights_us and self._is_small(task, each.share):
@@ -419,26 +311,50 @@ class WorkloadQueue:
                 self.results.append(WorkloadResult(task, each.share, note=note, weight_us=spent_us))
                 continue
             attainable_us = floor_us(task.dispatches[0], self._roofline) if self._roofline else 0.0
-            prospects = Prospects(spent_us, floor_score(each.default_us, attainable_us))
-            search = WorkloadSearch(task, each.share, prospects, self._slice, self._findings, self._plan)
+            queued = Queued(task, each.share, spent_us, floor_score(each.default_us, attainable_us))
             if each.space is not None:
-                for doubt in search.configure(each, self._lab):
-                    self._watch.noted(doubt)
-            for kind, cap in competing:
-                search.add(kind, cap)
-            self.workloads.append(search)
+                self._configure(queued, each)
+            self._compete(queued)
 
-    def _enter_extra(self, extra_tasks: Sequence[tuple[Task, float]]) -> None:
-        for task, spent_us in extra_tasks:
-            share = spent_us / (self.total_us or spent_us)
-            search = WorkloadSearch(task, share, Prospects(spent_us), self._slice, self._findings, self._plan)
-            for kind, cap in self._competing(task.workload.key):
-                search.add(kind, cap)
-            self.workloads.append(search)
+    def _configure(self, queued: Queued, baseline: Baseline) -> None:
+        """Let the compiler's configurations compete; first those of specs and of similar workloads."""
+        run, task = self.run, queued.task
+        starters = run.starters.get(task.workload.key, ())
+        kind = Configurations(baseline, self.lab, run.effort, run.records, starters)
+        queued.configurations, first = kind, kind.first(run.records)
+        if run.options.budget_s is not None:  # only the time counts: the queue knows what is not worth it
+            cap = run.effort.trials_for(1.0) * _BUDGETED
+        else:  # workloads that are too small to be searched may still take results from elsewhere
+            small = bool(starters) and queued.share < run.effort.least_share
+            cap = len(first) if small else run.effort.trials_for(queued.share)
+        self._add(queued, kind, cap, first)
+        for doubt in kind.doubts():
+            run.watch.noted(doubt)
+
+    def _compete(self, queued: Queued) -> None:
+        """Let other kinds of candidates compete; the workload is in the queue."""
+        for kind, cap in self.run.competing.get(queued.task.workload.key, ()):
+            self._add(queued, kind, cap)
+        self.workloads.append(queued)
+
+    def _add(self, queued: Queued, kind: CandidateKind, cap: float, first: Sequence[Assignment] = ()) -> None:
+        options = self.run.options
+        if options.candidates is not None:
+            cap = min(cap, options.candidates)
+        strategy = kind.strategy(options.strategy, options.seed)
+        search = Search(
+            kind, strategy, self.run.records, first=first, again=self.run.before_s > 0,
+            prospects=Prospects(queued.weight_us, queued.floor), cap=cap, slice_trials=self._slice,
+        )  # fmt: skip
+        queued.searches.append(search)
+
+    def _enter_beside(self, beside: Sequence[tuple[Task, float]]) -> None:
+        for task, spent_us in beside:
+            self._compete(Queued(task, spent_us / (self.total_us or spent_us), spent_us))
 
     def _is_small(self, task: Task, share: float | None = None) -> bool:
         """Whether it is left alone; with a budget, the time decides that."""
-        if self._plan.options.budget_s is not None or self._plan.starters.get(task.workload.key):
+        if self.run.options.budget_s is not None or self.run.starters.get(task.workload.key):
             return False
         return (self._share(task) if share is None else share) < self._least_share
 
@@ -448,7 +364,7 @@ class WorkloadQueue:
         In a program of many small workloads, this is less than the effort's: the largest are searched, as
         they may save something together.
         """
-        wanted, largest = self._plan.effort.least_share, sorted(shares, reverse=True)[:_LARGEST]
+        wanted, largest = self.run.effort.least_share, sorted(shares, reverse=True)[:_LARGEST]
         enough = sum(share for share in shares if share >= wanted) >= _ENOUGH
         return wanted if enough or not largest else min(wanted, largest[-1])
 
@@ -465,10 +381,3 @@ class WorkloadQueue:
 def _unknown(search: Search) -> bool:
     """Whether the first results of a search are still to come."""
     return not search.prospects.bests and (search.open or search.pending > 0)
-
-
-def standing_of(workload: WorkloadSearch) -> SearchStanding:
-    """How a workload's search stands, for the caller that watches."""
-    return SearchStanding(
-        workload.task, workload.share, workload.tried, workload.best_score, workload.gained_us, workload.open
-    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from iree_tuner.compiler.worker import WorkerError
@@ -26,51 +26,13 @@ from iree_tuner.tuning.lab import Lab, lab_for
 from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.options import RecordingOptions, effort_named
 from iree_tuner.tuning.reading import read_tasks
-from iree_tuner.tuning.records import Ledger, Records, open_records
+from iree_tuner.tuning.records import Records, open_records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
 _NEAR = 1.15  # times the best: what may be the best when it is timed again
 _FEWEST, _MOST = 12, 32
 _ROUNDS = 20
-
-
-@dataclass(frozen=True)
-class SampledSpace:
-    """The measurements of a space.
-
-    Attributes:
-        trials: what became of each member of the sample, in the order in which they ended.
-        again_us: for the default (None) and the best, the median of the samples of a second look, in turns.
-        note: why there was no second look.
-    """
-
-    trials: tuple[Trial, ...]
-    again_us: dict[Assignment | None, float] = field(default_factory=dict[Assignment | None, float])
-    note: str = ""
-
-
-def sample_space(
-    baseline: Baseline, kind: Configurations, members: Sequence[Assignment], lab: Lab, batch: int,
-    stop: StopRequest, ledger: Ledger, watch: Observer,
-) -> SampledSpace:  # fmt: skip
-    """Measure members of a space, then the best ones and the default again, in turns.
-
-    Raises:
-        DeviceLostError: the device does not run the default any more.
-    """
-    search = Search(kind, FixedOrder(members), ledger)
-    watch.started(baseline.task, baseline.share, len(members))
-    for _, trial in Engine(lab, stop, batch).run(OneSearch(search)):
-        watch.tried(baseline.task, [trial], search.best)
-        lab.tell(watch.noted)
-    trials = tuple(search.trials)
-    if stop.requested:
-        return SampledSpace(trials, note="interrupted")
-    try:
-        return SampledSpace(trials, _look_again(search, lab))
-    except WorkerError as error:
-        return SampledSpace(trials, note=f"the best candidates were not measured again: {error}")
 
 
 def _look_again(search: Search, lab: Lab) -> dict[Assignment | None, float]:
@@ -153,15 +115,30 @@ def record_program(
 def _record_one(
     baseline: Baseline, count: int, seed: int, lab: Lab, records: Records, watch: Observer
 ) -> Recorded:
+    """Measure members of a space, then the best ones and the default again, in turns.
+
+    Raises:
+        DeviceLostError: the device does not run the default any more.
+    """
     name, space, dispatch = baseline.task.workload.name, baseline.space, baseline.task.dispatches[0]
     if space is None:
         return Recorded(name, None, baseline.note)
-    effort = effort_named(_EFFORT)
+    effort, stop = effort_named(_EFFORT), records.stop
     kind = Configurations(baseline, lab, effort, records)
     members = list(islice(space.shuffled(seed), count or None))
-    ledger = records.ledger(kind.study, kind.reproduce)
-    found = sample_space(baseline, kind, members, lab, effort.batch, records.stop, ledger, watch)
+    search = Search(kind, FixedOrder(members), records)
+    watch.started(baseline.task, baseline.share, len(members))
+    for _, trial in Engine(lab, stop, effort.batch).run(OneSearch(search)):
+        watch.tried(baseline.task, [trial], search.best)
+        lab.tell(watch.noted)
+    trials = tuple(search.trials)
+    again_us: dict[Assignment | None, float] = {}
+    note = "interrupted" if stop.requested else ""
+    try:
+        again_us = {} if note else _look_again(search, lab)
+    except WorkerError as error:
+        note = f"the best candidates were not measured again: {error}"
     machine = machine_of(lab.measurer.facts, dispatch.limits)
     start = starting_point_of(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
-    recording = Recording(kind.study(), found.trials, found.again_us, machine, start)
-    return Recorded(name, recording, found.note, records.stop.requested)
+    recording = Recording(kind.study(), trials, again_us, machine, start)
+    return Recorded(name, recording, note, stop.requested)

@@ -152,7 +152,7 @@ Mend = Callable[[ProgramVersion, ProgramComparison], ProgramVersion | None]
 
 
 @dataclass(frozen=True)
-class TunedVariant:
+class Tuned:
     """The result of one choice of flags.
 
     Attributes:
@@ -211,7 +211,7 @@ class Verdict:
         note: why, if something is left out or nothing is used.
     """
 
-    tuned: TunedVariant
+    tuned: Tuned
     version: ProgramVersion
     found: ProgramComparison | None = None
     flags_alone: Comparison | None = None
@@ -229,7 +229,7 @@ class ProgramJudge:
         budget: of the run: what hurts is looked for while there is time.
         in_model: candidates of a workload that are tried in the program.
         few_places: whether one address of the code is enough, as what it does to many dispatches levels out.
-        mend: of one of `TunedVariant.more` that is wrong, or does not compile or run, makes another one.
+        mend: of one of `Tuned.more` that is wrong, or does not compile or run, makes another one.
     """
 
     def __init__(
@@ -261,7 +261,7 @@ class ProgramJudge:
         seconds = self._budget.comparison_s(versions, places, _LOOK_S)
         return ComparisonPlan(places, self._effort.program_rounds, self._effort.program_batch_s, seconds)
 
-    def choose(self, tuned: Sequence[TunedVariant]) -> Verdict:
+    def choose(self, tuned: Sequence[Tuned]) -> Verdict:
         """The fastest version that is right; the program as it was given where none is faster.
 
         Raises:
@@ -295,7 +295,7 @@ class ProgramJudge:
                 found.append(self._judged(each.tuned, version, one))
         return found
 
-    def _from_nothing(self, tuned: TunedVariant) -> Verdict:
+    def _from_nothing(self, tuned: Tuned) -> Verdict:
         """Where nothing won alone: what is better in the program all the same, if that is asked for."""
         version = self._swapped(self._given, tuned) if self._in_model > 1 else self._given
         if version == self._given:
@@ -318,7 +318,7 @@ class ProgramJudge:
         (found,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
         return self._judged(best.tuned, version, found)
 
-    def _judged(self, tuned: TunedVariant, version: ProgramVersion, found: ProgramComparison) -> _Judged:
+    def _judged(self, tuned: Tuned, version: ProgramVersion, found: ProgramComparison) -> _Judged:
         mends = bool(tuned.mending) and set(tuned.mending) <= set(version.entries)
         return _Judged(tuned, version, found, version.target != self._given.target, mends)
 
@@ -333,7 +333,7 @@ class ProgramJudge:
         promised = best.tuned.promised_us([each for each in entries if each not in mending]) * each_us
         return keeps_its_promise(1.0 - before / comparison.speedup - cost, promised)
 
-    def _swapped(self, version: ProgramVersion, tuned: TunedVariant) -> ProgramVersion:
+    def _swapped(self, version: ProgramVersion, tuned: Tuned) -> ProgramVersion:
         """Others than the winners alone, tried in the program; they must win there."""
         for result in tuned.promising:
             workload = result.task.workload
@@ -359,7 +359,7 @@ class ProgramJudge:
                 version = max(winners, key=lambda pair: pair[0])[1]
         return version
 
-    def _verdict(self, best: _Judged, used: TunedVariant, alone: Comparison | None) -> Verdict:
+    def _verdict(self, best: _Judged, used: Tuned, alone: Comparison | None) -> Verdict:
         if not best.accepted or best.version == self._given:
             return Verdict(
                 used, self._given, None, None, best.tuned.reached, best.refusal if best.tuned.reached else ""
@@ -382,7 +382,7 @@ class ProgramJudge:
 class _Judged:
     """A version with its comparison."""
 
-    tuned: TunedVariant
+    tuned: Tuned
     version: ProgramVersion
     found: ProgramComparison
     flags_changed: bool

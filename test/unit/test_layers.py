@@ -37,6 +37,7 @@ ORDER = (
     "script",
     "report",
     "result",
+    "tuning.loop",
     "tune",
     "suite",
     "",  # iree_tuner/__init__.py: the names a user needs

@@ -246,6 +246,5 @@ def fake_search(texts, lab, records=None, stop=None, **how):
     slice_trials = how.pop("slice_trials", 16)
     kind = FakeKind(texts, lab, **how)
     records = records or Records(None, stop or StopRequest())
-    ledger = records.ledger(kind.study, kind.reproduce)
     strategy = kind.strategy("listed", 0)
-    return Search(kind, strategy, ledger, prospects=prospects, cap=cap, slice_trials=slice_trials)
+    return Search(kind, strategy, records, prospects=prospects, cap=cap, slice_trials=slice_trials)

@@ -26,7 +26,7 @@ def search_all(path, texts, acknowledge, *, fresh=False):
     try:
         with open_records(path, "program.mlir", {}, stop=stop, fresh=fresh) as records:
             search = fake_search(texts, lab, records, study=STUDY)
-            known = set(search.ledger.known_assignments)
+            known = set(search.known_assignments)
             for _, trial in Engine(lab, stop, 16).run(OneSearch(search)):
                 if fresh or trial.assignment not in known:
                     acknowledge(trial.assignment["x"])
