@@ -81,11 +81,11 @@ def tune_program(
 ) -> TuningResult:  # fmt: skip
     """Tune a loaded program (see `tune_module`)."""
     timeline, watch = Timeline(), observer or Silent()
-    program, how = sized_as_given(program, run or request(program, flags=options.flags))
+    program, cases = sized_as_given(program, run or request(program, flags=options.flags))
     stop = StopRequest(watch.stopping)
     with (
         lab_for(options, cold=not options.warm, restriction=options.restriction, client=client) as lab,
         open_records(options.db, program.name, options.recorded, stop=stop, fresh=options.fresh) as records,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
-        return Loop(program, how, options, lab, records, watch, timeline, kernels, Path(folder)).tune()
+        return Loop(program, cases, options, lab, records, watch, timeline, kernels, Path(folder)).tune()

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Protocol
 
 from iree_tuner.compiler.versions import installed
@@ -21,7 +20,6 @@ from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench
 from iree_tuner.measure.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.measure.setting import Setting
-from iree_tuner.measure.statistics import Comparison
 from iree_tuner.measure.trial import Trial
 from iree_tuner.program.fingerprint import fingerprint
 from iree_tuner.search.cost.landscape import SpaceLandscape
@@ -32,7 +30,6 @@ from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.starting_point import nearest_member, starting_point_of
 from iree_tuner.space.verify.constraints import Constraints
-from iree_tuner.spec.entry import Provenance, SpecEntry
 from iree_tuner.spec.starters import Starter
 from iree_tuner.store.study import StudyKey
 from iree_tuner.targets import Target
@@ -58,26 +55,6 @@ def setting_on(target: Target, facts: DeviceFacts | None = None, *, cold: bool =
         driver=facts.driver,
         cold=cold,
     )
-
-
-def entry_with_provenance(
-    task: Task, configuration: Configuration, comparison: Comparison, target: Target, facts: DeviceFacts
-) -> SpecEntry:
-    """A spec entry that says where and how its gain was measured."""
-    setting = setting_on(target, facts)
-    measured = Provenance(
-        speedup=comparison.speedup,
-        interval=comparison.interval,
-        default_us=comparison.default_us,
-        tuned_us=comparison.candidate_us,
-        samples=comparison.pairs,
-        device=target.device or "",
-        chip=f"{setting.processor}, {setting.cores} cores",
-        compiler=setting.compiler,
-        date=datetime.now(UTC).date().isoformat(),
-        dispatch=task.dispatches[0].name,
-    )
-    return SpecEntry(task.workload, configuration, measured)
 
 
 _ALIKE = 3.0

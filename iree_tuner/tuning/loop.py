@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree_tuner.device.conditioning import Depth
-from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels import bench, competing
 from iree_tuner.kernels.find import Places, begin_finding, executable_target
@@ -37,13 +36,10 @@ from iree_tuner.tuning.flags import (
     worth_tuning,
 )
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.observer import Observer
-from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.reading import ReadProgram, profile_of, read_program, with_profile
-from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.result import entries_of
 from iree_tuner.tuning.run import Run
-from iree_tuner.tuning.timeline import APART, Timeline
+from iree_tuner.tuning.timeline import APART
 from iree_tuner.tuning.verdict import ProgramJudge, Tuned, Verdict
 from iree_tuner.tuning.versions import ProgramVersion
 from iree_tuner.tuning.workloads import tune_workloads
@@ -53,21 +49,21 @@ _APART_S, _APART_PART = 1.0, 0.01  # for dispatches in the program, on further i
 _MANY = 12  # workloads: what the place of code does to each levels out
 
 
+@dataclass(eq=False)
 class Loop(Run):
     """A run that goes on to its result: `tune`.
 
-    Args:
+    Attributes:
         kernels: external kernels to compare.
         folder: for their specs.
     """
 
-    def __init__(
-        self, program: Program, how: ProgramRun, options: TuningOptions, lab: Lab, records: Records,
-        watch: Observer, timeline: Timeline, kernels: Sequence[Kernel], folder: Path,
-    ) -> None:  # fmt: skip
-        super().__init__(program, how, options, lab, records, watch, timeline)
-        self._kernels = kernels
-        self._folder = folder
+    kernels: Sequence[Kernel]
+    folder: Path
+
+    def __post_init__(self) -> None:
+        """Raises TunerError for a starter that is not a spec."""
+        super().__post_init__()
         self._competitors: competing.Competitors | None = None
         self._kernel_versions: dict[ProgramVersion, bench.Chosen] = {}
         self._blamed: list[Blame] = []
@@ -136,9 +132,9 @@ class Loop(Run):
 
     def _finding(self) -> Future[Places] | None:
         """Begin to look for ops that kernels compute, if there are kernels."""
-        if not self._kernels or self.options.self_test or self.stop.requested:
+        if not self.kernels or self.options.self_test or self.stop.requested:
             return None
-        return begin_finding(self.program, self.lab.target, self.lab.compilers, self._kernels)
+        return begin_finding(self.program, self.lab.target, self.lab.compilers, self.kernels)
 
     def _find_kernels(self, finding: Future[Places] | None) -> str:
         """Find kernels for ops; why none, if so."""
@@ -147,7 +143,7 @@ class Loop(Run):
         self.watch.working("finding dispatches for kernels")
         try:
             found = competing.find_competitors(
-                finding, self._dispatches, self._kernels, self.lab, self.records
+                finding, self._dispatches, self.kernels, self.lab, self.records
             )
         except TunerError as error:
             return f"no kernels were compared: {error}"
@@ -167,13 +163,13 @@ class Loop(Run):
         versions = 2
         if competitors is not None:
             versions += competitors.versions(choice.target, len(further))
-            read = replace(read, beside=competitors.beside(read.tasks, choice.speedup))
+            read = replace(read, extra=competitors.beside(read.tasks, choice.speedup))
         results = tune_workloads(self, read, versions=of * versions, part=part)
         with self.timeline.stage("matcher check"):
             entries, notes = entries_that_match(entries_of(results), self.program, read.lab)
         tuned = Tuned(read.lab.target, tuple(results), tuple(entries), tuple(notes))
         choices = competitors.choices(results, tuned.target, self.lab) if competitors else {}
-        made = competing.versions_with(tuned, choices, self.lab, self._folder, further)
+        made = competing.versions_with(tuned, choices, self.lab, self.folder, further)
         self._kernel_versions |= made
         return replace(tuned, more=tuple(made))
 
@@ -237,7 +233,7 @@ class Loop(Run):
         if cause is None and not found.agreement.ok:
             return None
         blamed = [each.dispatch for each in cause.findings] if cause else None
-        mended = competing.mended_with(version, self._kernel_versions, blamed, self.lab, self._folder)
+        mended = competing.mended_with(version, self._kernel_versions, blamed, self.lab, self.folder)
         self._kernel_versions |= mended
         return next(iter(mended), None)
 

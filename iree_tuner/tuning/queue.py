@@ -168,11 +168,11 @@ class Queue:
             self._least_share = self._least([each.share for each in baselines if each.space is not None])
             self._enter(baselines)
             self.total_us = sum(each.weight_us for each in self.workloads)
-            self._enter_beside(read.beside)
+            self._enter_extra(read.extra)
             return
         self.total_us = sum(map(self._spent_us, read.tasks))
         self._least_share = self._least(list(map(self._share, read.tasks)))
-        self._enter_beside(read.beside)
+        self._enter_extra(read.extra)
         worth_it = [task for task in read.tasks if not self._is_small(task)]
         self._waiting = sorted(worth_it, key=self._spent_us, reverse=True)
         self.results += [
@@ -348,8 +348,8 @@ class Queue:
         )  # fmt: skip
         queued.searches.append(search)
 
-    def _enter_beside(self, beside: Sequence[tuple[Task, float]]) -> None:
-        for task, spent_us in beside:
+    def _enter_extra(self, extra: Sequence[tuple[Task, float]]) -> None:
+        for task, spent_us in extra:
             self._compete(Queued(task, spent_us / (self.total_us or spent_us), spent_us))
 
     def _is_small(self, task: Task, share: float | None = None) -> bool:

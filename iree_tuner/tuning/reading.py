@@ -35,15 +35,15 @@ class ReadProgram:
         lab: with the target of these flags.
         dispatches: of the program.
         tasks: what can be tuned.
-        beside: workloads that only other kinds of candidates compute (`Run.competing`), each with the
-            program's time for it, in microseconds an invocation.
+        extra: further workloads, which only other kinds of candidates compute (`Run.competing`), each with
+            the program's time for it, in microseconds an invocation.
         profile: where the time goes; None where it was not looked at.
     """
 
     lab: Lab
     dispatches: Sequence[Dispatch]
     tasks: Sequence[Task]
-    beside: Sequence[tuple[Task, float]] = ()
+    extra: Sequence[tuple[Task, float]] = ()
     profile: Profile | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""What a run keeps, and what it knows of earlier ones."""
+"""The records of a run, and known results of earlier runs."""
 
 from __future__ import annotations
 

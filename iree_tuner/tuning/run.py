@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 from iree_tuner.device.conditioning import Depth
@@ -21,19 +22,18 @@ from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.versions import ProgramVersions
 
 
+@dataclass(eq=False)
 class Run:
     """A run. `tuning.loop` has its steps in their order.
 
-    Args:
+    Attributes:
         program: what is tuned.
-        how: how the program is run, with its cases of sizes.
+        cases: how the program is run, with its cases of sizes.
         options: what was asked for.
         lab: where candidates are compiled and measured, with the target as it was given.
         records: what the run keeps, and the request to stop.
         watch: gets the progress.
         timeline: of the run, which has begun.
-
-    Attributes:
         how: how the program is run on the first of its sizes: candidates are tried on one.
         effort: how much is tried.
         starters: configurations to try first, by the workload's key.
@@ -46,25 +46,28 @@ class Run:
         replaced: keys of workloads of which the program is expected to have nothing left in the end.
     """
 
-    def __init__(
-        self, program: Program, how: ProgramRun, options: TuningOptions, lab: Lab, records: Records,
-        watch: Observer, timeline: Timeline,
-    ) -> None:  # fmt: skip
-        self.program = program
-        self.how = how.cases[0]
-        self.options = options
-        self.lab = lab
-        self.records = records
-        self.stop = records.stop
-        self.watch = watch
-        self.timeline = timeline
+    program: Program
+    cases: ProgramRun
+    options: TuningOptions
+    lab: Lab
+    records: Records
+    watch: Observer
+    timeline: Timeline
+
+    def __post_init__(self) -> None:
+        """Raises TunerError for a starter that is not a spec."""
+        options, lab = self.options, self.lab
+        self.how = self.cases.cases[0]
+        self.stop = self.records.stop
         self.effort = effort_named(options.effort)
         given = options.starters
         specs = shipped_specs(lab.target.backend) if given is None else map(Path, given)
         self.starters = read_starters(specs, lab.context)
         self.rooflines = Path(options.db).with_name("rooflines.json") if options.db else None
-        self.budget = Budget(options.budget_s or math.inf, timeline, lab.jobs, records.stop)
-        self.versions = ProgramVersions(program, how, lab, watch, Depth(), self.budget.measured)
+        self.budget = Budget(options.budget_s or math.inf, self.timeline, lab.jobs, self.stop)
+        self.versions = ProgramVersions(
+            self.program, self.cases, lab, self.watch, Depth(), self.budget.measured
+        )
         self.before_s = 0.0
         self.competing: dict[str, list[tuple[CandidateKind, float]]] = {}
         self.replaced: Collection[str] = ()

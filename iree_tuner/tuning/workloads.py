@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import zip_longest
 
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.statistics import LEAST_PAIRS
-from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.spec.entry import Provenance, SpecEntry
 from iree_tuner.tuning.baseline import Baseline, Task, measure_baselines
 from iree_tuner.tuning.budget import LEAST_FINAL_S
-from iree_tuner.tuning.candidate import entry_with_provenance
+from iree_tuner.tuning.candidate import setting_on
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import (
@@ -255,13 +256,19 @@ def _result(queued: Queued, finals: Mapping[Search, Final], note: str, lab: Lab)
 
 
 def _entry(queued: Queued, winner: Final, lab: Lab) -> SpecEntry:
+    """A spec entry that says where and how its gain was measured."""
     assert winner.winner is not None
     assert winner.comparison is not None
     assert queued.configurations is not None
+    setting, comparison = setting_on(lab.target, lab.measurer.facts), winner.comparison
+    measured = Provenance(
+        speedup=comparison.speedup, interval=comparison.interval, default_us=comparison.default_us,
+        tuned_us=comparison.candidate_us, samples=comparison.pairs, device=lab.target.device or "",
+        chip=f"{setting.processor}, {setting.cores} cores", compiler=setting.compiler,
+        date=datetime.now(UTC).date().isoformat(), dispatch=queued.task.dispatches[0].name,
+    )  # fmt: skip
     configuration = queued.configurations.configuration(winner.winner.assignment)
-    return entry_with_provenance(
-        queued.task, configuration, winner.comparison, lab.target, lab.measurer.facts
-    )
+    return SpecEntry(queued.task.workload, configuration, measured)
 
 
 def is_judged(searches: Sequence[Search], finals: Mapping[Search, Final]) -> bool:

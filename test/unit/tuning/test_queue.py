@@ -77,9 +77,7 @@ class World:
             stop=self.stop, watch=Silent(), timeline=Timeline(), starters={}, competing={}, replaced=(),
         )  # fmt: skip
         weights_us = {str(number): size for number, size in enumerate(weights)}
-        read = SimpleNamespace(
-            lab=self.lab, tasks=self.tasks, weights_us=weights_us, roofline=None, beside=()
-        )
+        read = SimpleNamespace(lab=self.lab, tasks=self.tasks, weights_us=weights_us, roofline=None, extra=())
         return Queue(run, read, measure=self.measure)
 
     def run(self, queue, most=10_000):
