@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
-from execute.whole_programs import ADDING
+from whole_programs import ADDING
 
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
