@@ -132,15 +132,15 @@ class Engine:
             while self._done:
                 self._dry = False
                 yield self._done.popleft()
-            if self._under_way:
+            if self._unmeasured or self._running:
                 self._await()
             elif self._dry or self._closed():
                 return
 
     @property
-    def _under_way(self) -> int:
-        waiting = len(self._compiling) + len(self._loading) + len(self._ready)
-        return waiting + len(self._running)
+    def _unmeasured(self) -> int:
+        """Candidates that are compiled now, or wait for a device."""
+        return len(self._compiling) + len(self._loading) + len(self._ready)
 
     def _begin_compiling(self) -> None:
         """Ask for as much as may be compiled now."""
@@ -185,13 +185,12 @@ class Engine:
 
     def _room(self) -> int:
         """How many more candidates may be compiled now."""
-        under_way = len(self._compiling) + len(self._loading) + len(self._ready)
         if not self._lab.alternate:
             # A strategy that learns takes longer for each question than for each answer: several at once.
             half = self._lab.jobs + len(self.devices.working)
-            room = 2 * half - under_way
+            room = 2 * half - self._unmeasured
             return room if room >= half else 0
-        return 0 if self._measuring else min(self._batch, self._fitting) - under_way
+        return 0 if self._measuring else min(self._batch, self._fitting) - self._unmeasured
 
     @property
     def _fitting(self) -> int:
