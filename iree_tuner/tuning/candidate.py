@@ -38,25 +38,6 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import Effort
 from iree_tuner.tuning.records import Records
 
-
-def setting_on(target: Target, facts: DeviceFacts | None = None, *, cold: bool = True) -> Setting:
-    """The setting of this process, with a device whose host says this of it; by default of this machine."""
-    versions = installed()
-    uri = target.device or ""
-    facts = facts or facts_of(uri)
-    return Setting(
-        compiler=versions["iree-base-compiler"] or "",
-        runtime=versions["iree-base-runtime"] or "",
-        target=str(target),
-        flags=target.flags,
-        device=uri.partition("://")[0],
-        processor=facts.name,
-        cores=facts.units,
-        driver=facts.driver,
-        cold=cold,
-    )
-
-
 _ALIKE = 3.0
 """Times: cold caches and what surrounds a dispatch make less of a difference."""
 
@@ -274,3 +255,21 @@ def best_of_relatives(records: Records, key: StudyKey) -> list[Assignment]:
     """The best candidates of similar workloads, the best of each first."""
     found = records.relatives(key, _RELATIVES, _EACH)
     return [each.best[place].assignment for place in range(_EACH) for each in found if place < len(each.best)]
+
+
+def setting_on(target: Target, facts: DeviceFacts | None = None, *, cold: bool = True) -> Setting:
+    """The setting of this process, with a device whose host says this of it; by default of this machine."""
+    versions = installed()
+    uri = target.device or ""
+    facts = facts or facts_of(uri)
+    return Setting(
+        compiler=versions["iree-base-compiler"] or "",
+        runtime=versions["iree-base-runtime"] or "",
+        target=str(target),
+        flags=target.flags,
+        device=uri.partition("://")[0],
+        processor=facts.name,
+        cores=facts.units,
+        driver=facts.driver,
+        cold=cold,
+    )
