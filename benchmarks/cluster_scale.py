@@ -49,8 +49,8 @@ from iree_tuner.cluster.cluster import Cluster
 from iree_tuner.cluster.serve import COMPILE, Host, serve_on
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
+from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.pool import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

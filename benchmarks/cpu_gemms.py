@@ -43,7 +43,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import find_sites
-from iree_tuner.suite.module import module_of
+from iree_tuner.suite.programs import module_of
 
 BATCH_S, QUICK_S = 0.002, 0.0005
 LIBRARIES = ("openblas", "onednn_plain", "onednn_packed")

@@ -19,7 +19,7 @@ from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.suite.kinds.convolution import Convolution as ImageConvolution
-from iree_tuner.suite.kinds.matmul import Matmul
+from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.targets import parse_target
 

@@ -9,7 +9,7 @@ import time
 
 from iree_tuner.device.bench import Bench
 from iree_tuner.measure.candidate import Built
-from iree_tuner.measure.worker import Timed
+from iree_tuner.measure.timing import Timed
 from iree_tuner.space.configuration import Configuration
 
 DEFAULT = b"default"

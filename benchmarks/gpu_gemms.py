@@ -11,7 +11,7 @@ For each program, one after the other:
    `torch.mm`, in rounds of one sample each in an order that changes, all on rotating copies of their data.
    PyTorch multiplies the same types; the result's type is the program's where PyTorch can do that.
 3. PyTorch's samples are taken a second time by CUDA events around the same calls, which shows what this
-   project's way of timing (`iree_tuner.measure.protocol`) is worth.
+   project's way of timing (`iree_tuner.measure.sampling`) is worth.
 4. With `--peer N`: N of the candidates of step 1 again, in the way of `peer_loop.py`, 8 compilations at once.
 """
 
@@ -35,13 +35,12 @@ from iree_tuner import tune_module
 from iree_tuner.device.memory import Memory
 from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.device.sensors import sensors_for
-from iree_tuner.measure.protocol import Batches
-from iree_tuner.measure.reproducer import RUN, FailedCandidate, write_reproducer
-from iree_tuner.measure.sampling import interleave
+from iree_tuner.measure.sampling import Batches, interleave
 from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.source import load_program
 from iree_tuner.result import TuningResult
+from iree_tuner.store.reproducer import RUN, FailedCandidate, write_reproducer
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.lab import Lab

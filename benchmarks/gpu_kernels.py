@@ -42,17 +42,14 @@ from iree_tuner import tune_module
 from iree_tuner.device.memory import Memory
 from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.device.sensors import sensors_for
-from iree_tuner.kernels.alone import build_kernel_here
-from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
-from iree_tuner.kernels.bench import look_at
+from iree_tuner.kernels.attention import AttentionShape, attention_shape
 from iree_tuner.kernels.contest import Contest, hold_contest
-from iree_tuner.kernels.conv_shape import ConvShape, conv_shape
-from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.harness import build_kernel_here
+from iree_tuner.kernels.in_program import look_at
+from iree_tuner.kernels.kernel import Code, kernel_named
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.product_shape import gemm_of
-from iree_tuner.kernels.registry import kernel_named
-from iree_tuner.measure.protocol import Batches
-from iree_tuner.measure.sampling import interleave
+from iree_tuner.kernels.shapes import ConvShape, conv_shape, gemm_of
+from iree_tuner.measure.sampling import Batches, interleave
 from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Configuration

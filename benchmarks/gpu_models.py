@@ -56,8 +56,7 @@ from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.sensors import sensors_for
-from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.kernels.registry import usual_kernels
+from iree_tuner.kernels.kernel import Kernel, usual_kernels
 from iree_tuner.measure.sampling import interleave
 from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.program.phases import compile_program

@@ -33,7 +33,7 @@ from examples.models.in_torch import torch_inputs, torch_module
 from examples.models.to_mlir import write_parameters
 from iree_tuner import tune_module
 from iree_tuner.device.program_loaded import LoadedProgram
-from iree_tuner.kernels.registry import usual_kernels
+from iree_tuner.kernels.kernel import usual_kernels
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.targets.registry import kind_of_device

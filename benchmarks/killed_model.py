@@ -24,8 +24,7 @@ from pathlib import Path
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.program_request import request
-from iree_tuner.measure.program import compare_programs
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison, compare_programs
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device

@@ -23,10 +23,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from iree_tuner.check.apart import judge_here
-from iree_tuner.check.parts_loaded import Pieces
+from iree_tuner.check.parts import Pieces, judge_here
 from iree_tuner.device.conditioning import Depth, Results, Spread, Spreads, agreement_of
-from iree_tuner.device.held import is_float
+from iree_tuner.device.numerics import is_float
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError

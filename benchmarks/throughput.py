@@ -30,14 +30,14 @@ import peer_loop
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure.reproducer import RUN, FailedCandidate, write_reproducer
-from iree_tuner.measure.trial import Trial
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.search.given import FixedOrder
+from iree_tuner.search.orders import FixedOrder
 from iree_tuner.space.build import build_spaces
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JointSpace
+from iree_tuner.store.reproducer import RUN, FailedCandidate, write_reproducer
+from iree_tuner.store.trial import Trial
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.tuning.baseline import Task, make_tasks, measure_baselines
 from iree_tuner.tuning.candidate import Configurations

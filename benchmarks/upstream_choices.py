@@ -29,13 +29,13 @@ from iree.compiler.dialects import arith, linalg, tensor
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.pool import Builder
+from iree_tuner.measure.builder import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space import Space, build_spaces
-from iree_tuner.space.default import find_default
 from iree_tuner.space.emitted import Emitted, emit
+from iree_tuner.space.starting_point import find_default
 from iree_tuner.targets import GpuLimits, Target, parse_target
 
 _FUNCTION = re.compile(r"^func\.func (?:private )?@(\w+)\(", re.MULTILINE)

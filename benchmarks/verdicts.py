@@ -29,7 +29,7 @@ from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.measure import build_here
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.worker import rounds_here
+from iree_tuner.measure.timing import rounds_here
 from iree_tuner.program import load_program
 from iree_tuner.program.extract import extract
 from iree_tuner.targets import target_for_device

@@ -9,7 +9,7 @@ line for each target and family and below it every disagreement. What the compil
 
 A compilation that takes longer than `--timeout` says neither yes nor no. It is counted by itself.
 
-The rulings (`iree_tuner/space/ruling.py`) were made with the outcomes of seeds 0 and 1, and corrected by what
+The rulings (`iree_tuner/space/constraints.py`) were made with the outcomes of seeds 0 and 1, and corrected by what
 seed 2 showed: take another one to judge them.
 """
 

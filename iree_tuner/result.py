@@ -13,11 +13,11 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.device_facts import DeviceFacts
-from iree_tuner.kernels.bench import SPEC_FLAG
+from iree_tuner.kernels.in_program import SPEC_FLAG
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison, Verdict
 from iree_tuner.profiling.profile import Profile, to_json
 from iree_tuner.program.phases import compile_program

@@ -35,7 +35,7 @@ class TuningArguments(TuningOptions):
     run
         Entry functions, inputs and parameters (`device.program_request.request`). Default: generate them.
     kernels
-        External kernels to compare (`kernels.registry.usual_kernels`). Default: none.
+        External kernels to compare (`kernels.kernel.usual_kernels`). Default: none.
     observer
         Receives progress (see `Observer`).
     progress

@@ -12,9 +12,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from iree_tuner.search.cost.prior import FOLDER
+from iree_tuner.search.cost.forest import FOLDER
+from iree_tuner.search.replay.leave_out import train
 from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
-from iree_tuner.search.replay.training import train
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.linalg import named
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.worker import session_for
-from iree_tuner.device.check_layout import (
+from iree_tuner.device.numerics import (
     ALLOW,
     CHECK,
     SURVEY,
@@ -29,10 +29,10 @@ from iree_tuner.device.check_layout import (
     WORD,
     FloatOutput,
     float_outputs,
+    largest_finite,
     sampling_step,
     words_in_row,
 )
-from iree_tuner.device.numerics import largest_finite
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.phases import select_target

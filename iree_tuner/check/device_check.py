@@ -13,10 +13,21 @@ import numpy.typing as npt
 
 from iree_tuner.check.untouched import Kept
 from iree_tuner.device.bench import Bench, Tolerance
-from iree_tuner.device.check_layout import ALLOW, CHECK, SURVEY, FloatOutput, float_outputs, words_in_row
 from iree_tuner.device.data import dtype_of, span, written
 from iree_tuner.device.memory import Memory, StagedMemory, filled, read_back, run_commands
-from iree_tuner.device.numerics import Floats, Terms, largest_finite, median_of, tolerances
+from iree_tuner.device.numerics import (
+    ALLOW,
+    CHECK,
+    SURVEY,
+    FloatOutput,
+    Floats,
+    Terms,
+    float_outputs,
+    largest_finite,
+    median_of,
+    tolerances,
+    words_in_row,
+)
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 from iree_tuner.targets.runtime import device_for
 

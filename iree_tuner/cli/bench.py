@@ -12,25 +12,20 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.database import NoDatabase, with_database
-from iree_tuner.cli.groups import OUTPUT
-from iree_tuner.cli.inputs import InputFlags, opened
+from iree_tuner.cli.db import NoDatabase, with_database
+from iree_tuner.cli.inputs import InputFlags, ProgramName, ScriptFlags, opened
 from iree_tuner.cli.kernel_report import comparison_to_json, told
-from iree_tuner.cli.output import answers_to, people, print_json
-from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.output import OUTPUT, answers_to, people, print_json
 from iree_tuner.cli.script import LIBRARY_FLAG
-from iree_tuner.cli.script_flags import ScriptFlags
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
-from iree_tuner.measure.program import compare_programs, time_program
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
-from iree_tuner.script.build import compile_with_script
-from iree_tuner.script.check import depth_of
+from iree_tuner.script.build import compile_with_script, depth_of
 from iree_tuner.script.script import Script
 from iree_tuner.script.search import ScriptSearch, Watch, search_script
 from iree_tuner.search.registry import check_strategy

@@ -11,12 +11,12 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from iree_tuner import __version__
-from iree_tuner.cli.database import default_database
+from iree_tuner.cli.db import default_database
 from iree_tuner.cli.output import print_json
 from iree_tuner.compiler.versions import RELEASE, installed
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.device.sensors import describe
-from iree_tuner.targets.processor import processor_name
+from iree_tuner.targets.machine import processor_name
 from iree_tuner.targets.registry import DEFAULT_DEVICE, kinds, on_host
 
 _EXTRAS = {"onnx": "reads .onnx models", "jax": "exports the examples", "lit": "runs the tests"}

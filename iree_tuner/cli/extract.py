@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.inputs import InputFlags, opened
-from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.inputs import InputFlags, ProgramName, opened
 from iree_tuner.compiler.task import preload
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.targets.registry import DEFAULT_DEVICE
@@ -86,7 +85,7 @@ def chosen_target(program: Program, target: str | None, device: str) -> Target:
 
     Raises UsageError, TunerError for a missing device.
     """
-    from iree_tuner.program.dumped import own_target
+    from iree_tuner.program.dump_body import own_target
     from iree_tuner.targets import parse_target, target_for_device
 
     if target:

@@ -1,4 +1,9 @@
-"""Options that set a program's inputs, parameters and entry functions, for commands that run one."""
+"""Options that set a program's inputs, parameters and entry functions, for commands that run one.
+
+A program on the command line.
+
+Options that name a codegen script, for commands that compile with one.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.groups import PROGRAM
-from iree_tuner.cli.output import people
+from iree_tuner.cli.knobs import Knobs, parse_knobs
+from iree_tuner.cli.output import PROGRAM, people
 from iree_tuner.device.program_run import ARCHIVES, Filled, InputValue, ProgramRun
 from iree_tuner.errors import UsageError
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import Program, load_program
+from iree_tuner.script.script import Script, load_script
 
 _FILLED = re.compile(r"((?:\d+x)*)([a-zA-Z]\w*)=(.+)")
 _HINT = "give a number, a .npy, .npz or .safetensors file, or a shape such as 2x3xf32=1.0"
@@ -126,3 +132,47 @@ def _number(text: str) -> int | float | None:
             continue
         return None if math.isnan(found) else found  # runs are compared, and nan is unequal to itself
     return None
+
+
+def no_option(_: object, text: str) -> None:
+    """Reject mistyped options: a parameter that accepts `-` would otherwise accept them as its value."""
+    if text.startswith("-") and text != "-":
+        raise UsageError(f"unknown option {text}")
+
+
+ProgramName = Annotated[
+    str,
+    Parameter(
+        allow_leading_hyphen=True,
+        validator=no_option,
+        help="The program: MLIR text or bytecode in any input dialect of the compiler, or an ONNX model. "
+        "Also a quoted command of MIOpenDriver, BOO or Fusilli, or a .txt file of such commands. `-` reads "
+        "standard input.",
+    ),
+]
+"""A program on the command line."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ScriptFlags:
+    """The codegen script to use.
+
+    Attributes
+    ----------
+    transform_script
+        Use this codegen script: a file, or the name of one that ships (iree-tuner script list).
+    knob
+        Set a knob of the script: rows=8. Repeatable.
+    """
+
+    transform_script: str | None = None
+    knob: Knobs = ()
+
+    def load(self) -> Script | None:
+        """Load the script and set its knobs. None without a script. Raises what `load_script` raises."""
+        if self.transform_script is None:
+            if self.knob:
+                raise UsageError("--knob requires --transform-script")
+            return None
+        return load_script(self.transform_script).chosen(parse_knobs(self.knob))

@@ -10,9 +10,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from iree_tuner.cli.database import NoDatabase, with_database
-from iree_tuner.cli.groups import OUTPUT
-from iree_tuner.cli.inputs import InputFlags, opened
+from iree_tuner.cli.db import NoDatabase, with_database
+from iree_tuner.cli.inputs import InputFlags, ProgramName, opened
 from iree_tuner.cli.kernel_report import (
     report_contests,
     report_layers,
@@ -22,14 +21,15 @@ from iree_tuner.cli.kernel_report import (
     told,
 )
 from iree_tuner.cli.knobs import Knobs, parse_knobs
-from iree_tuner.cli.output import answers_to, people, print_json
-from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.output import OUTPUT, answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output
-from iree_tuner.kernels.bench import (
+from iree_tuner.kernels.contest import ROUNDS
+from iree_tuner.kernels.find import executable_target, find_places
+from iree_tuner.kernels.in_program import (
     TUNED,
     Chosen,
     bases_of,
@@ -39,17 +39,14 @@ from iree_tuner.kernels.bench import (
     look_at,
     outlook_of,
 )
-from iree_tuner.kernels.choices import chains_in, choices_of, each_once, make_norms, norms_in
-from iree_tuner.kernels.contest import ROUNDS
-from iree_tuner.kernels.find import executable_target, find_places
-from iree_tuner.kernels.joint_products import JointProducts
-from iree_tuner.kernels.kernel import ANY, Code, Kernel
+from iree_tuner.kernels.joint import JointProducts
+from iree_tuner.kernels.kernel import ANY, Code, Kernel, kernel_named, kernels, usual_kernels
 from iree_tuner.kernels.layers import compare_layers
-from iree_tuner.kernels.packing import with_packed
+from iree_tuner.kernels.moves import with_packed
 from iree_tuner.kernels.problem import KernelError
-from iree_tuner.kernels.registry import kernel_named, kernels, usual_kernels
 from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.source import chains_in, choices_of, each_once, make_norms, norms_in
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.targets import Target, parse_target

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.kernels.bench import TUNED, InProgram, Outlook
 from iree_tuner.kernels.contest import Contest
+from iree_tuner.kernels.in_program import TUNED, InProgram, Outlook
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.layers import Layer
 from iree_tuner.measure.statistics import Comparison

@@ -17,7 +17,7 @@ from typing import Self, get_args
 from cyclopts import App, ArgumentCollection, CycloptsError, Parameter
 
 from iree_tuner import __version__
-from iree_tuner.compiler.orphans import own_temporary_folder
+from iree_tuner.compiler.process import own_temporary_folder
 from iree_tuner.compiler.versions import check_release, other_release
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import of_one_command
@@ -323,7 +323,7 @@ class _Signals:
 
 
 def _tell(message: str, status: int) -> int:
-    from iree_tuner.cli.printable import printable  # not in the way of commands that succeed
+    from iree_tuner.cli.output import printable  # not in the way of commands that succeed
 
     line = " ".join(printable(message).split())
     if len(line) > _LONGEST:

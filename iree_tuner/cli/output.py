@@ -1,17 +1,37 @@
-"""Output streams: answers and JSON go to standard output, progress and notes to standard error."""
+"""Output streams: answers and JSON go to standard output, progress and notes to standard error.
+
+Make text safe to print on a terminal.
+
+Option groups that only the command line uses. `tuning.options` has the others.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from cyclopts import Group
 from rich.console import Console
 from rich.text import Text
 
-from iree_tuner.cli.printable import printable
 from iree_tuner.errors import TunerError
+
+_KEPT = "\n\t"
+_HIDDEN = ("Cc", "Cf", "Cs")  # control codes, what turns the direction of writing, halves of pairs
+
+
+def printable(text: str) -> str:
+    """Replace control codes, which could change the terminal: an escape code is shown as `\\x1b`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        each if each in _KEPT or unicodedata.category(each) not in _HIDDEN else ascii(each)[1:-1]
+        for each in text
+    )
+
 
 _WIDE = 200  # columns for files and pipes, which have no width of their own
 
@@ -47,3 +67,7 @@ def print_json(record: Mapping[str, object]) -> None:
         raise TunerError("standard output is closed")
     sys.stdout.write(json.dumps(record) + "\n")
     sys.stdout.flush()
+
+
+PROGRAM = Group("Program", sort_key=1)
+OUTPUT = Group("Output", sort_key=7)

@@ -12,10 +12,9 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from iree_tuner.cli.compile import with_kernels
-from iree_tuner.cli.database import default_database
-from iree_tuner.cli.inputs import InputFlags, opened
+from iree_tuner.cli.db import default_database
+from iree_tuner.cli.inputs import InputFlags, ProgramName, opened
 from iree_tuner.cli.output import answers_to, people, print_json
-from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
@@ -23,11 +22,11 @@ from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
 from iree_tuner.kernels.save import located, problems_in
 from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind
-from iree_tuner.profiling.onnx_profile import profile_onnx
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, row_to_json, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
-from iree_tuner.profiling.xla_profile import profile_xla
+from iree_tuner.suite.profilers.onnx import profile_onnx
+from iree_tuner.suite.profilers.xla import profile_xla
 from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device
 from iree_tuner.tuning.options import CompilerFlags
 

@@ -11,10 +11,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.cluster import warn_if_open
-from iree_tuner.cli.database import NoDatabase, with_database
-from iree_tuner.cli.inputs import opened
+from iree_tuner.cli.db import NoDatabase, with_database
+from iree_tuner.cli.inputs import ProgramName, opened
 from iree_tuner.cli.output import people, print_json
-from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
 from iree_tuner.program.dynamic import sized

@@ -19,14 +19,15 @@ from iree_tuner.errors import UsageError
 from iree_tuner.search.registry import DEFAULT, check_strategy
 from iree_tuner.search.replay.leave_out import can_train, others, train_prior
 from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
-from iree_tuner.search.replay.run import Run, replay_all
-from iree_tuner.search.replay.summary import (
+from iree_tuner.search.replay.run import (
     SHOWN_AFTER,
     WITHIN,
     Overall,
     ReplaySummary,
+    Run,
     finite,
     overall,
+    replay_all,
     summarize,
 )
 

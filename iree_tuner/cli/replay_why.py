@@ -11,8 +11,7 @@ from rich.table import Table
 
 from iree_tuner.cli.output import answers, people, print_json
 from iree_tuner.errors import TunerError
-from iree_tuner.search.cost.access import Array
-from iree_tuner.search.cost.terms import Estimate, Term
+from iree_tuner.search.cost.terms import Array, Estimate, Term
 from iree_tuner.search.replay.recorded import RecordedSpace
 from iree_tuner.space.configuration import Assignment
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.kernels.variants import KernelVariants
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.program.dumped import own_target
+from iree_tuner.program.dump_body import own_target
 from iree_tuner.report.bodies import time_body, use_body
 from iree_tuner.result import SPEEDUP, Pace, TuningResult, speedup_of, times_of
 from iree_tuner.store.findings import UseBody

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.database import AsJson, to_read
+from iree_tuner.cli.db import AsJson, to_read
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.files import planned_output
 from iree_tuner.report.made import Report

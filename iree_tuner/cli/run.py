@@ -13,10 +13,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.inputs import InputFlags, opened
+from iree_tuner.cli.inputs import InputFlags, ProgramName, ScriptFlags, opened
 from iree_tuner.cli.output import answers_to, people, print_json
-from iree_tuner.cli.program_name import ProgramName
-from iree_tuner.cli.script_flags import ScriptFlags
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
@@ -26,8 +24,7 @@ from iree_tuner.measure.program import Ran, run_program
 from iree_tuner.measure.program_worker import Output
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
-from iree_tuner.script.build import Scripted, compile_with_script
-from iree_tuner.script.check import agree_alone, depth_of
+from iree_tuner.script.build import Scripted, agree_alone, compile_with_script, depth_of
 from iree_tuner.script.script import Script
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 from iree_tuner.tuning.lab import Lab

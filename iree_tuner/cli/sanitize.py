@@ -9,14 +9,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.compile import with_kernels
-from iree_tuner.cli.hits import with_own_flags
-from iree_tuner.cli.inputs import InputFlags, opened
+from iree_tuner.cli.inputs import InputFlags, ProgramName, opened
 from iree_tuner.cli.output import answers_to, people, print_json
-from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.spec import with_own_flags
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context, to_bytecode
-from iree_tuner.spec.embed import embed_bytes
-from iree_tuner.spec.io import load_spec
+from iree_tuner.spec.io import embed_bytes, load_spec
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import CompilerFlags

@@ -7,10 +7,9 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from iree_tuner.cli.inputs import opened
+from iree_tuner.cli.inputs import ProgramName, opened
 from iree_tuner.cli.knobs import Knobs, parse_knobs
 from iree_tuner.cli.output import answers_to, people, print_json
-from iree_tuner.cli.program_name import ProgramName
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError

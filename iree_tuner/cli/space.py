@@ -1,21 +1,213 @@
-"""`iree-tuner space`: print the search spaces of workloads."""
+"""`iree-tuner space`: print the search spaces of workloads.
+
+Print a search space.
+
+`iree-tuner space --compile`: compile samples of a space.
+"""
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
+from rich.console import Console
+from rich.markup import escape
 
 from iree_tuner.cli.extract import chosen_target
-from iree_tuner.cli.inputs import opened
-from iree_tuner.cli.program_name import ProgramName
-from iree_tuner.cli.space_compile import SampleCompilation, compile_samples
-from iree_tuner.cli.space_inputs import read_spaces
-from iree_tuner.cli.space_show import Shown, show
+from iree_tuner.cli.inputs import ProgramName, opened
+from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.space_inputs import WorkloadSpaces, read_spaces
+from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Built
+from iree_tuner.space import Assignment, Space
+from iree_tuner.space.interpreter import smtlib
+from iree_tuner.space.starting_point import find_default, parse_assignment
+from iree_tuner.targets import Target
 from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.options import CompilerFlags
+
+
+@dataclass(frozen=True)
+class SampleCompilation:
+    """How to compile samples."""
+
+    target: Target
+    sample: int
+    seed: int
+    jobs: int | None
+    timeout_s: float
+    as_json: bool
+
+
+def compile_samples(given: WorkloadSpaces, built: Space, how: SampleCompilation) -> bool:
+    """Compile random samples and print one line per sample, in the sample's order. True if all compile."""
+    harness = given.dispatch.harness if given.dispatch else None
+    if harness is None:
+        raise UsageError("--compile requires a program: a workload alone has no code to compile")
+    picked = built.sample(how.sample, how.seed)
+    outcomes: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    digests: set[str] = set()
+    with Workers(how.jobs or os.cpu_count() or 1) as workers:
+        builder = Builder(how.target, workers, how.timeout_s)
+        configurations = [built.configuration(each) for each in picked]
+        for assignment, result in zip(picked, builder.build_all(harness, configurations), strict=True):
+            outcomes[result.outcome] += 1
+            if result.outcome == "ok":
+                digests.add(result.digest)
+            else:
+                reasons[f"{result.outcome}: {headline(result.message)}"] += 1
+            _print(given.name, built, assignment, result, how.as_json)
+    people.print(
+        escape(
+            f"{given.name}: {built.label}: {outcomes['ok']} of {len(picked)} samples compile, to "
+            f"{len(digests)} different executables; the space has {built.count()} assignments"
+        )
+    )
+    for reason, number in reasons.most_common():
+        people.print(escape(f"  {number} x {reason}"))
+    return outcomes["ok"] == len(picked)
+
+
+def headline(message: str) -> str:
+    """The first non-empty line of a message, shortened."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return lines[0][:300] if lines else "no message"
+
+
+def _print(name: str, built: Space, assignment: Assignment, result: Built, as_json: bool) -> None:
+    if as_json:
+        record: dict[str, object] = {
+            "name": name,
+            "space": built.label,
+            "assignment": dict(assignment),
+            "outcome": result.outcome,
+            "seconds": round(result.seconds, 3),
+            "message": result.message,
+            "digest": result.digest if result.outcome == "ok" else "",
+        }
+        print_json(record)
+        return
+    line = " ".join(f"{knob}={value}" for knob, value in assignment.items())
+    end = f": {headline(result.message)}" if result.message else ""
+    Console(soft_wrap=True, highlight=False, markup=False).print(
+        f"{result.outcome:15} {result.seconds:6.2f} s  {line}{end}"
+    )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The parts of a space to print."""
+
+    count: bool
+    sample: int
+    seed: int
+    why: str | None
+    smtlib: bool
+    mlir: bool
+    as_json: bool
+
+
+def show(given: WorkloadSpaces, built: Space, shown: Shown) -> bool:
+    """Print a space. Returns False if `why` names an assignment that is not legal."""
+    if shown.why is not None:
+        return _show_why(given, built, shown.why, shown.as_json)
+    if shown.as_json:
+        print_json(_record(given.name, built, shown))
+        return True
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    if shown.smtlib:
+        console.print(smtlib(built.op.operation))
+    elif shown.mlir:
+        console.print(built.text)
+    elif shown.count:
+        console.print(f"{given.name}: {built.label}: {built.count()}")
+    else:
+        _show_all(given, built, shown, console)
+    return True
+
+
+def _show_why(given: WorkloadSpaces, built: Space, text: str, as_json: bool) -> bool:
+    if text == "default":
+        if given.dispatch is None:
+            raise UsageError(
+                "--why default requires a program: the compiler chooses nothing for a workload alone"
+            )
+        dispatch = given.dispatch
+        default = find_default(built, dispatch.default, dispatch.pipeline, dispatch.decomposition)
+        assignment, reasons = default.assignment, list(default.reasons)
+    else:
+        assignment = parse_assignment(text)
+        reasons = [f"unknown knob '{name}'" for name in assignment if name not in built.names]
+        if not reasons:  # where some are open: can they be chosen?
+            reasons = built.violations_of_part(assignment)
+            assignment = assignment if reasons else built.complete(assignment)
+    legal = assignment is not None and not reasons
+    if as_json:
+        print_json(
+            {
+                "name": given.name,
+                "space": built.label,
+                "legal": legal,
+                "assignment": dict(assignment) if assignment else None,
+                "violations": reasons,
+            }
+        )
+        return legal
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    console.print(f"{given.name}: {built.label}: {'legal' if legal else 'illegal'}")
+    if assignment is not None and legal:
+        console.print(f"  {_line(assignment)}")
+    for reason in reasons:
+        console.print(f"  {reason}")
+    return legal
+
+
+def _record(name: str, built: Space, shown: Shown) -> dict[str, object]:
+    record: dict[str, object] = {
+        "name": name,
+        "workload": built.workload.key,
+        "space": built.label,
+        "count": built.count(),
+        "knobs": {knob.name: list(knob.values) for knob in built.knobs},
+    }
+    picked = built.sample(shown.sample, shown.seed) if shown.sample else []
+    if picked:
+        record["samples"] = [
+            {"assignment": dict(each), "configuration": _configuration(built, each)} for each in picked
+        ]
+    if shown.mlir:
+        record["mlir"] = built.text
+    if shown.smtlib:
+        record["smtlib"] = smtlib(built.op.operation)
+    return record
+
+
+def _configuration(built: Space, assignment: Assignment) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for op in built.configuration(assignment).ops:
+        found.setdefault(op.label, {})[op.attribute] = op.value
+    return found
+
+
+def _show_all(given: WorkloadSpaces, built: Space, shown: Shown, console: Console) -> None:
+    count, knobs = built.count(), len(built.knobs)
+    console.print(f"{given.name}: {built.workload.name}, {built.label}, {count} assignments of {knobs} knobs")
+    for knob in built.knobs:
+        console.print(f"  {knob.name}: {' '.join(map(str, knob.values))}")
+    for assignment in built.sample(shown.sample, shown.seed) if shown.sample else []:
+        console.print(f"  {_line(assignment)}")
+        for op in built.configuration(assignment).ops:
+            console.print(f"    {op.label} {op.attribute} = {op.value}")
+
+
+def _line(assignment: Assignment) -> str:
+    return " ".join(f"{knob}={value}" for knob, value in assignment.items())
 
 
 @Parameter(name="*")

@@ -1,9 +1,12 @@
-"""`iree-tuner spec`: build, link, check, embed and explain tuning specs."""
+"""`iree-tuner spec`: build, link, check, embed and explain tuning specs.
+
+Messages about the dispatches that a spec's matchers hit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +14,6 @@ from cyclopts import App, Parameter
 from iree.compiler import ir
 from rich.table import Table
 
-from iree_tuner.cli.hits import hits_in, tell_hits, with_own_flags
 from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.output import answers, people, print_json
 from iree_tuner.cli.table import print_table, table
@@ -19,21 +21,71 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, name_of, parse_json, read_text
+from iree_tuner.kernels.layers import KernelUse
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.space.verify.spec import verify_spec
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import MatcherHits, ProgramCheck, SpecProblem, check_against_program, check_spec
-from iree_tuner.spec.embed import embed as embed_spec
-from iree_tuner.spec.entry import Provenance, SpecEntry, entry_from_json
+from iree_tuner.spec.entry import Provenance, SpecEntry, entry_from_json, read_flags
 from iree_tuner.spec.explain import ExplainedEntry, row_to_json
 from iree_tuner.spec.explain import explain as explain_spec
 from iree_tuner.spec.grammar import pairs
+from iree_tuner.spec.io import embed as embed_spec
 from iree_tuner.spec.io import load_spec, save_spec
 from iree_tuner.spec.link import link_specs
 from iree_tuner.spec.near import NearMiss
 from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.tuning.options import CompilerFlags
+
+
+def hits_in(spec: ir.Module, program: Program, target: Target) -> tuple[MatcherHits, ...]:
+    """Find what a spec's matchers hit in a program compiled with the flags that the spec records.
+
+    Raises what `check_against_program` raises.
+    """
+    target = with_own_flags(target, spec)
+    return check_against_program(spec, program.data, target, name=program.name).matchers
+
+
+def tell_hits(name: str | Path, matchers: Sequence[MatcherHits], *, strict: bool) -> dict[str, object]:
+    """Print how many of a spec's matchers hit. Raises TunerError if none does and `strict` is set."""
+    hit = sum(each.hits != () for each in matchers)  # where it cannot be seen, it may
+    said = f"{hit} of {len(matchers)} matchers hit"
+    if matchers and not hit:
+        why = (
+            "the spec has no effect here, as it is for other dispatches or another target "
+            "(iree-tuner spec explain shows them)"
+        )
+        if strict:
+            raise TunerError(f"{said}: {why}", location=str(name))
+        people.print(f"warning: {name}: {said}: {why}", style="yellow", soft_wrap=True, markup=False)
+    else:
+        people.print(f"{name}: {said}", soft_wrap=True, markup=False)
+    return {"matchers": len(matchers), "hits": hit}
+
+
+def tell_calls(name: str | Path, use: KernelUse, *, strict: bool) -> dict[str, object]:
+    """Print how a program uses a spec's kernels. Raises TunerError if it does not and `strict` is set."""
+    calls, ops = use.dispatches, use.ops
+    said = f"{calls} dispatch{'es' * (calls != 1)} of the program run{'s' * (calls == 1)} its kernels"
+    replaced = f"{ops} of its kernels replace{'s' * (ops == 1)} ops of the program"
+    if calls or ops:
+        told = " and ".join([*([said] if calls else []), *([replaced] if ops else [])])
+        people.print(f"{name}: {told}", soft_wrap=True, markup=False)
+    else:
+        why = "the kernels have no effect here, as they are for other problems or another target"
+        if strict:
+            raise TunerError(f"{said}: {why}", location=str(name))
+        people.print(f"warning: {name}: {said}: {why}", style="yellow", soft_wrap=True, markup=False)
+    return {"kernel_calls": calls, "kernel_ops": ops}
+
+
+def with_own_flags(target: Target, spec: ir.Module) -> Target:
+    """Add the flags that a spec records to a target."""
+    flags = tuple(flag for flag in read_flags(spec) if flag not in target.flags)
+    return replace(target, flags=(*target.flags, *flags))
+
 
 app = App(
     name="spec",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from cyclopts import App
 
+from iree_tuner.cli.suite_changes import app as history_app
 from iree_tuner.cli.suite_changes import changes
-from iree_tuner.cli.suite_compare import compare
-from iree_tuner.cli.suite_generate import generate
-from iree_tuner.cli.suite_history import app as history_app
-from iree_tuner.cli.suite_list import list_
-from iree_tuner.cli.suite_report import report
+from iree_tuner.cli.suite_compare import compare, report
+from iree_tuner.cli.suite_operations import generate, list_
 from iree_tuner.cli.suite_run import run
 
 app = App(

@@ -1,22 +1,30 @@
-"""Options that select operations: suites, sweeps over a kind's fields, and regular expressions."""
+"""Options that select operations: suites, sweeps over a kind's fields, and regular expressions.
+
+`iree-tuner suite list`: list kinds of operations and suites, or the operations of a suite.
+
+`iree-tuner suite generate`: write operations as programs.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.element_types import NARROW, check_type
+from iree_tuner.suite import folder, operation, suite_file
 from iree_tuner.suite.hints import did_you_mean
-from iree_tuner.suite.item import items_from
-from iree_tuner.suite.kinds.registry import fields_of, kind_named
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.patterns import is_found, patterns_of
-from iree_tuner.suite.suite_file import DEFAULT_F8
-from iree_tuner.suite.sweep import TYPES, distinct, sweep
+from iree_tuner.suite.kinds.registry import KINDS, fields_of, kind_named
+from iree_tuner.suite.operation import Operation, Value
+from iree_tuner.suite.plan import items_from
+from iree_tuner.suite.scalars import NARROW, check_type
+from iree_tuner.suite.suite_file import DEFAULT_F8, TYPES, distinct, is_found, patterns_of, sweep
 
 DEFAULT_SUITE = "profiler"
 _DEFAULT_TYPES = "f16,f32"
@@ -120,3 +128,88 @@ def _only(operations: list[Operation], patterns: str | None) -> list[Operation]:
     if not found:
         raise UsageError(f"--only: no operation's name matches '{patterns}'")
     return found
+
+
+_DEFAULTS = OperationFlags()
+
+
+def list_(
+    *suites: str,
+    flags: OperationFlags = _DEFAULTS,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """List the kinds of operations with their fields and defaults, and the suites with their sizes.
+
+    With names of suites, list the names of their operations.
+
+    Example: `iree-tuner suite list cpu --only ^softmax`
+
+    Parameters
+    ----------
+    suites
+        List the operations of these: names of suites, suite files (.toml), quoted commands of
+        MIOpenDriver, BOO or Fusilli, or .txt files of such commands.
+    as_json
+        Print JSON, one object per kind and per suite, or per operation.
+    """
+    if suites or flags != _DEFAULTS:
+        console = answers_to(as_json=as_json)
+        for each in chosen_operations(suites, flags):
+            console.print(each.name, soft_wrap=True, markup=False, highlight=False)
+            if as_json:
+                print_json({"operation": each.name, **operation.to_json(each)})
+        return 0
+    _list_all(as_json=as_json)
+    return 0
+
+
+def _list_all(*, as_json: bool) -> None:
+    kinds = table("operation", "fields and their defaults", words=("operation", "fields and their defaults"))
+    for name, kind in KINDS.items():
+        fields = fields_of(kind)
+        kinds.add_row(name, " ".join(f"{field}={_told(value)}" for field, value in fields.items()))
+        if as_json:
+            print_json({"operation": name, "fields": fields})
+    known = table("suite", "operations", "what", words=("suite", "what"))
+    for each in suite_file.suites():
+        counts = Counter(one.kind for one in each.operations)
+        known.add_row(each.name, str(len(each.operations)), each.summary)
+        if as_json:
+            print_json({"suite": each.name, "summary": each.summary, "operations": dict(counts)})
+    console = answers_to(as_json=as_json)
+    print_table(console, kinds)
+    console.print()
+    print_table(console, known)
+
+
+def _told(value: Value) -> str:
+    """Format a value as in options and in suite files."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def generate(
+    *suites: str,
+    flags: OperationFlags = _DEFAULTS,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("generated"),
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> int:
+    """Write operations as MLIR programs, together with their arguments, to a folder.
+
+    Example: `iree-tuner suite generate --m 64:1024:128 --n 64:1024:128 --k 4096 -o generated`
+
+    Parameters
+    ----------
+    suites
+        Operations: names of suites (`iree-tuner suite list`), suite files (.toml), quoted commands of
+        MIOpenDriver, BOO or Fusilli, or .txt files of such commands. Default: the suite profiler.
+    output
+        Write to this folder. Existing files of the same operations are overwritten.
+    as_json
+        Print JSON, one object per operation.
+    """
+    for each in chosen_operations(suites, flags):
+        path = folder.write(output, each)
+        people.print(f"[Generating]: {path}", markup=False, soft_wrap=True)
+        if as_json:
+            print_json({"operation": each.name, **operation.to_json(each), "path": str(path)})
+    return 0

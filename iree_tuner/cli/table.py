@@ -1,12 +1,18 @@
-"""Tables that are readable at 80 columns and in a pipe."""
+"""Tables that are readable at 80 columns and in a pipe.
+
+Percentages on the command line: `3%`, `0.03`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Column, Table
+
+from iree_tuner.errors import UsageError
 
 _GAP = 2  # between columns
 
@@ -75,3 +81,15 @@ def _least_width(column: Column) -> int:
 def _longest(column: Column, parts: Callable[[str], list[str]]) -> int:
     texts = [str(column.header), *map(str, column.cells)]
     return max((cell_len(part) for text in texts for part in parts(text)), default=0)
+
+
+_SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)")
+
+
+def parse_percent(text: str) -> float:
+    """Parse a fraction. Raises UsageError for text that is not a percentage and not a number below 1."""
+    found = _SHARE.fullmatch(text.strip())
+    share = float(found[1]) / (100 if found[2] else 1) if found else 1.0
+    if found is None or (share >= 1 and not found[2]):
+        raise UsageError(f"'{text}' is not a percentage", hint="write 3% or 0.03")
+    return share

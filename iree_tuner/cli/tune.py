@@ -12,17 +12,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.cluster import warn_if_open
-from iree_tuner.cli.database import NoDatabase, with_database
-from iree_tuner.cli.groups import OUTPUT
-from iree_tuner.cli.inputs import InputFlags, is_command, opened
-from iree_tuner.cli.output import answers_to, people, print_json
-from iree_tuner.cli.program_name import ProgramName
+from iree_tuner.cli.db import NoDatabase, with_database
+from iree_tuner.cli.inputs import InputFlags, ProgramName, is_command, opened
+from iree_tuner.cli.output import OUTPUT, answers_to, people, print_json
 from iree_tuner.cli.report import how_to_use, nothing_to_json, report_result, result_to_json
-from iree_tuner.compiler.orphans import shared_folder
+from iree_tuner.compiler.process import shared_folder
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
-from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.kernels.registry import usual_kernels
+from iree_tuner.kernels.kernel import Kernel, usual_kernels
 from iree_tuner.program.dynamic import parse_sizes, sized_cases
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress

@@ -9,16 +9,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.extract import chosen_target
-from iree_tuner.cli.hits import with_own_flags
-from iree_tuner.cli.inputs import opened
+from iree_tuner.cli.inputs import no_option, opened
 from iree_tuner.cli.output import answers, people, print_json
-from iree_tuner.cli.program_name import no_option
+from iree_tuner.cli.spec import with_own_flags
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import UsageError
 from iree_tuner.program.carried import carrying
 from iree_tuner.program.source import Program, read_program
-from iree_tuner.space.verify.finding import Verified, VerifyReport
+from iree_tuner.space.verify.constraints import Verified, VerifyReport
 from iree_tuner.space.verify.program import verify_carried
 from iree_tuner.space.verify.spec import verify_spec
 from iree_tuner.spec.grammar import ENTRYPOINT, ENTRYPOINT_NAME, entry_sequence

@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from iree_tuner.cluster.line import Line, LineLostError
 from iree_tuner.cluster.wire import Parcel, UntypedError, read_value, unpack, write
-from iree_tuner.compiler.calls import TIMEOUT_S, Calls
-from iree_tuner.compiler.ends import HostLost, UnfitError
-from iree_tuner.compiler.slot import Call, CallFuture, Span
-from iree_tuner.compiler.worker import Lost, Timeout, WorkerError
+from iree_tuner.compiler.task import HostLost, UnfitError
+from iree_tuner.compiler.worker import TIMEOUT_S, Call, CallFuture, Calls, Lost, Span, Timeout, WorkerError
 
 if TYPE_CHECKING:
     from iree_tuner.cluster.cluster import Cluster, Member

@@ -27,7 +27,7 @@ from iree_tuner.cluster.wire import pack, read_call, write
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.targets import on_host
-from iree_tuner.targets.processor import processor_name
+from iree_tuner.targets.machine import processor_name
 
 COMPILE = "compile"
 """A resource: compile slots."""

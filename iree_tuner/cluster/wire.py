@@ -20,7 +20,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from iree_tuner.compiler.calls import SentPath, WrittenPath
+from iree_tuner.compiler.worker import SentPath, WrittenPath
 from iree_tuner.errors import TunerError
 
 LARGE = 1 << 14

@@ -4,7 +4,7 @@ Right versions round differently. How far that moves results is measured, not bo
 
 * f16 and bf16: by the same program with f32 in their place (`program.widened`). The default's distance from
   it is what rounding did to the default, and does to other versions.
-* f32 and wider: each dispatch's results are moved by the deviation of its sums (`check.apart`), or the
+* f32 and wider: each dispatch's results are moved by the deviation of its sums (`check.parts`), or the
   inputs by a unit in the last place where a program cannot be taken apart.
 
 A version is right if its largest difference and the root of its mean square are not much larger.
@@ -21,8 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.bench import Tolerance
-from iree_tuner.device.held import is_float
-from iree_tuner.device.numerics import Agreement, compare, epsilon, in_blocks, real_parts
+from iree_tuner.device.numerics import Agreement, compare, epsilon, in_blocks, is_float, real_parts
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 
 Array = npt.NDArray[np.generic]

@@ -13,7 +13,7 @@ from iree_tuner.device.sensors.nvidia import NvidiaSensors, open_nvidia
 from iree_tuner.errors import UsageError
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import kind_of_device
-from iree_tuner.targets.processor import processor_name
+from iree_tuner.targets.machine import processor_name
 
 CACHE = "IREE_TUNER_CACHE_BYTES"
 """Environment variable with the size of the host's last cache, where what the system reports is not its own

@@ -1,23 +1,118 @@
-"""Arguments of a program's functions: given ones from files, the others generated."""
+"""Arguments of a program's functions: given ones from files, the others generated.
+
+The functions of a VM module that are run, and what they are called with.
+
+The arguments of a function of a VM module, as the module declares them.
+"""
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from typing import cast
+from dataclasses import dataclass
+from typing import Any, cast
 
+import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.array_file import header_of, read_array
 from iree_tuner.device.data import PERIOD, Kind, dtype_of, integers, kind_of, random_values
-from iree_tuner.device.program_run import Filled, InputValue, Member
+from iree_tuner.device.program_run import Filled, InputValue, Member, ProgramRun
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import DimensionSize, size_for
-from iree_tuner.program.entries import Entry, Taken
+from iree_tuner.program.entries import ASYNC, FILLED, Entry, Taken, plain_name, taken_from
 from iree_tuner.program.feeds import PLAIN, Feed
+
+_DECLARATION = "iree.abi.declaration"
+_INPUT, _OUTPUT = "%input", "%output"
+_FENCE = "!hal.fence"
+_MODEL, _FENCED = "iree.abi.model", "coarse-fences"  # `iree-compile --iree-execution-model=async-external`
+_RESULT, _TEMPORARY = "{iree.abi.output", "{iree.abi.transients"
+_TEMPORARY_BYTES = "iree.abi.transients.size.constant"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A function and its arguments.
+
+    Attributes:
+        function: of the runtime.
+        taken: its inputs.
+        fenced: whether two fences follow: one to wait for, and one to signal.
+        results: those whose memory it takes after its inputs (`program.provided_memory`).
+        temporary_bytes: of memory for temporary values, which it takes after that; None where it takes none.
+        gives: its results, where it declares them.
+    """
+
+    function: rt.VmFunction
+    taken: tuple[Taken, ...]
+    fenced: bool
+    results: tuple[Taken, ...] = ()
+    temporary_bytes: int | None = None
+    gives: tuple[Taken, ...] = ()
+
+
+def signature_of(module: rt.VmModule, name: str, entry: Entry | None) -> Signature | None:
+    """The arguments that a module declares, or else those of its program. None for twins that fill.
+
+    A function that only takes fences is known by its name without the suffix for these.
+
+    Raises TunerError for a function that takes memory of a size that only a call says.
+    """
+    function = module.lookup_function(name) or module.lookup_function(name + ASYNC)
+    if function is None or name.endswith(FILLED):
+        return None
+    known, fenced = function.reflection, function.reflection.get(_MODEL) == _FENCED
+    declaration = known.get(_DECLARATION)
+    if declaration is None:
+        return Signature(function, entry.inputs, fenced or entry.fenced) if entry is not None else None
+    text = declaration[declaration.index("(") + 1 : _closing(declaration)]
+    parts = [part.split(": ", 1)[1] for part in text.split(f", {_INPUT}")] if text else []
+    read = [taken_from(part.split(" {")[0]) for part in parts]
+    fenced = fenced or any(map(_is_fence, parts))
+    given, places = _given(declaration), range(len(parts))
+    memory = _memory_among(parts, len(given))
+    own = [read[place] for place in places if place not in memory and not _is_fence(parts[place])]
+    if any(each.opaque for each in own) and entry is not None and len(own) == len(entry.inputs):
+        own = list(entry.inputs)  # buffer views have the types that the program imports them as
+    results = [one for place, one in enumerate(read) if place in memory and _RESULT in parts[place]]
+    size = known.get(_TEMPORARY_BYTES) if any(_TEMPORARY in part for part in parts) else ""
+    if size is None:  # with too little the function writes behind its end
+        raise TunerError(f"@{name} takes memory for temporary values, of a size that depends on its inputs")
+    bytes_ = int(size) if size else None
+    return Signature(function, tuple(own), fenced, tuple(results), bytes_, given)
+
+
+def _given(declared: str) -> tuple[Taken, ...]:
+    """The results that a declaration has: `(%output0: tensor<4xf32>, %output1: f32)`."""
+    parts = [part.split(": ", 1)[1] for part in declared[_closing(declared) :].split(_OUTPUT)[1:]]
+    return tuple(taken_from(part.split(" {")[0].rstrip(", )")) for part in parts)
+
+
+def _is_fence(declared: str) -> bool:
+    return declared.split()[0] == _FENCE
+
+
+def _memory_among(parts: list[str], results: int) -> set[int]:
+    """Places of the memory that `program.provided_memory` adds: one for each result, then a temporary one.
+
+    An argument elsewhere that a result is written to is donated (`jax.jit` with `donate_argnums`): an input.
+    """
+    end = next((place for place, part in enumerate(parts) if _TEMPORARY in part), None)
+    if end is None:
+        return set()
+    return {end, *(place for place in range(max(0, end - results), end) if _RESULT in parts[place])}
+
+
+def _closing(declaration: str) -> int:
+    """Where the list of inputs ends: results follow, or nothing."""
+    end = declaration.find(") -> ")
+    return end if end >= 0 else declaration.rindex(")")
+
 
 Array = npt.NDArray[np.generic]
 _MOST_KEPT = 1 << 30  # bytes
@@ -254,3 +349,75 @@ def _limits(kind: ElementType) -> tuple[int, int]:
         return -(1 << 63), (1 << 63) - 1
     least, most = kind.range
     return (least, most) if kind.name[0] in "su" else (-(1 << kind.bits - 1), (1 << kind.bits) - 1)
+
+
+@dataclass
+class LoadedFunction:
+    """An entry function and what it is called with.
+
+    Its twin, if there is one, fills what it allocates (`program.flow_ops`); a function that only calls one
+    with fences and waits, as torch's do, has them too. `memory` is for results and temporary values, if it
+    takes that (`program.provided_memory`).
+    """
+
+    name: str
+    signature: Signature
+    taken: tuple[Taken, ...]
+    given: tuple[InputValue, ...]
+    filled: rt.VmFunction | None = None
+    filled_fenced: bool = False
+    arguments: Any = None
+    values: Sequence[object] = ()
+    memory: Sequence[rt.HalBuffer] = ()
+
+
+def functions_of(
+    module: rt.VmModule, run: ProgramRun, like: Sequence[LoadedFunction] = ()
+) -> list[LoadedFunction]:
+    """The functions that are to be run, each with its signature. Raises TunerError where there are none.
+
+    Args:
+        module: of the runtime.
+        run: the functions and their inputs.
+        like: the functions of another compilation, whose inputs these take.
+    """
+    entries = {entry.name: entry for entry in run.entries}
+    names = dict.fromkeys(map(plain_name, module.function_names))
+    signatures = {name: signature_of(module, name, entries.get(name)) for name in names}
+    every = {name: found for name, found in signatures.items() if found is not None}
+    if not every:
+        raise TunerError("the program has no entry function with a known signature")
+    for name in run.functions:
+        if name not in every:
+            raise unknown_function(name, list(every))
+    if like:
+        pairs = [(each, every[each.name]) for each in like if each.name in every]
+        return [LoadedFunction(each.name, found, each.taken, each.given) for each, found in pairs]
+    chosen: list[LoadedFunction] = []
+    refused: list[str] = []
+    for name in run.functions or every:
+        found = every[name]
+        given = () if chosen else run.inputs
+        told = entries.get(name)
+        reason = (told.not_callable or told.refusal) if told is not None else ""
+        written = told.inputs if told is not None else ()
+        reason = reason or why_no_values(found.taken, given, run.sizes, written, run.missing)
+        if not reason:
+            own = module.lookup_function(name + FILLED)
+            inner = module.lookup_function(name + ASYNC + FILLED)
+            fenced = found.fenced if own else bool(inner)
+            chosen.append(LoadedFunction(name, found, found.taken, given, own or inner, fenced))
+            continue
+        refused.append(f"@{name} cannot be called: {reason}")
+        if run.functions:
+            break
+    if refused and (run.functions or not chosen):
+        raise TunerError("; ".join(refused))
+    return chosen
+
+
+def unknown_function(name: str, known: Sequence[str]) -> TunerError:
+    """The message about a function that a program does not have."""
+    close = difflib.get_close_matches(name, known, 3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
+    return TunerError(f"the program has no entry function '{name}'", hint=hint)

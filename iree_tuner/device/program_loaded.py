@@ -28,14 +28,12 @@ from iree_tuner.device.conditioning import (
 )
 from iree_tuner.device.conditioning import nudged as nudge
 from iree_tuner.device.data import stored, stored_size
-from iree_tuner.device.held import FILLINGS, difference, equal, is_float
 from iree_tuner.device.memory import copied, fill_again, filled, hal_type, read_back, uploaded
-from iree_tuner.device.program_functions import LoadedFunction, functions_of
-from iree_tuner.device.program_inputs import arguments
+from iree_tuner.device.numerics import FILLINGS, difference, equal, is_float
+from iree_tuner.device.program_inputs import LoadedFunction, Signature, arguments, functions_of
 from iree_tuner.device.program_parameters import parameter_module
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.recent import Recent
-from iree_tuner.device.signature import Signature
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 from iree_tuner.program.entries import Taken

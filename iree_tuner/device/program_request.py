@@ -9,20 +9,17 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.calls import SentPath
 from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.compiler.session import parse_module
-from iree_tuner.compiler.worker import WorkerError, Workers
+from iree_tuner.compiler.worker import SentPath, WorkerError, Workers
 from iree_tuner.device.array_file import headers_of, keys_of
 from iree_tuner.device.checks import is_check
-from iree_tuner.device.program_functions import unknown_function
-from iree_tuner.device.program_inputs import check_input, shape_of, why_not_called
+from iree_tuner.device.program_inputs import check_input, shape_of, unknown_function, why_not_called
 from iree_tuner.device.program_parameters import load_index, stored_bytes
 from iree_tuner.device.program_run import ARCHIVES, InputValue, Member, ProgramRun, scopes_of
 from iree_tuner.errors import TunerError
 from iree_tuner.files import note_input
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.argument_names import argument_names
 from iree_tuner.program.dynamic import (
     Case,
     DimensionSize,
@@ -33,9 +30,17 @@ from iree_tuner.program.dynamic import (
     sizes_of,
     suggestion,
 )
-from iree_tuner.program.entries import Entry, Taken, entries_in, has_f64_views, keeps_state, plain_name
+from iree_tuner.program.entries import (
+    Entry,
+    Taken,
+    argument_names,
+    entries_in,
+    has_f64_views,
+    keeps_state,
+    phase_after_flow,
+    plain_name,
+)
 from iree_tuner.program.parameters import Parameter, names_parameters, parameters_in
-from iree_tuner.program.reached import phase_after_flow
 from iree_tuner.program.size_rules import SizeRules, Variable, size_rules
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.interval import Interval

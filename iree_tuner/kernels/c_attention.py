@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
+from iree_tuner.kernels.attention import AttentionShape, attention_shape
 from iree_tuner.kernels.c_code import MOST_STACK, CKernel, compiled, widths, workers
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import KernelError, Problem

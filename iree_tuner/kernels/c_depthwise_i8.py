@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from iree_tuner.kernels.c_code import CKernel, compiled, widths, workers
+from iree_tuner.kernels.c_code import EXACT, CKernel, compiled, formula_of, refused_integers, widths, workers
 from iree_tuner.kernels.c_depthwise import depthwise_of
-from iree_tuner.kernels.c_formula import EXACT, formula_of, refused_integers
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import KernelError, Problem

@@ -9,7 +9,7 @@ from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widt
 from iree_tuner.kernels.c_plan import Plan, plans
 from iree_tuner.kernels.c_shape import Shape, shape_of
 from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
-from iree_tuner.kernels.packing import MOST_PADDING
+from iree_tuner.kernels.moves import MOST_PADDING
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution

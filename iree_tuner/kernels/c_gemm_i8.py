@@ -7,13 +7,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from iree_tuner.kernels.c_code import MOST_STACK, CKernel, compiled, widths, workers
-from iree_tuner.kernels.c_formula import EXACT, formula_of, inputs_of, refused_integers
+from iree_tuner.kernels.c_code import (
+    EXACT,
+    MOST_STACK,
+    CKernel,
+    compiled,
+    formula_of,
+    inputs_of,
+    refused_integers,
+    widths,
+    workers,
+)
 from iree_tuner.kernels.c_plan import TILES
 from iree_tuner.kernels.c_shape import Shape, shape_of
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
-from iree_tuner.kernels.packing import MOST_PADDING
+from iree_tuner.kernels.moves import MOST_PADDING
 from iree_tuner.kernels.problem import Conv, KernelError, Problem, conv_of, scratch_room
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution

@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable, Sequence
 from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.fused_op import build, plan_of
-from iree_tuner.kernels.fused_ops import workload_of
+from iree_tuner.kernels.fused_op import build, plan_of, workload_of
+from iree_tuner.kernels.moved import UnsupportedError
 from iree_tuner.kernels.moves import (
     COLLAPSE,
     EXPAND,
+    HOISTED,
     INSERT,
     JOINS,
     SLICE,
@@ -27,8 +28,6 @@ from iree_tuner.kernels.moves import (
     repeats,
 )
 from iree_tuner.kernels.nest import Nest
-from iree_tuner.kernels.packing import HOISTED
-from iree_tuner.kernels.place_index import UnsupportedError
 from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from iree_tuner.device.bench import Bench
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
-from iree_tuner.kernels.packing import with_packed
+from iree_tuner.kernels.moves import with_packed
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Configuration
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import Final, FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.moved import Index, Loop, UnsupportedError, clamped, decider
 from iree_tuner.kernels.moves import (
     CONSTANT,
     EMPTY,
@@ -20,7 +21,6 @@ from iree_tuner.kernels.moves import (
     pieces_of,
     source_index,
 )
-from iree_tuner.kernels.place_index import Index, Loop, UnsupportedError, clamped, decider
 from iree_tuner.ops.structure import shape_of
 
 MOST_CASES = 8

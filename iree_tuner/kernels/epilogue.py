@@ -20,13 +20,14 @@ from iree_tuner.kernels.expression import (
     X,
     add,
     atom,
+    constant_of,
+    evaluate,
     gelu_of_x,
     multiply,
     scale,
     silu_of_x,
     varies,
 )
-from iree_tuner.kernels.scalar import constant_of, evaluate
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
 

@@ -1,18 +1,35 @@
-"""Build a `hal.executable` from a kernel's code, the form in which the compiler takes external code."""
+"""Build a `hal.executable` from a kernel's code, the form in which the compiler takes external code.
+
+A digest of a kernel's sources and tools: trials of a kernel are not reused after it changes.
+
+Move constants into the bodies that use them, so that the matcher finds the ops.
+
+The matcher of cases (`transform.iree.match.cast_compatible_dag_from_root`) follows operands. In 3.13, it does
+not follow values that only a body uses, and then never matches that body. For example, a gelu is not found,
+because the compiler hoists its constants. A spec therefore first moves constants into bodies: it matches
+scalar ops together with their constants, and replaces each by a function that contains the constants and is
+inlined at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import secrets
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, hal
+from iree.compiler.dialects import arith, func, hal, util
 
 from iree_tuner.compiler.unbound import hal_type
-from iree_tuner.kernels.kernel import Code, Packed
+from iree_tuner.kernels.kernel import Code, Kernel, Packed, WithTools
 from iree_tuner.kernels.problem import Array, Problem
+from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.element_type import ElementType
 
 VARIANT = "variant"
@@ -191,3 +208,140 @@ def _memref(array: Array) -> ir.Type:
 def _block(op: ir.Operation) -> ir.Block:
     region = op.regions[0]
     return region.blocks[0] if len(region.blocks) else region.blocks.append()
+
+
+_NOT_SOURCES = ("__pycache__",)
+
+
+def digest_of(kernel: Kernel) -> str:
+    """Sixteen hexadecimal digits, which change whenever the kernel's code may change.
+
+    The digest covers all files in the folders of the kernel's class and of its bases; for a module outside
+    of packages, only its file. That is more than a kernel uses: some changes cause needless measurements, but
+    none is missed. The digest also covers the kernel's tools (`WithTools`). The digest of a class without a
+    file is random, so that it differs in each process.
+    """
+    found = hashlib.sha256(repr(kernel.name).encode())
+    modules = dict.fromkeys(each.__module__ for each in type(kernel).__mro__)
+    for name in modules:
+        if name.partition(".")[0] in sys.stdlib_module_names:
+            continue
+        files = list(_files_of(sys.modules[name])) if name in sys.modules else []
+        found.update(repr(name).encode())
+        for relative, content in files or [("", secrets.token_bytes(16))]:
+            found.update(repr((relative, hashlib.sha256(content).hexdigest())).encode())
+    if tools := tools_of(kernel):
+        found.update(repr(tools).encode())
+    return found.hexdigest()[:16]
+
+
+def tools_of(kernel: Kernel) -> tuple[str, ...]:
+    """The tools of this machine that make a kernel's code, with their versions."""
+    return kernel.tools() if isinstance(kernel, WithTools) else ()
+
+
+def _files_of(module: ModuleType) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the files of a module's package, in order; empty if there are none."""
+    path = Path(module.__file__ or "")
+    if not path.is_file():
+        return
+    if not module.__package__:
+        yield path.name, path.read_bytes()
+        return
+    for each in sorted(path.parent.rglob("*")):
+        relative = each.relative_to(path.parent)
+        hidden = any(part.startswith(".") or part in _NOT_SOURCES for part in relative.parts)
+        if each.is_file() and not hidden:
+            yield str(relative), each.read_bytes()
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A scalar op with its operands: constants and other values.
+
+    Attributes:
+        op: the scalar op, in any module.
+        constants: the ops that make its constant operands.
+        others: the other operands, each once.
+    """
+
+    op: ir.Operation
+    constants: tuple[ir.Operation, ...]
+    others: tuple[ir.Value, ...]
+
+    @property
+    def key(self) -> str:
+        """A key that is equal for ops that the same function replaces."""
+        place = {value: str(number) for number, value in enumerate(self.others)}
+        place |= {op.result: str(op.attributes["value"]) for op in self.constants}
+        operands = [place[each] for each in self.op.operands]
+        attributes = {name: str(self.op.attributes[name]) for name in self.op.attributes}
+        return f"{self.op.name}({', '.join(operands)}) {attributes} : {self.op.result.type}"
+
+    def copy_to(self, values: Mapping[ir.Value, ir.Value]) -> ir.Operation:
+        """Copy the constants and the op to the current insertion point."""
+        where = ir.InsertionPoint.current
+        own = {op.result: clone(op, {}, where).result for op in self.constants}
+        copy = clone(self.op, {**values, **own}, where)
+        for op in (*(each.owner for each in own.values()), copy):
+            strip_discardable(op.operation)
+        return copy
+
+
+def localize(block: ir.Block) -> list[Scalar]:
+    """Copy constants into the bodies of a block's ops, and erase constants without uses.
+
+    Returns:
+        The scalar ops that use copied constants, each kind once.
+    """
+    ops = [each.operation for each in block.operations]
+    constants = [each for each in ops if each.name == "arith.constant"]
+    outside = {each.result: each for each in constants}
+    found: dict[str, Scalar] = {}
+    for scalar in [each for op in ops for each in _users(op, outside)]:
+        found.setdefault(scalar.key, scalar)
+        with ir.InsertionPoint(scalar.op):
+            own = {op.result: clone(op, {}, ir.InsertionPoint.current).result for op in scalar.constants}
+        for number, operand in enumerate(scalar.op.operands):
+            scalar.op.operands[number] = own.get(operand, operand)
+    for each in constants:
+        if not list(each.result.uses):
+            each.erase()
+    return [_of(each.op) for each in found.values()]
+
+
+def _users(op: ir.Operation, constants: Mapping[ir.Value, ir.Operation]) -> list[Scalar]:
+    """The ops in an op's regions that use these constants, which are outside of the op."""
+    found: list[Scalar] = []
+
+    def look(inner: ir.Operation) -> ir.WalkResult:
+        if inner != op and any(operand in constants for operand in inner.operands):
+            found.append(_of(inner))
+        return ir.WalkResult.ADVANCE
+
+    if len(op.regions):
+        op.walk(look)
+    return found
+
+
+def _of(op: ir.Operation) -> Scalar:
+    producers = {
+        value: value.owner.operation for value in op.operands if not isinstance(value.owner, ir.Block)
+    }
+    constants = {value: each for value, each in producers.items() if each.name == "arith.constant"}
+    others = dict.fromkeys(value for value in op.operands if value not in constants)
+    return Scalar(op, tuple(constants.values()), tuple(others))
+
+
+def build_scalar_function(name: str, scalar: Scalar) -> None:
+    """Build a function of a scalar op's other operands that contains its constants."""
+    inputs = [each.type for each in scalar.others]
+    kind = ir.FunctionType.get(inputs, [scalar.op.result.type])
+    function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
+    block = function.operation.regions[0].blocks.append(*inputs, arg_locs=_unknown(inputs))
+    with ir.InsertionPoint(block):
+        util.ReturnOp([scalar.copy_to(dict(zip(scalar.others, block.arguments, strict=True))).result])
+
+
+def _unknown(types: Sequence[ir.Type]) -> list[ir.Location]:
+    return [ir.Location.unknown()] * len(types)

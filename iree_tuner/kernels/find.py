@@ -15,9 +15,8 @@ from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.chains import find_chains
-from iree_tuner.kernels.fused_ops import FusedOps
-from iree_tuner.kernels.joint import find_joint
-from iree_tuner.kernels.joint_products import JointProducts
+from iree_tuner.kernels.fused_op import FusedOps
+from iree_tuner.kernels.joint import JointProducts, find_joint
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.site import Site, find_sites, roots_of

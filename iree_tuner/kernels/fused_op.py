@@ -1,4 +1,7 @@
-"""A graph of elementwise ops, slices, joins and reshapes, built as one `linalg.generic`."""
+"""A graph of elementwise ops, slices, joins and reshapes, built as one `linalg.generic`.
+
+A kernel whose code is IR: it writes a chain of ops as one op, which becomes one dispatch.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.linalg import IndexOp
 from iree_tuner.kernels.element import Choice, Computed, Element, Elements, Read, Test
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.moves import Indices, is_scalar_constant
-from iree_tuner.kernels.place_index import (
+from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch
+from iree_tuner.kernels.moved import (
     Clamped,
     Cut,
     Index,
@@ -26,7 +29,14 @@ from iree_tuner.kernels.place_index import (
     Variable,
     cut_of,
 )
+from iree_tuner.kernels.moves import Indices, is_scalar_constant
+from iree_tuner.kernels.problem import Problem
 from iree_tuner.ops.canonical import captured, clone
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.generic import Generic
+from iree_tuner.ops.indexing_map import IndexingMap
+from iree_tuner.ops.workload import Workload
+from iree_tuner.targets import Target
 
 _MOST_SPLITS = 16
 
@@ -346,3 +356,42 @@ def sliced(
     return tensor.ExtractSliceOp(
         kind, value, [], [], [], list(offsets), list(sizes), [1] * len(sizes)
     ).result  # fmt: skip
+
+
+_NONE: Knobs = {}
+
+
+class FusedOps:
+    """Slices, joins and elementwise ops that the compiler does not fuse (`chains`), for every target."""
+
+    name = "fused_ops"
+    summary = "chains of elementwise ops, slices and concatenations as one dispatch"
+    backend = ANY
+    replaces = "fused"
+    """The name of the workloads' op."""
+
+    def missing(self) -> str:
+        """Always empty: the compiler makes the code."""
+        return ""
+
+    def refuses(self, problem: Problem) -> str:
+        """Why the kernel does not compute a problem; empty if it does."""
+        return "" if problem.workload.op == self.replaces else "it is a single op"
+
+    def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:  # noqa: ARG002
+        """One variant without knobs: the compiler chooses the configuration of the op's dispatch."""
+        return ({},)
+
+    def make(self, problem: Problem, target: Target | None = None, knobs: Knobs = _NONE) -> Code:  # noqa: ARG002
+        """The program with the fused op, which is the same for every target."""
+        return Code("ops", self.name, problem.fused, Launch((1, 1, 1)))
+
+
+def workload_of(result: ir.Type, op: str = FusedOps.replaces) -> Workload:
+    """A workload that states only the result's shape and type, for ops that a kernel rewrites."""
+    shape = tuple(ir.RankedTensorType(result).shape)
+    rank = len(shape)
+    return Workload(
+        Generic.name, op, shape, ("parallel",) * rank, (ElementType.of(result),),
+        (IndexingMap.through(rank, range(rank)),), (),
+    )  # fmt: skip

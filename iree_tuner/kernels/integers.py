@@ -8,8 +8,8 @@ from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
 from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.expression import constant_of
 from iree_tuner.kernels.formula import NARROW, Formula
-from iree_tuner.kernels.scalar import constant_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
 

@@ -3,6 +3,8 @@
 The joint product has all constants side by side. The compiler joins them once, when a program is loaded.
 Each product is replaced by a copy of the joint product, of which it takes a part. The spec then merges equal
 ops, so that one joint product is left.
+
+A kernel whose code is IR: it combines products of one matrix with constants into one product.
 """
 
 from __future__ import annotations
@@ -19,13 +21,20 @@ from iree.compiler.dialects import arith, func, tensor
 from iree_tuner.compiler.generic import generic
 from iree_tuner.compiler.linalg import named
 from iree_tuner.kernels.epilogue import next_steps, producer
-from iree_tuner.kernels.fused_op import sliced
-from iree_tuner.kernels.fused_ops import workload_of
-from iree_tuner.kernels.joint_products import JointProducts
+from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, zeros_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import accesses, shape_of
+
+
+class JointProducts(FusedOps):
+    """Joint products (`joint`), for every target. Other kernels may compute the joint product."""
+
+    name = "joint_products"
+    summary = "products of one matrix with several constants as one product"
+    replaces = "joint"
+
 
 _Follows = tuple[tuple[str, ...], tuple[ElementType, ...]]
 _LOAD = "util.global.load"

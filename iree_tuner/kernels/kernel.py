@@ -1,11 +1,17 @@
-"""The protocol of kernels, which state the problems that they compute and make code for one of them."""
+"""The protocol of kernels, which state the problems that they compute and make code for one of them.
+
+The kernels of all installed packages.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from functools import cache
+from typing import Literal, Protocol, cast, runtime_checkable
 
+from iree_tuner.errors import UsageError
+from iree_tuner.installed import brought, usable
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.targets import Target
 
@@ -145,3 +151,23 @@ class Packing(Protocol):
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Make code for a packed input; None if packing does not help. Raises KernelError if that fails."""
         ...
+
+
+@cache
+def kernels() -> tuple[Kernel, ...]:
+    """All installed kernels. Raises TunerError if two packages have kernels of the same name."""
+    return tuple(cast(Kernel, usable(entry, "kernel")) for entry in brought(GROUP, "kernel").values())
+
+
+def usual_kernels(backend: str) -> tuple[Kernel, ...]:
+    """The kernels for a backend without examples, which are used only where they are named."""
+    found = (each for each in kernels() if each.backend in (ANY, backend))
+    return tuple(each for each in found if not getattr(each, "example", False))
+
+
+def kernel_named(name: str) -> Kernel:
+    """The kernel of that name. Raises UsageError if there is none."""
+    for each in kernels():
+        if each.name == name:
+            return each
+    raise UsageError(f"unknown kernel '{name}'", hint=", ".join(each.name for each in kernels()))

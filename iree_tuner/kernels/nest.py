@@ -1,4 +1,7 @@
-"""Elementwise ops, or sums of their results, as plain data: loops, what they read, and scalar ops."""
+"""Elementwise ops, or sums of their results, as plain data: loops, what they read, and scalar ops.
+
+Cut the loops of a nest into tiles, several of them for each workgroup of a GPU.
+"""
 
 from __future__ import annotations
 
@@ -115,3 +118,144 @@ class Nest:
 
 def _known(written: tuple[int | None, ...]) -> tuple[int, ...]:
     return tuple(each or 0 for each in written)
+
+
+WORKGROUPS = 528
+"""The number of workgroups that keeps a GPU busy: four for each of an H100's 132 multiprocessors."""
+
+_SUMMED, _WRITTEN = 2048, 1024
+"""Elements of a tile, of sums and of elementwise ops: 8 for each of 256 and 128 threads."""
+_GROUP, _MOST_STEPS = 4, 8
+_VECTOR = 8
+"""The number of elements of 16 bits that a thread reads at once."""
+_LANES = (1024, 512, 256, 128, 64)
+_MOST_WASTE = 0.15
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Loops that follow each other, as one index.
+
+    Attributes:
+        loops: numbers of the loops, outermost first.
+        size: the number of iterations of these loops together.
+        block: the number of iterations in a tile, a power of two.
+        stepped: whether a workgroup goes from tile to tile along the axis.
+    """
+
+    loops: tuple[int, ...]
+    size: int
+    block: int
+    stepped: bool = False
+
+    @property
+    def tiles(self) -> int:
+        """The number of tiles; the last one may go past the end."""
+        return -(-self.size // self.block)
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The tiles of a nest.
+
+    Attributes:
+        axes: what a tile goes along, outermost first.
+        sums: whether the axes with steps are summed over.
+        steps: the number of tiles of a workgroup.
+        parts: the number of workgroups along the axes with steps. Each writes a part of every sum.
+    """
+
+    axes: tuple[Axis, ...]
+    sums: bool
+    steps: int
+    parts: int
+
+    @property
+    def workgroups(self) -> int:
+        """The number of workgroups."""
+        return self.parts * math.prod(each.tiles for each in self.axes if not each.stepped)
+
+    @property
+    def elements(self) -> int:
+        """The number of elements of a tile."""
+        return math.prod(each.block for each in self.axes)
+
+    @property
+    def group(self) -> int:
+        """The number of tiles that are read before the first of them is used; divides `steps`."""
+        return min(self.steps, _GROUP)
+
+    @property
+    def uneven(self) -> bool:
+        """Whether the last part goes past the end of the outermost axis with steps."""
+        return self.parts * self.steps > _stepped(self.axes)
+
+
+def tiles_of(nest: Nest) -> Tiles:
+    """The tiles of a nest with merged loops."""
+    return _tiles_of_sums(nest) if any(nest.summed) else _tiles_of_elements(nest)
+
+
+def _tiles_of_sums(nest: Nest) -> Tiles:
+    """Tiles of whole innermost loops, as many as fit."""
+    axes: list[Axis] = []
+    room = _SUMMED
+    for loop in reversed(range(len(nest.sizes))):
+        size = nest.sizes[loop]
+        block = min(_power_of_two(size), room)
+        axes.insert(0, Axis((loop,), size, block, nest.summed[loop]))
+        room = room // block if block >= size else 1
+    return _in_parts(tuple(axes), math.inf, sums=True)
+
+
+def _tiles_of_elements(nest: Nest) -> Tiles:
+    """Tiles of lanes, which are next to each other in the result, and of rows, the next outer loop.
+
+    A workgroup reads and computes once what is the same for all its rows. Several loops are lanes, if the
+    innermost one is no multiple of a vector, or if tiles of it would be filled badly.
+    """
+    first = len(nest.sizes) - 1
+    while first > 0 and not _fits(math.prod(nest.sizes[first:])):
+        first -= 1
+    size = math.prod(nest.sizes[first:])
+    lanes = Axis(tuple(range(first, len(nest.sizes))), size, _lanes(size))
+    axes = [*(Axis((loop,), nest.sizes[loop], 1) for loop in range(first)), lanes]
+    if first:
+        rows = axes[-2]
+        axes[-2] = replace(rows, block=min(_WRITTEN // lanes.block, _power_of_two(rows.size)), stepped=True)
+    else:
+        axes[0] = replace(lanes, stepped=True)
+    return _in_parts(tuple(axes), _MOST_STEPS, sums=False)
+
+
+def _in_parts(axes: tuple[Axis, ...], most: float, *, sums: bool) -> Tiles:
+    """Parts for enough workgroups, and so many that none has more than `most` steps."""
+    tiles = _stepped(axes)
+    wanted = min(tiles, -(-WORKGROUPS // math.prod(each.tiles for each in axes if not each.stepped)))
+    steps = int(min(most, -(-tiles // wanted)))
+    steps = steps // _GROUP * _GROUP if steps > _GROUP else steps
+    return Tiles(axes, sums, steps, -(-tiles // steps))
+
+
+def _stepped(axes: tuple[Axis, ...]) -> int:
+    """The number of tiles along the axes with steps."""
+    return math.prod(each.tiles for each in axes if each.stepped)
+
+
+def _fits(size: int) -> bool:
+    return size % _VECTOR == 0 and _waste(size, _lanes(size)) <= _MOST_WASTE
+
+
+def _lanes(size: int) -> int:
+    """The widest tile that wastes least."""
+    return min(_LANES, key=lambda block: _waste(size, block))
+
+
+def _waste(size: int, block: int) -> float:
+    """The part of all tiles that is past the end."""
+    return 1 - size / (-(-size // block) * block)
+
+
+def _power_of_two(size: int) -> int:
+    """The least power of two that is not less."""
+    return 1 << max(0, size - 1).bit_length()

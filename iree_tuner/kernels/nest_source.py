@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
-from iree_tuner.kernels.nest_tiles import Tiles
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range, Tiles
 from iree_tuner.kernels.plan_nest import COMPARISON
 
 NAME = "nest"

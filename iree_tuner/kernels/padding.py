@@ -13,8 +13,7 @@ from iree.compiler.dialects import linalg, tensor, transform
 from iree.compiler.dialects.transform import structured
 
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.expression import number
-from iree_tuner.kernels.scalar import constant_of
+from iree_tuner.kernels.expression import constant_of, number
 from iree_tuner.ops.canonical import captured, clone
 
 _PAD = "tensor.pad"

@@ -12,9 +12,9 @@ from iree_tuner.kernels.element import Choice, Computed, Element, Read, Test
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
 from iree_tuner.kernels.fused_op import Plan
+from iree_tuner.kernels.moved import Index, Loop, UnsupportedError
 from iree_tuner.kernels.moves import Indices
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
-from iree_tuner.kernels.place_index import Index, Loop, UnsupportedError
 from iree_tuner.ops.element_type import ElementType
 
 _Where = tuple[int, ...]

@@ -1,10 +1,24 @@
-"""Recognize ops around a product: casts, factors, transposes, reshapes, and the parts of a softmax."""
+"""Recognize ops around a product: casts, factors, transposes, reshapes, and the parts of a softmax.
+
+Sizes and strides of 2-D convolutions in any layout, for kernels.
+
+Sizes and strides of contractions, for kernels that read arrays in place.
+"""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.problem import Problem
+from iree_tuner.ops.contraction import ROLES, is_contraction
+from iree_tuner.ops.convolution import is_convolution
+from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps
 
 _LOWEST = -1e30  # a maximum starts from this or less
@@ -190,3 +204,319 @@ def starts_with(op: ir.Operation, start: float) -> bool:
     if not isinstance(value, ir.FloatAttr):
         return False
     return value.value == 0.0 if start == 0.0 else value.value <= start
+
+
+_Moves = tuple[int, int, int, int, int]
+
+
+@dataclass(frozen=True)
+class ConvShape:
+    """A convolution of images by filters, in groups.
+
+    Attributes:
+        images, out_h, out_w: number of images, and sizes of the result.
+        filters, channels, groups: filters and channels of a group, and the number of groups.
+        in_h, in_w: sizes of an image without the zeros around it.
+        window_h, window_w: sizes of the window.
+        strides, dilations: along lines and along pixels.
+        low: lines and pixels of zeros before an image.
+        padded: whether windows reach outside of the image.
+        image: strides of image, line, pixel, channel and group in the input, in elements.
+        filter: strides of window position, channel, filter and group in the filter, in elements.
+        result: strides of image, line, pixel, filter and group in the result, in elements.
+    """
+
+    images: int
+    out_h: int
+    out_w: int
+    filters: int
+    channels: int
+    groups: int
+    in_h: int
+    in_w: int
+    window_h: int
+    window_w: int
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    low: tuple[int, int]
+    padded: bool
+    image: _Moves
+    filter: tuple[int, int, int, int]
+    result: _Moves
+
+    @property
+    def pixels(self) -> int:
+        """The number of pixels of the result."""
+        return self.images * self.out_h * self.out_w
+
+    @property
+    def places(self) -> int:
+        """The number of positions of the window."""
+        return self.window_h * self.window_w
+
+    @property
+    def channels_last(self) -> bool:
+        """Whether the channels of a pixel are contiguous."""
+        return self.image[3] == 1
+
+    def joined(self, *, images: bool) -> ConvShape:
+        """The shape with lines joined, on request also images, if the convolution is a matrix product.
+
+        Convolutions with larger windows, strides or padding stay as they are.
+        """
+        plain = self.places == 1 and self.strides == (1, 1) and not self.padded
+        if not plain or (self.in_h, self.in_w) != (self.out_h, self.out_w):
+            return self
+        size, count = self.out_h * self.out_w, 1
+        if images and all(each[0] == size * each[2] for each in (self.image, self.result)):
+            size, count = size * self.images, self.images
+        return replace(
+            self, images=self.images // count, out_h=1, out_w=size, in_h=1, in_w=size,
+            image=_one_line(self.image, size, count), result=_one_line(self.result, size, count),
+        )  # fmt: skip
+
+
+def _one_line(moves: _Moves, size: int, images: int) -> _Moves:
+    """The strides of images whose pixels are one line of `size`; `images` above 1 are joined too."""
+    image, _, pixel, channel, group = moves
+    line = size * pixel
+    return line if images > 1 else image, line, pixel, channel, group
+
+
+def conv_shape(problem: Problem) -> ConvShape | None:
+    """The problem as a 2-D convolution; None if it is none, or has no channels to sum over."""
+    workload = problem.workload
+    if not is_convolution(workload) or workload.dynamic:
+        return None
+    names = ("batch", "output_image", "output_channel", "filter", "input_channel", "depth")
+    roles = [workload.role(each) for each in names]
+    if [*map(len, roles[:-1])] != [1, 2, 1, 2, 1] or len(roles[-1]) > 1:
+        return None
+    (n,), (y, x), (f,), (ky, kx), (c,), depth = roles
+    group = depth[0] if depth else -1
+    shapes = [each.shape for each in (*problem.inputs[:2], problem.result)]
+    image, filter_, result = (_moves(*each) for each in zip(workload.maps, shapes, strict=True))
+    lines, columns = (_dimension(workload.maps[0], {out, at}) for out, at in ((y, ky), (x, kx)))
+    padding = problem.padding or ((0, 0),) * len(shapes[0])
+    zeros = [at for at, each in enumerate(padding) if any(each)]
+    if lines is None or columns is None or not {*zeros} <= {lines, columns}:
+        return None
+    sizes = workload.loops
+    if filter_.get(ky, 0) != filter_.get(kx, 0) * sizes[kx]:
+        return None
+    strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
+    row, pixel = (math.prod(shapes[0][at + 1 :]) for at in (lines, columns))
+    return ConvShape(
+        sizes[n], sizes[y], sizes[x], sizes[f], sizes[c], sizes[group] if depth else 1, shapes[0][lines],
+        shapes[0][columns], sizes[ky], sizes[kx], (strides[0], strides[1]), (dilations[0], dilations[1]),
+        (padding[lines][0], padding[columns][0]), bool(zeros),
+        (image.get(n, 0), row, pixel, image.get(c, 0), image.get(group, 0)),
+        (filter_.get(kx, 0), filter_.get(c, 0), filter_.get(f, 0), filter_.get(group, 0)),
+        (result.get(n, 0), result.get(y, 0), result.get(x, 0), result.get(f, 0), result.get(group, 0)),
+    )  # fmt: skip
+
+
+def _moves(map_: IndexingMap, shape: Sequence[int]) -> dict[int, int]:
+    """The stride of each loop in a dense array, in elements."""
+    found: dict[int, int] = {}
+    for at, index in enumerate(map_.results):
+        for loop, factor in index.terms:
+            found[loop] = found.get(loop, 0) + factor * math.prod(shape[at + 1 :])
+    return found
+
+
+def _dimension(map_: IndexingMap, loops: Set[int]) -> int | None:
+    """The dimension that exactly these loops index together; None if there is none."""
+    found = (at for at, index in enumerate(map_.results) if {loop for loop, _ in index.terms} == loops)
+    return next(found, None)
+
+
+LEFT, RIGHT, RESULT, BIAS, ADDED = "LEFT", "RIGHT", "RESULT", "BIAS", "ADDED"
+
+_COPIED_BYTES = 16  # strides of a tensor map are multiples of 16: CUDA driver API, cuTensorMapEncodeTiled
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """An array as matrices of equal size, the form that the copy engine takes.
+
+    Attributes:
+        count: number of matrices.
+        rows, columns: sizes of a matrix; columns are contiguous in memory.
+        distance, step: distances of matrices and of rows, in elements.
+        turned: whether rows and columns are exchanged, against the roles that were asked for.
+    """
+
+    count: int
+    rows: int
+    columns: int
+    distance: int
+    step: int
+    turned: bool
+
+
+@dataclass(frozen=True)
+class ProductShape:
+    """Loops of a contraction by their roles, `batch`, `m`, `n` and `k`, outermost first.
+
+    Loops that follow each other in all arrays are joined. A role without loops gets one of size 1. Columns of
+    the result (`n`) are contiguous in memory.
+
+    Attributes:
+        sizes: sizes of the loops by role.
+        steps: by array (`LEFT`, `RIGHT`, `RESULT`, `BIAS`, and `ADDED` for other operands of the epilogue)
+            and by role, the stride of each loop in elements; 0 if the array does not depend on the loop.
+        exchanged: whether `LEFT`, with the rows, is the problem's second operand.
+    """
+
+    sizes: Mapping[str, tuple[int, ...]]
+    steps: Mapping[str, Mapping[str, tuple[int, ...]]]
+    exchanged: bool
+
+    def size(self, role: str) -> int:
+        """The product of the sizes of a role's loops."""
+        return math.prod(self.sizes[role])
+
+    @property
+    def m(self) -> int:
+        """The number of rows of the result."""
+        return self.size("m")
+
+    @property
+    def n(self) -> int:
+        """The number of columns of the result."""
+        return self.size("n")
+
+    @property
+    def k(self) -> int:
+        """The number of products in a sum."""
+        return self.size("k")
+
+    @property
+    def batch(self) -> int:
+        """The number of matrix products."""
+        return self.size("batch")
+
+    def matrices(self, array: str, roles: tuple[str, str], element_bytes: int) -> Matrices | None:
+        """An array as matrices, by the roles of rows and columns; None if the copy engine cannot read it."""
+        found = [self._joined(array, role) for role in ("batch", *roles)]
+        if any(len(each) > 1 for each in found):
+            return None
+        (count, distance), *sides = (each[0] for each in found)
+        (rows, step), (columns, inner) = sides
+        turned = inner != 1 or columns == 1
+        if turned:
+            rows, step, columns, inner = columns, inner, rows, step
+        if rows == 1:
+            step = _COPIED_BYTES * columns  # not used, but must be legal
+        if inner != 1 or columns == 1 or (step * element_bytes) % _COPIED_BYTES:
+            return None
+        if distance == 0:
+            return Matrices(1, rows, columns, 0, step, turned)
+        legal = (distance * element_bytes) % _COPIED_BYTES == 0
+        return Matrices(count, rows, columns, distance, step, turned) if legal else None
+
+    def _joined(self, array: str, role: str) -> list[tuple[int, int]]:
+        """Sizes and strides of a role's loops; loops that follow each other in the array are joined."""
+        found: list[tuple[int, int]] = []
+        for size, step in zip(self.sizes[role], self.steps[array][role], strict=True):
+            if found and found[-1][1] == step * size:
+                found[-1] = (found[-1][0] * size, step)
+            else:
+                found.append((size, step))
+        return found
+
+
+def product_shape(problem: Problem) -> ProductShape | None:
+    """The shape of a problem; None if it is no contraction, or an indexing map is no permutation."""
+    workload = problem.workload
+    if not is_contraction(workload) or workload.dynamic:
+        return None
+    if not all(each.is_permutation for each in workload.maps):
+        return None
+    sizes = workload.loops
+    left, right, result = (_steps(each.loops, sizes) for each in workload.maps)
+    loops = {role: workload.role(role) for role in ROLES}
+    order = workload.maps[2].loops
+    last = next((each for each in reversed(order) if sizes[each] > 1), None)
+    exchanged = last in loops["m"]
+    if exchanged:
+        left, right = right, left
+        loops |= {"m": loops["n"], "n": loops["m"]}
+    seen = problem.seen or tuple((each,) for each in order)
+    along = {"bias": seen[-1:], "image_bias": (seen[:1] + seen[-1:])}
+    kind = next((each for each in along if each in problem.epilogue), "")
+    bias = _steps([each for own in along.get(kind, ()) for each in own], sizes)
+    same = not problem.seen or not {"residual", "factor"} & set(problem.epilogue)
+    added = result if same else _steps([each for own in seen for each in own], sizes)
+    arrays = {LEFT: left, RIGHT: right, RESULT: result, BIAS: bias, ADDED: added}
+    own = {role: _in_order(loops[role], sizes, left if role == "k" else result) for role in ROLES}
+    groups = {role: _groups(own[role], sizes, list(arrays.values())) for role in ROLES}
+    return ProductShape(
+        {role: tuple(math.prod(sizes[each] for each in group) for group in groups[role]) for role in ROLES},
+        {
+            name: {
+                role: tuple(steps.get(group[-1], 0) if group else 0 for group in groups[role])
+                for role in ROLES
+            }
+            for name, steps in arrays.items()
+        },
+        exchanged,
+    )
+
+
+def _steps(loops: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
+    """The stride of each loop in a dense array, in elements."""
+    return {loop: math.prod(sizes[each] for each in loops[at + 1 :]) for at, loop in enumerate(loops)}
+
+
+def _in_order(loops: Sequence[int], sizes: Sequence[int], steps: Mapping[int, int]) -> list[int]:
+    return sorted((each for each in loops if sizes[each] > 1), key=lambda each: -steps[each])
+
+
+def _groups(
+    loops: Sequence[int], sizes: Sequence[int], arrays: Sequence[Mapping[int, int]]
+) -> list[list[int]]:
+    """Groups of loops that follow each other in every array; one empty group if there are no loops."""
+    found = [[each] for each in loops[:1]]
+    for one, other in pairwise(loops):
+        if all(steps.get(one, 0) == steps.get(other, 0) * sizes[other] for steps in arrays):
+            found[-1].append(other)
+        else:
+            found.append([other])
+    return found or [[]]
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """A problem as one matrix multiplication: `m x k` by `k x n`.
+
+    Attributes:
+        m, n, k: sizes of the multiplication.
+        transposed: whether the second operand is stored as `n x k`.
+    """
+
+    m: int
+    n: int
+    k: int
+    transposed: bool
+
+
+def gemm_of(problem: Problem) -> Gemm | None:
+    """The problem as a plain multiplication of dense matrices, `A B` or `A Bt`; None if it is none."""
+    shape = product_shape(problem)
+    if shape is None or shape.exchanged or shape.batch > 1:
+        return None
+    if any(len(each) > 1 for each in shape.sizes.values()):
+        return None
+
+    def dense(array: str, row: str, column: str) -> bool:
+        steps = shape.steps[array][row][0], shape.steps[array][column][0]
+        wanted = (shape.size(column), 1)
+        sizes = (shape.size(row), shape.size(column))
+        return all(size == 1 or step == want for size, step, want in zip(sizes, steps, wanted, strict=True))
+
+    plain = dense(RIGHT, "k", "n")
+    if not dense(LEFT, "m", "k") or not dense(RESULT, "m", "n") or not (plain or dense(RIGHT, "n", "k")):
+        return None
+    return Gemm(shape.m, shape.n, shape.k, transposed=not plain)

@@ -11,16 +11,14 @@ from iree.compiler.dialects import func
 
 from iree_tuner.kernels.attention import ATTENTION_OP, attention_of, find_attention
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
-from iree_tuner.kernels.expression import number
+from iree_tuner.kernels.expression import constant_of, number
 from iree_tuner.kernels.formula import follow
 from iree_tuner.kernels.integers import Integers, Operands, operands_of
 from iree_tuner.kernels.moved import Moved, build_in_one, moved_product
-from iree_tuner.kernels.one_op import build_alone, build_dispatch
-from iree_tuner.kernels.one_sum import build_sum
-from iree_tuner.kernels.packing import HOISTED
+from iree_tuner.kernels.moves import HOISTED
+from iree_tuner.kernels.one_op import build_alone, build_dispatch, build_sum
 from iree_tuner.kernels.padding import Padding, padding_of
 from iree_tuner.kernels.problem import Array, Problem
-from iree_tuner.kernels.scalar import constant_of
 from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.convolution import Convolution, is_convolution

@@ -21,19 +21,21 @@ from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.executable import (
     VARIANT,
     Part,
+    Scalar,
     build_executable,
+    build_scalar_function,
     export_of,
+    localize,
     packed_ports,
     ports_of,
 )
-from iree_tuner.kernels.joint_products import JointProducts
+from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Code, Packed
-from iree_tuner.kernels.local_constants import Scalar, build_scalar_function, localize
-from iree_tuner.kernels.packing import HOISTED, build_packed
+from iree_tuner.kernels.moves import HOISTED, build_packed
 from iree_tuner.kernels.padding import build_insertion, insert_in_filled
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.kernels.site import Site, copy_ops, declare
-from iree_tuner.kernels.sum_parts import added_up
+from iree_tuner.kernels.split_sums import added_up
 from iree_tuner.ops.element_type import ElementType
 
 MAIN = "__transform_main"

@@ -2,6 +2,8 @@
 
 The compiler uses few threads for each result. For example, a group norm of an image has 64 sums of 81,920
 values, and takes 13 ms on an H200. The compiler's flag for split reductions does not change such sums.
+
+Add up parts of sums, as an op of the program.
 """
 
 from __future__ import annotations
@@ -10,22 +12,42 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import func
+from iree.compiler.dialects import arith, func, linalg, tensor
 
+from iree_tuner.compiler.generic import generic
 from iree_tuner.kernels.chains import MOST_INPUTS, blocks_of, computed_once, epilogues_of, gathered
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.fused_op import Plan, build_sum, plan_of
-from iree_tuner.kernels.fused_ops import workload_of
-from iree_tuner.kernels.moves import COLLAPSE, EXPAND, is_elementwise, is_source
-from iree_tuner.kernels.packing import HOISTED
-from iree_tuner.kernels.place_index import UnsupportedError
+from iree_tuner.kernels.fused_op import Plan, build_sum, plan_of, workload_of
+from iree_tuner.kernels.moved import UnsupportedError
+from iree_tuner.kernels.moves import COLLAPSE, EXPAND, HOISTED, is_elementwise, is_source
 from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
-from iree_tuner.kernels.sum_parts import added_up, zeros
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
+
+
+def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
+    """The sums along all dimensions after the first `kept` ones, as an op at the current insertion point."""
+    kind = ir.RankedTensorType(parts.type)
+    rank = kind.rank
+    outer = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(at) for at in range(kept)])
+    maps = [ir.AffineMap.get_identity(rank), outer]
+    kinds = ["parallel"] * kept + ["reduction"] * (rank - kept)
+    return generic([parts], zeros(list(kind.shape)[:kept], kind.element_type), maps, kinds, _plus)
+
+
+def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
+    """A tensor of zeros, as ops at the current insertion point."""
+    empty = tensor.EmptyOp(list(shape), element).result
+    return linalg.fill(arith.constant(element, 0.0), outs=[empty])
+
+
+def _plus(term: ir.Value, total: ir.Value) -> ir.Value:
+    return arith.addf(total, term)
+
 
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
 _ENOUGH = 1 << 12

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from iree_tuner.kernels.attention_shape import AttentionShape, attention_shape
+from iree_tuner.kernels.attention import AttentionShape, attention_shape
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import LEAST_SCRATCH, KernelError, Problem
 from iree_tuner.kernels.triton_code import (

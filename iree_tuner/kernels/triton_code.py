@@ -11,7 +11,7 @@ from typing import Any
 
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.ptx import in_clusters, without_unused
+from iree_tuner.kernels.ptx_gemm import in_clusters, without_unused
 
 SHARED_BYTES = 227 * 1024
 """The most shared memory of a workgroup: CUDA C++ Programming Guide, compute capability 9.0."""

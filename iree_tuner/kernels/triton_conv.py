@@ -1,15 +1,261 @@
-"""2-D convolutions for NVIDIA GPUs, by Triton's ahead-of-time compiler, which needs no GPU."""
+"""2-D convolutions for NVIDIA GPUs, by Triton's ahead-of-time compiler, which needs no GPU.
+
+Tilings of a convolution for a kernel on GPUs, and the predicted time of each.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from operator import mod
 from typing import Any
 
-from iree_tuner.kernels.conv_plan import Plan, plans
-from iree_tuner.kernels.conv_shape import ConvShape, conv_shape
 from iree_tuner.kernels.kernel import Code, Knobs
-from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
+from iree_tuner.kernels.problem import LEAST_SCRATCH, KernelError, Problem
+from iree_tuner.kernels.shapes import ConvShape, conv_shape
+from iree_tuner.kernels.triton_code import (
+    ELEMENTS,
+    SHARED_BYTES,
+    TritonKernel,
+    code_of,
+    compiled,
+    unfit_arrays,
+)
 from iree_tuner.targets import Target
+
+_MULTIPROCESSORS = 132  # of an H100 SXM and an H200
+# Limits of a multiprocessor, compute capability 9.0: CUDA C++ Programming Guide, "Technical Specifications".
+_SHARED, _REGISTERS, _THREADS = 228 * 1024, 65536, 2048
+_RESERVED = 1024  # bytes of shared memory that the system takes for each workgroup
+# Peak rates of a multiprocessor in a cycle: products of f16 (NVIDIA H100 Tensor Core GPU Architecture:
+# 989 TFLOP/s at 1.83 GHz), lanes, and bytes from the second-level cache and from memory.
+_PRODUCTS, _LANES, _CACHE_BYTES, _MEMORY_BYTES = 2048, 128, 64, 21
+# Estimated cycles: latency of a load; start of a workgroup; making descriptors for the copy engine; overhead
+# of a step of the sum; waiting for a cluster's others; storing and adding up one partial sum. The last two
+# are from measurements of ResNet-50's convolutions on an H100.
+_LATENCY, _START, _DESCRIPTORS, _STEP, _MEETING, _ADDING = 800, 1500, 2000, 60, 2000, 0.5
+_SPLITS, _LEAST_STEPS = (2, 4, 8), 4  # clusters that every device allows; steps of a part
+_SHAPES = 2  # box shapes that are tried for a tile
+# Filters and pixels of tiles that are also tried with half as many filters more. Four warps do so in three
+# matrix instructions of 64 filters by all pixels. Eight share out the last 64 filters by pixels, and so read
+# more shared memory.
+_MORE = 128, 128
+_NEXT = 0.05
+_MOST_IN_BOX = 256  # of each dimension: CUDA driver API, cuTensorMapEncodeTiled
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A convolution with the tiles of a kernel's knobs.
+
+    Knobs are `boxed` (1: the copy engine loads boxes of images, 0: pixels are gathered through pointers),
+    `bn` filters, `bk` channels at a time, `warps` and `stages`. Boxed plans also have the box's `images`,
+    `lines` and `pixels`, and `persistent`, and some have `more` filters: sizes in Triton are powers of two.
+    Other plans have `bm` pixels and `flat` (1: channels and window positions are one loop), and some have
+    `split`: workgroups that each sum a part of a tile.
+    """
+
+    shape: ConvShape
+    knobs: Knobs
+
+    @property
+    def bm(self) -> int:
+        """Pixels of a tile."""
+        knobs = self.knobs
+        return knobs["images"] * knobs["lines"] * knobs["pixels"] if knobs["boxed"] else knobs["bm"]
+
+    @property
+    def across(self) -> int:
+        """Filters of a tile."""
+        return self.knobs["bn"] + self.knobs.get("more", 0)
+
+    @property
+    def tiles(self) -> int:
+        """The number of tiles of a group."""
+        shape, knobs, across = self.shape, self.knobs, -(-self.shape.filters // self.across)
+        if knobs["boxed"]:
+            box = (knobs["images"], knobs["lines"], knobs["pixels"])
+            return across * _boxes(shape, box)
+        return across * -(-shape.pixels // knobs["bm"])
+
+    @property
+    def workgroups(self) -> int:
+        """The number of workgroups of a group."""
+        return min(self.tiles, _MULTIPROCESSORS) if self.knobs.get("persistent") else self.tiles * self.split
+
+    @property
+    def split(self) -> int:
+        """The number of workgroups that compute a tile."""
+        return self.knobs.get("split", 1)
+
+    @property
+    def partial_bytes(self) -> int:
+        """Bytes of the partial sums of all workgroups; 0 without a split."""
+        return self.workgroups * self.bm * self.knobs["bn"] * 4 if self.split > 1 else 0
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of a tile's sum."""
+        shape, bk = self.shape, self.knobs["bk"]
+        if self.knobs.get("flat"):
+            return -(-shape.places * shape.channels // bk)
+        return shape.places * -(-shape.channels // bk)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory for the operands."""
+        return (self.bm + self.across) * self.knobs["bk"] * 2 * self.knobs["stages"]
+
+    @property
+    def cycles(self) -> float:
+        """The predicted cycles of the multiprocessor with the most work."""
+        shape, knobs, bm = self.shape, self.knobs, self.bm
+        bn, bk, stages = self.across, knobs["bk"], knobs["stages"]
+        most = -(-self.tiles * self.split * shape.groups // _MULTIPROCESSORS)
+        resident = 1 if knobs.get("persistent") else min(self._resident, most)
+        steps = -(-self.steps // self.split)
+        # A group of warps reads both operands from shared memory, which limits narrow tiles.
+        busy = bm * bn * bk / _PRODUCTS * max(1.0, 80 / bn)
+        moved = (bm + bn) * bk * 2
+        copied = moved / _CACHE_BYTES * max(1.0, _LATENCY * _CACHE_BYTES / (resident * (stages - 1) * moved))
+        step = max(busy, copied) + _STEP + 0.5 * self._addressing
+        start = _START + (_DESCRIPTORS if knobs["boxed"] else 0)
+        start += _MEETING + _ADDING * bm * bn if self.split > 1 else 0
+        written = bm * bn * 2 / _MEMORY_BYTES / self.split
+        if knobs.get("persistent"):  # a tile's operands are loaded while the previous tile is written
+            return start + most * (steps * step + written)
+        return most * (steps * step + (start + written) / min(resident, 2))
+
+    @property
+    def _resident(self) -> int:
+        """The number of workgroups that a multiprocessor runs at once."""
+        threads = 32 * self.knobs["warps"]
+        registers = min(255, self.bm * self.across // threads + 64)
+        most = (
+            _SHARED // (self.shared_bytes + _RESERVED), _REGISTERS // (threads * registers),
+            _THREADS // threads,
+        )  # fmt: skip
+        return max(1, min(most))
+
+    @property
+    def _addressing(self) -> float:
+        """Cycles for addresses and masks in a step of the sum; 0 for boxes, which the copy engine loads."""
+        knobs = self.knobs
+        if knobs["boxed"]:
+            return 0.0
+        wide = self.shape.channels_last and not knobs["flat"] and self.shape.channels % 8 == 0
+        one = self.bm * knobs["bk"] / (8 if wide else 1)
+        waiting = 1.0 if wide else 4.0  # asynchronous copies have at least four bytes
+        return (one * 14 * waiting + knobs["bn"] * knobs["bk"] / 8 * 6) / _LANES
+
+
+def plans(shape: ConvShape) -> list[Plan]:
+    """The plans whose stages fit into shared memory, promising ones first.
+
+    The estimate is too coarse for plans with the same tile. Each further plan of a tile gets a small penalty,
+    so that other tiles come between.
+    """
+    found = [Plan(shape, knobs) for knobs in (*_boxed(shape), *_gathered(shape))]
+    whole = [each for each in found if each.shared_bytes <= SHARED_BYTES and _pipelined(each)]
+    parts = (part for each in whole for part in _split(each))
+    fits = sorted((*whole, *parts), key=lambda each: (each.cycles, -each.knobs["stages"]))
+    times = Counter[tuple[int, ...]]()
+    costs: list[float] = []
+    for each in fits:
+        tile = each.knobs["boxed"], each.knobs.get("persistent", 0), each.bm, each.across, each.split
+        costs.append(each.cycles * (1 + _NEXT * times[tile]))
+        times[tile] += 1
+    return [fits[at] for at in sorted(range(len(fits)), key=costs.__getitem__)]
+
+
+def _pipelined(plan: Plan) -> bool:
+    """Whether all stages are used, and there are two only if there are no more steps."""
+    stages = plan.knobs["stages"]
+    return stages <= max(2, plan.steps) and (stages > 2 or plan.steps <= 2)
+
+
+def _split(plan: Plan) -> Iterator[Plan]:
+    """The plan with several workgroups for each tile, where there are few tiles and many steps.
+
+    Boxed plans keep descriptors in the memory that partial sums need. They were not faster with splits.
+    """
+    if plan.knobs["boxed"] or plan.shape.groups > 1:
+        return
+    room = max(LEAST_SCRATCH, 16 * plan.shape.pixels * plan.shape.filters)  # as `problem.scratch_room`
+    for split in _SPLITS:
+        one = Plan(plan.shape, {**plan.knobs, "split": split})
+        few = one.workgroups <= 2 * _MULTIPROCESSORS and plan.steps >= _LEAST_STEPS * split
+        if few and one.partial_bytes <= room and min(plan.bm, plan.knobs["bn"]) >= split:
+            yield one
+
+
+def _boxed(shape: ConvShape) -> Iterator[Knobs]:
+    """Plans for the copy engine. Arrays must be dense, aligned, with channels last; strides divide sizes."""
+    c, f = shape.channels, shape.filters
+    line, out_line = shape.in_w * c, shape.out_w * f
+    dense = (
+        shape.image == (shape.in_h * line, line, c, 1, 0)
+        and shape.filter == (c * f, f, 1, 0)
+        and shape.result == (shape.out_h * out_line, out_line, f, 1, 0)
+    )
+    divided = not any(map(mod, (shape.in_h, shape.in_w), shape.strides))
+    if not dense or not divided or shape.groups > 1 or c % 32 or f % 8:
+        return
+    for bm, bk in product((64, 128, 256), (32, 64, 128)):
+        if c % bk or bk == 32 < c:
+            continue
+        columns = _columns(shape, bm, (64, 128, 256))
+        for box, (bn, warps, stages) in product(_layouts(shape, bm), columns):
+            knobs = dict(zip(("images", "lines", "pixels"), box, strict=True))
+            knobs |= {"boxed": 1, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
+            yield {**knobs, "persistent": 0}
+            if Plan(shape, {**knobs, "persistent": 1}).tiles > _MULTIPROCESSORS:
+                yield {**knobs, "persistent": 1}
+            if (bn, bm) == _MORE and bn < f:
+                yield {**knobs, "more": bn // 2, "persistent": 0}
+
+
+def _gathered(shape: ConvShape) -> Iterator[Knobs]:
+    """Plans that gather pixels through pointers, for any layout."""
+    for bm, bk in product((32, 64, 128, 256), (32, 64, 128)):
+        if (bm > 32 and bm >= 2 * shape.pixels) or (bk > 64 and shape.channels % bk):
+            continue
+        for bn, warps, stages in _columns(shape, bm, (16, 32, 64, 128, 256)):
+            knobs = {"boxed": 0, "bm": bm, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
+            if shape.channels >= 16 or shape.places == 1:
+                yield {**knobs, "flat": 0}
+            if shape.channels < 32 or not shape.channels_last:
+                yield {**knobs, "flat": 1}
+
+
+def _columns(shape: ConvShape, bm: int, widths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Filters of a tile, warps and stages for which a thread has a suitable number of sums."""
+    for bn, warps, stages in product(widths, (4, 8), (2, 3, 4, 5, 6)):
+        narrow = bn == widths[0] or bn < 2 * shape.filters
+        sums = bm * bn / (warps * 32)
+        if narrow and sums <= 128 and (sums >= 32 or warps == 4):
+            yield bn, warps, stages
+
+
+def _layouts(shape: ConvShape, bm: int) -> list[tuple[int, int, int]]:
+    """Images, lines and pixels of boxes with `bm` pixels that cover the result with the least waste."""
+    powers = [1 << each for each in range(bm.bit_length())]
+    found = [
+        (bm // (lines * pixels), lines, pixels)
+        for lines, pixels in product(powers, powers)
+        if lines * pixels <= bm and lines < 2 * shape.out_h and pixels < 2 * shape.out_w
+    ]
+    fits = [each for each in found if each[0] < 2 * shape.images and max(each) <= _MOST_IN_BOX]
+    return sorted(fits, key=lambda each: (_boxes(shape, each), -each[2], -each[1]))[:_SHAPES]
+
+
+def _boxes(shape: ConvShape, box: tuple[int, int, int]) -> int:
+    sizes = (shape.images, shape.out_h, shape.out_w)
+    return math.prod(-(-size // own) for size, own in zip(sizes, box, strict=True))
+
 
 _PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "out", "partial")
 _RESULT, _PARTIAL, _SCRATCH = (*map(_PARAMETERS.index, ("out", "partial")), len(_PARAMETERS))

@@ -6,7 +6,7 @@ from typing import Any
 
 from iree_tuner.kernels.kernel import Code, Knobs
 from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
-from iree_tuner.kernels.product_shape import ADDED, BIAS, Matrices, ProductShape, product_shape
+from iree_tuner.kernels.shapes import ADDED, BIAS, Matrices, ProductShape, product_shape
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.kernels.triton_tiles import (
     Limits,

@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from iree_tuner.kernels.kernel import Code, Knobs
-from iree_tuner.kernels.nest import Nest
+from iree_tuner.kernels.nest import Nest, Tiles, tiles_of
 from iree_tuner.kernels.nest_source import NAME, source_of, unknown_term
-from iree_tuner.kernels.nest_tiles import Tiles, tiles_of
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target

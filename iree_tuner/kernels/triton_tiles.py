@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from iree_tuner.kernels.kernel import Knobs
-from iree_tuner.kernels.product_shape import BIAS, LEFT, RESULT, RIGHT, Matrices, ProductShape
+from iree_tuner.kernels.shapes import BIAS, LEFT, RESULT, RIGHT, Matrices, ProductShape
 from iree_tuner.kernels.triton_code import SHARED_BYTES
 
 MULTIPROCESSORS = 132  # of an H100 SXM and an H200

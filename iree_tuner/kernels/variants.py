@@ -11,36 +11,34 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from iree_tuner.check.check_program import compile_check
-from iree_tuner.compiler.ends import UnfitError
+from iree_tuner.compiler.task import UnfitError
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.alone import (
+from iree_tuner.kernels.executable import digest_of, tools_of
+from iree_tuner.kernels.harness import (
     build_kernel_here,
     extract_alone_here,
     has_room,
     why_unfit,
     with_scratch,
 )
-from iree_tuner.kernels.identity import digest_of, tools_of
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed, Packing
 from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
-from iree_tuner.kernels.reproducer import write_reproducer_here
+from iree_tuner.kernels.save import write_reproducer_here
 from iree_tuner.kernels.site import Site
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.program import time_program
-from iree_tuner.measure.setting import Setting
-from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
-from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.dispatch import Dispatch, fingerprint
 from iree_tuner.program.extract import Extraction
-from iree_tuner.program.fingerprint import fingerprint
 from iree_tuner.program.phases import Compiled, submit_program
 from iree_tuner.program.source import Program
-from iree_tuner.search.given import FixedOrder
+from iree_tuner.search.orders import FixedOrder
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.study import KERNEL, StudyKey
+from iree_tuner.store.trial import Setting, Trial
 from iree_tuner.targets import Target
 from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.candidate import CompileLimits, setting_on

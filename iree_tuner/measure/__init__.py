@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
+    from iree_tuner.measure.builder import Builder
     from iree_tuner.measure.candidate import Built, build_here
     from iree_tuner.measure.measurer import Measurer
-    from iree_tuner.measure.pool import Builder
-    from iree_tuner.measure.setting import Setting
     from iree_tuner.measure.statistics import Comparison, Verdict, compare_pairs
-    from iree_tuner.measure.trial import Trial
+    from iree_tuner.store.trial import Setting, Trial
 
 __all__ = [
     "Builder",

@@ -16,7 +16,7 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.worker import (
+from iree_tuner.measure.timing import (
     ENDED_BY,
     DeviceError,
     Timed,

@@ -1,19 +1,356 @@
-"""Whole programs: run their functions, time them, and compare several compilations of one program."""
+"""Whole programs: run their functions, time them, and compare several compilations of one program.
+
+The measuring worker's calls about whole programs, which are kept as files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import hashlib
+import math
+import tempfile
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from iree_tuner.compiler.worker import Calls
+import numpy as np
+
+from iree_tuner.compiler.worker import Calls, SentPath, WorkerError, WrittenPath
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_run import ProgramRun
-from iree_tuner.measure.judging import JudgePlan
-from iree_tuner.measure.program_bench import ProgramComparison, program_bench
-from iree_tuner.measure.program_worker import Output
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.judging import JudgePlan, judge
+from iree_tuner.measure.program_worker import (
+    CALL_S,
+    Failed,
+    Output,
+    Saved,
+    Table,
+    default_here,
+    forget_here,
+    load_here,
+    marked,
+    rounds_here,
+    same_here,
+    save_here,
+)
+from iree_tuner.measure.statistics import Comparison, compare_rows, over_cases
+from iree_tuner.measure.timing import leave_here
+from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
+
+_TIMEOUT_S = 600.0  # of the default
+_LEAST_S = 60.0  # of another: to load, and to run a few times
+_PATIENCE = 20.0  # times what the default takes
+_ROUNDS_ALONE = 8
+SCREENED, _HOPELESS = 5, 1.5
+"""Rounds after which those are out that never came near the default, and so many times its time."""
+_FEW = 2
+"""Of so many that take turns, it pays to have fewer of them soon."""
+
+
+@dataclass(frozen=True)
+class ProgramComparison:
+    """A compilation of a program against the default one.
+
+    Attributes:
+        function: the entry functions that were run.
+        comparison: times of one invocation, with the program's default instead of the default; None
+            where there is an error.
+        agreement: whether the results are the same, within the types' tolerance.
+        error: why it was not timed: it does not load or run, killed its process, or has wrong results. Empty
+            if it was.
+        check_s: seconds that loading it and comparing its results took, at each place of the code. Work that
+            is done once for all versions does not count.
+        memory_provided: whether memory for results and temporary values was given to it once
+            (`program.provided_memory`), and not allocated in each call.
+        by_case: where the program was given several sizes, each with its name and its own comparison.
+    """
+
+    function: str
+    comparison: Comparison | None
+    agreement: Agreement
+    error: str = ""
+    check_s: float = 0.0
+    memory_provided: bool = False
+    by_case: tuple[tuple[str, ProgramComparison], ...] = ()
+
+    @property
+    def called(self) -> str:
+        """The entry functions, and how they are called."""
+        return f"{self.function}, memory provided" if self.memory_provided else self.function
+
+    @property
+    def wins_somewhere(self) -> bool:
+        """Whether it is measurably faster, at least on one of several sizes."""
+        every = [each.comparison for _, each in self.by_case] or [self.comparison]
+        return any(each is not None and each.verdict == "win" for each in every)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it runs and its results are right."""
+        return not self.error
+
+
+def compared_on(cases: Sequence[tuple[str, ProgramComparison]]) -> ProgramComparison:
+    """The comparison of a version on several sizes: its worst end on one of them counts."""
+    (_, first), *others = cases
+    if not others:
+        return first
+    seconds = sum(each.check_s for _, each in cases)
+    for name, each in cases:
+        if each.error:
+            error = f"--dim {name}: {each.error}"
+            return replace(each, comparison=None, error=error, check_s=seconds, by_case=tuple(cases))
+    worst = max((each.agreement for _, each in cases), key=lambda each: each.worst)
+    notes = dict.fromkeys(each.agreement.note for _, each in cases if each.agreement.note)
+    found = [each.comparison for _, each in cases if each.comparison is not None]
+    return replace(
+        first,
+        comparison=over_cases(found) if len(found) == len(cases) else None,
+        agreement=replace(worst, note="; ".join(notes)),
+        check_s=seconds,
+        by_case=tuple(cases),
+    )
+
+
+class _FailedError(Exception):
+    """One of the programs that take turns failed: its number among them, and why."""
+
+    def __init__(self, index: int, message: str) -> None:
+        super().__init__(message)
+        self.index = index
+        self.message = message
+
+
+class ProgramBench:
+    """Calls of the measuring worker about programs that are kept as files."""
+
+    def __init__(
+        self, folder: Path, device: str, workers: Calls, run: ProgramRun, batch_s: float,
+        for_host: Callable[[], bytes] | None, runtimes: Sequence[RuntimeFlags] = (),
+        widened: Callable[[], bytes] | None = None,
+    ) -> None:  # fmt: skip
+        self._folder = folder
+        self._marker = folder / "running"
+        self._table = Table((), device, run, WrittenPath(self._marker), batch_s)
+        self._workers = workers
+        self._limit_s = _TIMEOUT_S
+        self._for_host = for_host
+        self._host_path = ""
+        self._widened = widened
+        self._runtimes = runtimes
+        self._runtime_of: dict[str, RuntimeFlags] = {}
+
+    def write(self, vmfbs: Sequence[bytes]) -> list[str]:
+        """A file for each program, as each is loaded. Raises TunerError where there is no room."""
+        paths: list[str] = []
+        for number, vmfb in enumerate(vmfbs):
+            content = self._folder / hashlib.sha256(vmfb).hexdigest()
+            path = content.with_suffix(f".{number}.vmfb")
+            try:
+                if not content.exists():
+                    content.write_bytes(vmfb)
+                if not path.exists():
+                    path.hardlink_to(content)
+            except OSError as error:
+                raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
+            paths.append(SentPath(path))
+            self._runtime_of[paths[-1]] = self._runtimes[number] if self._runtimes else ()
+        return paths
+
+    def check_default(self, paths: Sequence[str], depth: Depth | None = None) -> str:
+        """Run defaults; the names of the last one's functions. Others are given its time, and more.
+
+        With a depth, also find out how far the others' results may be from its own.
+        """
+        if depth is not None:
+            self._write_widened()
+        name, start = "", time.monotonic()
+        for path in paths:
+            self._workers.call(load_here, self._of([path]), 0, timeout_s=_TIMEOUT_S)
+            found = self._workers.call(default_here, self._of([path]), depth, timeout_s=_TIMEOUT_S)
+            if isinstance(found, Failed):
+                self._replace_worker()
+                raise TunerError(found.message)
+            name = found
+        elapsed_s = (time.monotonic() - start) / len(paths)
+        self._limit_s = min(_TIMEOUT_S, max(_LEAST_S, _PATIENCE * elapsed_s))
+        return name
+
+    def _write_widened(self) -> None:
+        if self._widened is not None:
+            made, self._widened = self._widened(), None
+            self._table = replace(self._table, widened=self.write([made])[0] if made else "")
+
+    def save(self, path: str, folder: Path) -> Saved:
+        """Write a program's results. Raises TunerError where it does not run."""
+        found = self._workers.call(save_here, self._of([path]), 0, str(folder), timeout_s=_TIMEOUT_S)
+        if isinstance(found, Failed):
+            self._replace_worker()
+            raise TunerError(found.message)
+        return found
+
+    def checked(
+        self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: Depth
+    ) -> ProgramComparison:
+        """The check of a compilation before it is timed: its agreement over all places, or an error.
+
+        All are compared with the default at the first place; those at others, whose code is the same, only
+        on the first inputs.
+        """
+        self._write_widened()
+        worst, took_s = blank.agreement, 0.0
+        for place, here in enumerate(paths):
+            table, start = self._of([paths[0][0], here[number]]), time.monotonic()
+            found = self._agree(table, depth, brief=place > 0)
+            took_s += (time.monotonic() - start) / len(paths)
+            blank = replace(blank, check_s=took_s)
+            if isinstance(found, Failed):
+                self._replace_worker()
+                return replace(blank, agreement=_unknown(found.message), error=found.message)
+            if not found.ok or found.loose:
+                found = self._by_the_host(found, table, depth, brief=place > 0)
+            if not found.ok:
+                error = self._table.run.blamed(f"wrong results: {found.message}")
+                return replace(blank, agreement=found, error=error)
+            worst = max(found, worst, key=lambda each: each.worst)
+        return replace(blank, agreement=worst)
+
+    def _by_the_host(self, found: Agreement, table: Table, depth: Depth, *, brief: bool) -> Agreement:
+        """The verdict of the processor's results on two that differ; the findings, if it has none in time."""
+        if self._for_host is not None:
+            made, self._for_host = self._for_host(), None
+            self._host_path = self.write([made])[0] if made else ""
+        if not self._host_path:
+            return found
+        decided = self._agree(replace(table, for_host=self._host_path), depth, brief=brief)
+        if isinstance(decided, Agreement):
+            return decided
+        self._host_path = ""  # it is not asked again
+        return found
+
+    def _agree(self, table: Table, depth: Depth, *, brief: bool) -> Agreement | Failed:
+        """The default is tried again where it died: what ran in its process before may have harmed it."""
+        for is_last in (False, True):
+            try:
+                failed = self._workers.call(load_here, table, 1, timeout_s=self._limit_s)
+                limit_s = self._limit_s
+                return failed or self._workers.call(
+                    same_here, table, 1, depth, brief=brief, timeout_s=limit_s
+                )
+            except WorkerError as error:
+                if marked(self._marker) != 0:
+                    return Failed(1, str(error))
+                if is_last:
+                    raise
+        raise AssertionError("one of two attempts returns or raises")
+
+    def screen(self, paths: Sequence[str], group: Sequence[int], found: dict[int, ProgramComparison]) -> None:
+        """A few rounds: a version that is far slower in each of them has lost, and takes no more turns."""
+        alive = [index for index in group if found[index].ok]
+        if len(alive) < _FEW:
+            return
+        turns = [paths[0], *(paths[index + 1] for index in alive)]
+        try:
+            one = self.rounds(turns, 1, 0)
+            if max(one[0][1:]) <= _HOPELESS * one[0][0]:
+                return  # none is slower by so much in each round
+            rows = np.asarray([*one, *self.rounds(turns, SCREENED - 1, 1)])
+        except (_FailedError, WorkerError):
+            return  # the comparison finds out who it was
+        for comparison, index, times in zip(compare_rows([rows]), alive, rows.T[1:], strict=True):
+            if times.min() > _HOPELESS * rows[:, 0].max():
+                found[index] = replace(found[index], comparison=replace(comparison, verdict="lose"))
+
+    def compare(
+        self, paths: Sequence[Sequence[str]], group: Sequence[int], found: dict[int, ProgramComparison],
+        plan: JudgePlan,
+    ) -> None:  # fmt: skip
+        """Time the versions of a group that are right and not out yet; again without one that fails."""
+        group = [index for index in group if found[index].comparison is None]
+        while alive := [index for index in group if found[index].ok]:
+            turns = [[here[0], *(here[index + 1] for index in alive)] for here in paths]
+            taken = [0] * len(turns)
+
+            def take(
+                more: int, turns: list[list[str]] = turns, taken: list[int] = taken
+            ) -> list[list[list[float]]]:
+                rows = [self.rounds(here, more, start) for here, start in zip(turns, taken, strict=True)]
+                taken[:] = [start + more for start in taken]
+                return rows
+
+            try:
+                comparisons = judge(take, len(alive), plan)
+            except _FailedError as error:
+                failed = alive[error.index - 1]
+                found[failed] = replace(found[failed], error=error.message)
+                continue
+            except WorkerError as error:  # while the default ran: who harmed it?
+                if len(alive) > 1:
+                    for index in alive:
+                        self.compare(paths, [index], found, plan)
+                    return
+                self.rounds([paths[0][0]], _ROUNDS_ALONE, 0)  # raises if none did
+                message = f"the default fails after it: {error}"
+                found[alive[0]] = replace(found[alive[0]], error=message)
+                return
+            for index, comparison in zip(alive, comparisons, strict=True):
+                found[index] = replace(found[index], comparison=comparison)
+            return
+
+    def rounds(self, paths: Sequence[str], rounds: int, start: int) -> list[list[float]]:
+        """Rounds of one sample of each. Raises _FailedError where one that is not the default fails."""
+        rows: list[list[float]] = []
+        while len(rows) < rounds:
+            try:
+                found = self._workers.call(
+                    rounds_here, self._of(paths), rounds - len(rows), start + len(rows),
+                    timeout_s=CALL_S + len(paths) * self._limit_s,
+                )  # fmt: skip
+            except WorkerError as error:
+                running = marked(self._marker)
+                if running == 0:
+                    raise
+                raise _FailedError(running, str(error)) from None
+            if isinstance(found, Failed):
+                self._replace_worker()
+                if found.index == 0:
+                    raise TunerError(found.message)
+                raise _FailedError(found.index, found.message)
+            rows += found
+        return rows
+
+    def _of(self, paths: Sequence[str]) -> Table:
+        runtimes = tuple(self._runtime_of[path] for path in paths)
+        return replace(self._table, paths=tuple(paths), runtimes=runtimes)
+
+    def _replace_worker(self) -> None:
+        """After an error on a GPU nothing runs in the process."""
+        if not on_host(self._table.device):
+            self._workers.end(self._workers.submit(leave_here, timeout_s=_TIMEOUT_S))
+
+
+@contextmanager
+def program_bench(
+    device: str, workers: Calls, run: ProgramRun, batch_s: float,
+    for_host: Callable[[], bytes] | None = None, runtimes: Sequence[RuntimeFlags] = (),
+    widened: Callable[[], bytes] | None = None,
+) -> Generator[ProgramBench]:  # fmt: skip
+    """A bench whose files live as long as it does; `measure.program.compare_programs` has its arguments."""
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        try:
+            yield ProgramBench(Path(folder), device, workers, run, batch_s, for_host, runtimes, widened)
+        finally:
+            with suppress(RuntimeError):  # closed meanwhile
+                workers.submit(forget_here)
+
+
+def _unknown(message: str) -> Agreement:
+    return Agreement(False, math.inf, message)
+
 
 _TOGETHER = 6  # compilations that take turns with the default: all of them are loaded at once
 _WORTH_SCREENING = 32  # rounds of a comparison

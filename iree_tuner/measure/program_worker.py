@@ -23,7 +23,7 @@ from iree_tuner.device.program_run import Member, ProgramRun
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.sampling import interleave
-from iree_tuner.measure.worker import let_go
+from iree_tuner.measure.timing import let_go
 from iree_tuner.targets import DEFAULT_DEVICE
 from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.runtime import RUNTIME_ERRORS

@@ -19,9 +19,9 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.check.parts_loaded import LoadedParts, Pieces, runs
-from iree_tuner.device.held import FILLINGS, Held
+from iree_tuner.check.parts import LoadedParts, Pieces, runs
 from iree_tuner.device.memory import uploaded
+from iree_tuner.device.numerics import FILLINGS, Held
 from iree_tuner.device.program_loaded import SEEDS
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.program.parts import ProgramPart

@@ -13,9 +13,8 @@ from iree_tuner.ops import matching
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.indexing_map import IndexingMap
-from iree_tuner.ops.initial import initial_parameters
 from iree_tuner.ops.scalar_body import ScalarBody
-from iree_tuner.ops.structure import inputs_of, structure, workload_of
+from iree_tuner.ops.structure import initial_parameters, inputs_of, structure, workload_of
 from iree_tuner.ops.traits import MatchOp, widest_factor
 from iree_tuner.ops.workload import Workload
 

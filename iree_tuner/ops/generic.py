@@ -5,23 +5,128 @@ and end the dispatch, matching starts from the last. Ops that it does not use ge
 
 The compiler's DAG match op compares whole attribute dictionaries: an op on which a front end has
 left an attribute is described (attributes play no part in a workload), but not matched.
+
+Names for ops that are matched by structure.
+
+Which loops of different ops walk the same dimension of the same data.
+
+The rule is the compiler's (IterationDimTracker, Codegen/Utils/SliceUtils.cpp): loops that index one
+dimension of a shared tensor, directly, are the same loop; anything computed is not followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from iree.compiler import ir
 
+from iree_tuner.compiler import linalg
 from iree_tuner.ops import dag
 from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.matching import require_bounds
-from iree_tuner.ops.naming import called
-from iree_tuner.ops.scalar_body import facts_of
-from iree_tuner.ops.sharing import shared_loops
-from iree_tuner.ops.structure import is_compute, structure
+from iree_tuner.ops.scalar_body import ScalarBody, facts_of
+from iree_tuner.ops.structure import accesses, inputs_of, is_compute, iterators, structure
 from iree_tuner.ops.workload import Companion, Workload
+
+_Loop = tuple[int, int]
+
+
+def shared_loops(ops: Sequence[ir.Operation]) -> list[tuple[int | None, ...]]:
+    """For each loop of each op, the loop of the first op that walks the same data; all are followed."""
+    groups = _groups(ops)
+    of_first: dict[_Loop, int] = {}
+    for loop in range(accesses(ops[0])[0].rank):
+        of_first.setdefault(groups[0, loop], loop)
+    return [
+        tuple(of_first.get(groups[index, loop]) for loop in range(accesses(op)[0].rank))
+        for index, op in enumerate(ops)
+    ]
+
+
+def _groups(ops: Sequence[ir.Operation]) -> dict[_Loop, _Loop]:
+    leaders: dict[_Loop, _Loop] = {}
+
+    def leader(loop: _Loop) -> _Loop:
+        while leaders.setdefault(loop, loop) != loop:
+            loop = leaders[loop]
+        return loop
+
+    walked: dict[tuple[ir.Value, int], _Loop] = {}
+    for index, op in enumerate(ops):
+        for loop in range(accesses(op)[0].rank):
+            leader((index, loop))
+        for value, dimension, loop in _accesses(op):
+            first = walked.setdefault((value, dimension), (index, loop))
+            leaders[leader((index, loop))] = leader(first)
+    return {loop: leader(loop) for loop in list(leaders)}
+
+
+def _accesses(op: ir.Operation) -> Iterable[tuple[ir.Value, int, int]]:
+    maps = accesses(op)
+    inits = len(maps) - len(op.results)
+    for value, access in [
+        *((value, each) for value, each in zip(op.operands, maps, strict=True) if not _is_blank(value)),
+        *zip(op.results, maps[inits:], strict=True),
+    ]:
+        for dimension, loop in enumerate(access.dimensions):
+            if loop is not None:
+                yield value, dimension, loop
+
+
+def _is_blank(value: ir.Value) -> bool:
+    """Whether a tensor holds no data of its own: one such is often the init of unrelated ops."""
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.operation.name in {"tensor.empty", "linalg.fill"}
+
+
+_NAMED = {"linalg.reduce": "reduction", "linalg.map": "elementwise"}
+_MAXIMA = frozenset({"arith.maxnumf", "arith.maximumf"})
+
+
+def called(ops: Sequence[ir.Operation], root: ir.Operation) -> str:
+    """A short name for the work of `root` among the `ops` that are matched with it."""
+    if _is_softmax(ops):
+        return "softmax"
+    if root.name == "iree_linalg_ext.online_attention":
+        return "masked_attention"
+    short = root.name.rpartition(".")[2]
+    if "pooling" in short:
+        return "pooling"
+    if root.name in _NAMED:
+        return _NAMED[root.name]
+    if root.name == "linalg.generic":
+        return _generic(root)
+    return short if "reduction" in iterators(root) or _is_plain_copy(root) else "elementwise"
+
+
+def _generic(op: ir.Operation) -> str:
+    if "reduction" in iterators(op):
+        if linalg.isa_convolution_op(op):
+            body = ScalarBody.of(op)
+            return "conv" if body and body.multiplies_and_accumulates else "pooling"
+        return "reduction"
+    if not _is_plain_copy(op):
+        return "elementwise"
+    source, destination = accesses(op)
+    if len(source.results) < len(destination.results):
+        return "broadcast"
+    return "copy" if source == destination else "transpose"
+
+
+def _is_plain_copy(op: ir.Operation) -> bool:
+    return len(inputs_of(op)) == 1 and len(op.results) == 1 and ScalarBody.of(op) == ScalarBody(())
+
+
+def _is_softmax(ops: Sequence[ir.Operation]) -> bool:
+    found = [(ScalarBody.of(op), "reduction" in iterators(op)) for op in ops]
+    bodies = [(set(body.ops) if body else set[str](), reduces) for body, reduces in found]
+    return (
+        any(reduces and body & _MAXIMA for body, reduces in bodies)
+        and any(reduces and {"math.exp", "arith.addf"} <= body for body, reduces in bodies)
+        and any("arith.divf" in body for body, _ in bodies)
+    )
+
 
 _WITH_OPS_INSIDE = "iree_linalg_ext.custom_op"
 """Holds other ops, and takes no configuration but theirs: with one of its own, no pipeline lowers it."""

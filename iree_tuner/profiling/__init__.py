@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
+    from iree_tuner.profiling.attribution import floor_us
     from iree_tuner.profiling.profile import Profile, ProfileRow
     from iree_tuner.profiling.roofline import MemoryLevel, Roofline
     from iree_tuner.profiling.run import profile_program
-    from iree_tuner.profiling.work import floor_us
 
 __all__ = ["MemoryLevel", "Profile", "ProfileRow", "Roofline", "floor_us", "profile_program"]
 

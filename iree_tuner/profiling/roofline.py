@@ -1,14 +1,45 @@
-"""A device's limits: arithmetic by element type, and bytes by the memory that they lie in."""
+"""A device's limits: arithmetic by element type, and bytes by the memory that they lie in.
+
+Rooflines of GPUs, from `datasheets.json`, which says where each number comes from.
+
+The roofline of this machine's CPU, measured with programs that the compiler makes and the harness times.
+
+Arithmetic: a chain of multiply-adds on as many vectors as hide its latency, so that no other code is faster.
+Memory: sums over blocks of rows, which read everything once and write next to nothing, of sizes that fit in
+the cores' own caches, in the last-level cache, and in none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
 
 import msgspec
+from iree.compiler import ir
+from iree.compiler.dialects import arith, func, linalg, math, tensor
 
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.versions import installed
+from iree_tuner.compiler.worker import Workers
+from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.device_facts import DeviceFacts
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.measurer import Measurer
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.extract import extract
+from iree_tuner.program.source import Program
+from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, cpu_configuration, pipeline
+from iree_tuner.targets import CpuLimits, Target
+from iree_tuner.targets.registry import DEFAULT_DEVICE, driver_of, on_one_core
 
 _LETTERS = {"float": "f", "integer": "i"}
 _REFERENCE_BITS = 32
@@ -105,3 +136,204 @@ def from_json(data: Mapping[str, object]) -> Roofline:
 def pairs(data: Mapping[str, object], *names: str) -> dict[str, object]:
     """Objects of JSON as pairs of names and values."""
     return {name: list(msgspec.convert(data.get(name, {}), dict[str, object]).items()) for name in names}
+
+
+_FILE = Path(__file__).with_name("datasheets.json")
+
+
+def datasheet_roofline(device_name: str, cache_bytes: int) -> Roofline | None:
+    """The roofline of a GPU by its name; None for one that is not in the table.
+
+    Data sheets do not say how fast caches are: what fits in `cache_bytes` is bound by arithmetic alone.
+    """
+    for entry in _entries():
+        if entry["name"] in device_name:
+            flops = tuple((kind, value * 1e12) for kind, value in entry["tflops"].items())
+            levels = (MemoryLevel(None, cache_bytes), MemoryLevel(entry["tbytes_per_s"] * 1e12))
+            return Roofline(device_name, flops, levels, entry["source"])
+    return None
+
+
+@cache
+def _entries() -> list[dict[str, Any]]:
+    return json.loads(_FILE.read_text())["devices"]
+
+
+_CHAIN = 128
+_VECTORS = (8, 12)  # in flight: two units of latency 4, or three; 12 fit in 16 registers
+_CHUNKS = 128  # of so many vectors, in a task
+_TASKS_PER_CORE = 8
+_ROW = 256
+_MIB = 1 << 20
+_LEAST_MEMORY, _MOST_MEMORY = 64 * _MIB, 512 * _MIB
+_UNKNOWN_CACHE = 512 << 10
+
+Levels = Mapping[str, tuple[int, ...]]
+
+
+def cpu_roofline(
+    target: Target, compilers: Workers, builder: Builder, measurer: Measurer, cache: Path | None = None
+) -> Roofline:
+    """The CPU's roofline: from the file `cache`, where it was measured before, or measured and put there.
+
+    Raises:
+        TunerError: a probe did not run; its message says why.
+    """
+    conditions = conditions_of(target, measurer.facts)
+    key = json.dumps(conditions, sort_keys=True)
+    known = _read(cache).get(key) if cache else None
+    if known is not None:
+        return known
+    found = measure_cpu(target, compilers, builder, measurer, conditions)
+    if cache:
+        _write(cache, key, found)
+    return found
+
+
+def conditions_of(target: Target, facts: DeviceFacts) -> dict[str, str]:
+    """The facts that must be equal for a roofline to be used again."""
+    release = installed()["iree-base-compiler"] or ""
+    return {
+        "processor": facts.name,
+        "cores": str(facts.cores),
+        "device": driver_of(target.device or DEFAULT_DEVICE),
+        "target": target.chip.partition("+")[0],
+        "compiler": release,
+    }
+
+
+def measure_cpu(
+    target: Target, compilers: Workers, builder: Builder, measurer: Measurer, conditions: Mapping[str, str]
+) -> Roofline:
+    """Measure it, which takes some ten seconds. Raises TunerError where a probe did not run."""
+    probe = _Probe(target, compilers, builder, measurer)
+    units = 1 if on_one_core(measurer.device) else measurer.facts.cores
+    peak = max(probe.multiply_adds_per_s(count, units) for count in _VECTORS)
+    middle = (measurer.facts.middle_bytes or _UNKNOWN_CACHE) * units
+    last = measurer.facts.last_level_bytes
+    memory = min(_MOST_MEMORY, max(_LEAST_MEMORY, 4 * last))
+    sizes = [(middle, middle // 2), (last, last // 2), (None, memory)]
+    levels: list[MemoryLevel] = []
+    for capacity, size in reversed(sizes):  # a nearer level is not slower than the one behind it
+        behind = levels[0].bytes_per_s if levels else None
+        levels.insert(0, MemoryLevel(max(probe.bytes_per_s(size, units), behind or 0.0), capacity))
+    today = datetime.now(UTC).date().isoformat()
+    return Roofline(
+        conditions["processor"], (("f32", 2.0 * peak),), tuple(levels),
+        "measured: chains of multiply-adds, and sums over data in the second-level cache, the last-level"
+        " cache and memory",
+        (*conditions.items(), ("date", today)),
+    )  # fmt: skip
+
+
+class _Probe:
+    """Builds and times one-dispatch programs."""
+
+    def __init__(self, target: Target, compilers: Workers, builder: Builder, measurer: Measurer) -> None:
+        self._target, self._compilers, self._builder = target, compilers, builder
+        self._measurer = measurer
+
+    def multiply_adds_per_s(self, vectors: int, units: int) -> float:
+        """With so many vectors in flight."""
+        lanes = 16  # of the widest registers; on narrower ones a vector is two or four of them
+        tasks = units * _TASKS_PER_CORE
+        size = lanes * vectors * _CHUNKS * tasks
+
+        def levels(register_bytes: int) -> Levels:
+            tile = register_bytes // 4 * vectors
+            return {"distribution": (size // tasks,), "vector_common_parallel": (tile,)}
+
+        seconds = self._seconds(multiply_adds(size), levels)
+        return size * _CHAIN / seconds
+
+    def bytes_per_s(self, size: int, units: int) -> float:
+        """Reading data of a size again and again."""
+        blocks = units * _TASKS_PER_CORE
+        rows = max(1, size // (blocks * _ROW * 4))
+
+        def levels(register_bytes: int) -> Levels:
+            return {
+                "distribution": (1, _ROW, 0),
+                "vector_common_parallel": (1, min(_ROW, 8 * register_bytes // 4), 0),
+                "vector_reduction": (0, 0, 1),
+            }
+
+        return blocks * rows * _ROW * 4 / self._seconds(sums(blocks, rows), levels)
+
+    def _seconds(self, module: bytes, levels_for: Callable[[int], Levels]) -> float:
+        """Of one run, its data where the run before has left it."""
+        program = Program("<roofline>", module)
+        (dispatch,) = extract(program, self._target, self._compilers).dispatches
+        limits = dispatch.limits
+        assert dispatch.harness is not None
+        assert isinstance(limits, CpuLimits)
+        with new_context():
+            levels = levels_for(limits.native_vector_bytes)
+            configuration = cpu_configuration(pipeline("DoubleTilingExpert"), {LOWERING_CONFIG: levels})
+        built = self._builder.build(dispatch.harness, configuration)
+        if built.outcome != "ok":
+            raise TunerError(f"the roofline cannot be measured: {built.outcome}: {built.message}")
+        bench = Bench(dispatch.harness, self._measurer.device, built.vmfb, Tolerance(), cold=False)
+        timed = self._measurer.time(built.vmfb, bench)
+        if timed.outcome != "ok":
+            raise TunerError(f"the roofline cannot be measured: {timed.outcome}: {timed.message}")
+        return min(timed.samples_us) / 1e6
+
+
+def multiply_adds(size: int) -> bytes:
+    """A program that does a chain of multiply-adds on each of `size` numbers, as bytecode."""
+
+    def body(value: ir.Value, _: ir.Value) -> ir.Value:
+        factor = arith.constant(ir.F32Type.get(), 0.5)
+        for _step in range(_CHAIN):
+            value = math.fma(value, factor, factor)
+        return value
+
+    with new_context(), ir.Location.unknown():
+        every = ir.AffineMap.get_identity(1)
+        return _program((size,), (size,), (every, every), ("parallel",), body, filled=False)
+
+
+def sums(blocks: int, rows: int) -> bytes:
+    """A program that adds up the rows of each block, as bytecode."""
+    with new_context(), ir.Location.unknown():
+        block, _, column = (ir.AffineDimExpr.get(i) for i in range(3))
+        maps = (ir.AffineMap.get_identity(3), ir.AffineMap.get(3, 0, [block, column]))
+        kinds = ("parallel", "reduction", "parallel")
+        return _program((blocks, rows, _ROW), (blocks, _ROW), maps, kinds, arith.addf, filled=True)
+
+
+def _program(
+    taken: tuple[int, ...], given: tuple[int, ...], maps: tuple[ir.AffineMap, ...], kinds: tuple[str, ...],
+    body: Callable[[ir.Value, ir.Value], ir.Value], *, filled: bool,
+) -> bytes:  # fmt: skip
+    """A function of one linalg op; in the current context and location."""
+    element = ir.F32Type.get()
+    operand, result = (ir.RankedTensorType.get(shape, element) for shape in (taken, given))
+    module = ir.Module.create()
+    with ir.InsertionPoint(module.body):
+        function = func.FuncOp("main", ir.FunctionType.get([operand], [result]))
+        block = function.add_entry_block()
+    with ir.InsertionPoint(block):
+        out = tensor.empty(given, element)
+        if filled:
+            out = linalg.fill(arith.constant(element, 0.0), outs=[out])
+        func.ReturnOp([generic([block.arguments[0]], out, maps, kinds, body)])
+    return to_bytecode(module)
+
+
+def _read(path: Path) -> dict[str, Roofline]:
+    """The roofline that was measured before; nothing where the file is not there or not one of these."""
+    try:
+        return {key: from_json(value) for key, value in json.loads(path.read_text()).items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _write(path: Path, key: str, roofline: Roofline) -> None:
+    kept = {name: to_json(each) for name, each in {**_read(path), key: roofline}.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w") as file:
+        json.dump(kept, file, indent=1)
+    Path(name).replace(path)

@@ -1,4 +1,7 @@
-"""Profile a program: compile, run, attribute."""
+"""Profile a program: compile, run, attribute.
+
+Each dispatch timed alone, for devices that cannot be profiled.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,56 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from iree_tuner.compiler.calls import SentPath
 from iree_tuner.compiler.versions import installed
-from iree_tuner.compiler.worker import WorkerError, Workers
+from iree_tuner.compiler.worker import SentPath, WorkerError, Workers
+from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.device.device_facts import DeviceFacts
 from iree_tuner.device.program_request import request, sized_as_given
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.pool import Builder
 from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in
-from iree_tuner.profiling.cpu_roofline import cpu_roofline
-from iree_tuner.profiling.datasheets import datasheet_roofline
 from iree_tuner.profiling.profile import Method, Profile
-from iree_tuner.profiling.roofline import Roofline
-from iree_tuner.profiling.standalone import time_alone
+from iree_tuner.profiling.roofline import Roofline, cpu_roofline, datasheet_roofline
 from iree_tuner.profiling.whole import MeasuredProgram, ProfilePlan, measure_here
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target, on_host
+
+
+def time_alone(
+    dispatches: Sequence[Dispatch], builder: Builder, measurer: Measurer, *, cold: bool = True
+) -> dict[str, Spent]:
+    """The time of all calls of each dispatch that the program calls, by name.
+
+    One that cannot be run alone has no time, and a note why.
+    """
+    called = [dispatch for dispatch in dispatches if dispatch.calls.count]
+    building = [builder.submit(each.harness, None) if each.harness else None for each in called]
+    built = [builder.result(each) if each else None for each in building]  # nothing compiles from here on
+    return {
+        dispatch.name: _time_one(dispatch, made, measurer, cold)
+        for dispatch, made in zip(called, built, strict=True)
+    }
+
+
+def _time_one(dispatch: Dispatch, built: Built | None, measurer: Measurer, cold: bool) -> Spent:
+    calls = float(dispatch.calls.count)
+    if dispatch.harness is None or built is None:
+        return Spent(0.0, calls, f"not measured: {dispatch.reason or 'it cannot be run alone'}")
+    if built.outcome != "ok":
+        return Spent(0.0, calls, f"not measured: {built.outcome}: {built.message}")
+    bench = Bench(dispatch.harness, measurer.device, built.vmfb, Tolerance(), cold)
+    timed = measurer.time_default(bench, checked=False)
+    if timed.outcome != "ok":
+        return Spent(0.0, calls, f"not measured: {timed.outcome}: {timed.message}")
+    note = "called in a loop; one iteration is counted" if dispatch.calls.in_loop else ""
+    return Spent(statistics.median(timed.samples_us) * calls, calls, note)
+
 
 _TIMEOUT_S = 1800.0
 _BUSY = 0.25  # quartiles that are so far apart, as a part of the median

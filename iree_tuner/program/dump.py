@@ -19,8 +19,7 @@ from iree.compiler.dialects import arith, flow, func, stream, tensor, util
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import CUT, CompileError, parse_module
 from iree_tuner.errors import TunerError
-from iree_tuner.program.dump_body import Number, Signature, Tensor, index, lift_body
-from iree_tuner.program.dumped import CONFIGURED, DUMPED_FOR
+from iree_tuner.program.dump_body import CONFIGURED, DUMPED_FOR, Number, Signature, Tensor, index, lift_body
 from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import find_dispatch, is_benchmark
 

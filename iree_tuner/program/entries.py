@@ -1,16 +1,23 @@
-"""The functions of a program that its user can call, and what they take."""
+"""The functions of a program that its user can call, and what they take.
+
+Names of the arguments of a program's functions: from locations, from the text, and numbers.
+
+The phase that a program has reached: `iree-compile --compile-to=PHASE` writes programs at any of them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.compiler.session import parse_module
+from iree_tuner.compiler.session import Phase, parse_module
 from iree_tuner.compiler.unbound import hal_type
+from iree_tuner.errors import UsageError
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.feeds import Feed, feeds_of, functions_beside, passed_on
 from iree_tuner.program.source import Program
@@ -19,7 +26,7 @@ ASYNC = "$async"
 """The suffix of the name of a function that takes fences; its twin without them does the same."""
 
 FILLED = "$filled"
-"""The same of a function that takes a byte at its end, to fill what it allocates (`program.fillings`)."""
+"""The same of a function that takes a byte at its end, to fill what it allocates (`program.flow_ops`)."""
 
 _IMPORT, _EXPORT, _STORED = "hal.tensor.import", "hal.tensor.export", "target_encoding"
 _F64 = ("f64", "complex<f64>")
@@ -212,3 +219,94 @@ def _is_public(op: ir.Operation) -> bool:
     if "sym_visibility" not in op.attributes:
         return True
     return ir.StringAttr(op.attributes["sym_visibility"]).value == "public"
+
+
+_SSA_NAME = re.compile(r"%([\w.$-]+)")
+_NUMBERED = ("{}", "arg{}", "input{}", "arr_{}")
+"""Names that every argument has: MLIR's printer, the compiler's declarations and `numpy.savez` make them."""
+
+
+def argument_names(program: Program, module: ir.Module, function: str) -> dict[str, int]:
+    """The number of each argument of an entry function, by each of its names; those of its own come last.
+
+    JAX names arguments by locations. IREE's importer loses the names of ONNX, so the model is asked for them.
+    """
+    op = entry_operations(module)[function]
+    arguments = list(op.regions[0].blocks[0].arguments)
+    found = {form.format(number): number for number in range(len(arguments)) for form in _NUMBERED}
+    lines = [] if program.is_bytecode else program.data.decode().splitlines()
+    own = [_name(each.location, lines) for each in arguments]
+    if Path(program.name).suffix == ".onnx":
+        own = _names_of_onnx(program.name)
+    return found | {name: number for number, name in enumerate(own) if name}
+
+
+def _name(location: ir.Location, lines: list[str]) -> str:
+    if isinstance(location, ir.NameLoc):
+        return location.name_str
+    if isinstance(location, ir.FileLineColLoc) and 0 < location.start_line <= len(lines):
+        found = _SSA_NAME.match(lines[location.start_line - 1], location.start_col - 1)
+        return found[1] if found else ""
+    return ""
+
+
+def _names_of_onnx(path: str) -> list[str]:
+    import onnx
+
+    graph = onnx.load(path, load_external_data=False).graph
+    constant = {each.name for each in graph.initializer}
+    return [each.name for each in graph.input if each.name not in constant]
+
+
+_EXECUTABLE, _BINARY = "hal.executable", "hal.executable.binary"
+_CONFIGURED = "translation_info"
+
+
+def phase_after_flow(module: ir.Module) -> Phase | None:
+    """The last phase of a program that is past `flow`, None for others: read off its ops."""
+    every = [view.operation for view in module.body.operations]
+    if any(op.name == "vm.module" for op in every):
+        return "vm"
+    executables = [op for op in every if op.name == _EXECUTABLE]
+    if not executables:
+        return "stream" if _is_scheduled(every) else None
+    inside = [each.operation for each in executables[0].regions[0].blocks[0]]
+    if any(op.name == _BINARY for op in inside):
+        return "hal"
+    if not _is_scheduled(every):
+        return None
+    code = [
+        part.operation
+        for variant in inside
+        if variant.name == "hal.executable.variant"
+        for held in variant.regions[0].blocks[0]
+        if held.operation.name == "builtin.module"
+        for part in held.operation.regions[0].blocks[0]
+    ]
+    if any(op.name.startswith(("llvm.", "spirv.")) for op in code):
+        return "executable-targets"
+    return "executable-configurations" if any(_CONFIGURED in op.attributes for op in code) else _SOURCES
+
+
+_SOURCES: Phase = "executable-sources"
+
+
+def need_flow(module: ir.Module) -> None:
+    """Raises UsageError for a program past `flow`, in which dispatches are not found."""
+    phase = phase_after_flow(module)
+    if phase is not None:
+        raise UsageError(
+            f"the program is at phase {phase}; its dispatches are found at phase flow or before",
+            hint="write it with --compile-to=flow; run, bench and compile take it as it is",
+        )
+
+
+def _is_scheduled(operations: list[ir.Operation]) -> bool:
+    """Whether functions are in the form that phase `stream` leaves."""
+    return any(
+        op.operation.name.startswith("stream.")
+        for function in operations
+        if function.name in ("util.func", "util.initializer")
+        for block in function.regions[0].blocks
+        for op in block
+    )

@@ -1,4 +1,9 @@
-"""Find a program's dispatches: what each computes, how often it is called, and how to run it alone."""
+"""Find a program's dispatches: what each computes, how often it is called, and how to run it alone.
+
+The compiler's changes to a dispatch after the lookup of tuning specs and before it wrote a dump.
+
+A spec for the dispatch has to do the same first, or it meets another op in the program.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +13,20 @@ from dataclasses import dataclass, replace
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.diagnostics import Diagnostic
-from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.compiler.session import CompilerSession, Diagnostic
 from iree_tuner.compiler.worker import Calls as Workers
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.bounded import bounds_sums
+from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.dynamic import dynamic_parts, why_refused
 from iree_tuner.ops.family import describe, family
+from iree_tuner.ops.structure import iterators
 from iree_tuner.ops.workload import NO_LOOPS, Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
-from iree_tuner.program.calls import count_calls, dispatched_exports
 from iree_tuner.program.carried import CONFIGURATIONS, IN_MEMORY, NOTE, carried_in, take_off
 from iree_tuner.program.dispatch import CallCount, Dispatch
-from iree_tuner.program.dump_passes import out_of_reach, prologue_of
-from iree_tuner.program.dumped import dumped_for, settle, take_mark, target_name
+from iree_tuner.program.dump_body import dumped_for, settle, take_mark, target_name
 from iree_tuner.program.dynamic import (
     DimensionSize,
     is_open,
@@ -44,11 +48,89 @@ from iree_tuner.program.harness import (
 from iree_tuner.program.own_devices import own_target_name
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.roots import compute_ops, default_choice
-from iree_tuner.program.runtime_values import pin_values, takes_open_sizes, with_values
+from iree_tuner.program.runtime_values import (
+    count_calls,
+    dispatched_exports,
+    pin_values,
+    takes_open_sizes,
+    with_values,
+)
 from iree_tuner.program.size_rules import size_rules
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.targets.limits import limits_of
+
+_MATRICES = ("mmt4d", "batch_mmt4d")
+_PACKING = ("linalg.mmt4d", "linalg.batch_mmt4d", "linalg.pack", "linalg.unpack")
+_EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp")
+
+_Expression = tuple[object, ...]
+
+
+def prologue_of(workload: Workload, ops: Sequence[ir.Operation], target: Target) -> tuple[str, ...]:
+    """The passes whose effects show in a dispatch of a dump.
+
+    Args:
+        workload: its root op.
+        ops: the ops that compute in it.
+        target: what it is compiled for.
+    """
+    if any(_has_run(name, workload, ops) for name in target.spec_prologue):
+        return target.spec_prologue
+    # A softmax is decomposed into ops that look so.
+    generic = bool(workload.dag) and workload.op != "softmax"
+    return target.merging if generic and _are_merged(ops) else ()
+
+
+def out_of_reach(workload: Workload, prologue: Sequence[str]) -> str:
+    """Why no spec with this prologue meets a dumped workload in its program; empty where one does."""
+    if workload.op in _MATRICES and not prologue:
+        return "data tiling packed its matrices: pass --target llvm-cpu:host+data-tiling or --chip"
+    return ""
+
+
+def _has_run(name: str, workload: Workload, ops: Sequence[ir.Operation]) -> bool:
+    match name:
+        case "iree-codegen-insert-batch-dim-for-batchless-conv":
+            # Loops of one iteration are folded away in all programs: only that pass makes another one.
+            batch = workload.role("batch") if is_convolution(workload) else ()
+            return bool(batch) and all(workload.loops[loop] == 1 for loop in batch)
+        case "iree-codegen-materialize-device-encoding":
+            return any(op.name in _PACKING for op in ops)
+        case _:
+            return False
+
+
+def _are_merged(ops: Sequence[ir.Operation]) -> bool:
+    """Whether elementwise ops may have been moved into their users (RematerializeParallelOps).
+
+    Two ops then compute the same, or a reduction extends what it reads. Both may be so in the program, too:
+    the pass then changes nothing there.
+    """
+    seen = set[_Expression]()
+    for op in ops:
+        if op.name != "linalg.generic":
+            continue
+        own = _expressions(op)
+        extends = any(each[0] in _EXTENSIONS for each in own)
+        if own & seen or (extends and "reduction" in iterators(op)):
+            return True
+        seen |= own
+    return False
+
+
+def _expressions(generic: ir.Operation) -> set[_Expression]:
+    """The computation of an op's body."""
+    block = generic.regions[0].blocks[0]
+    known: dict[ir.Value, object] = dict(zip(block.arguments, generic.operands, strict=True))
+    found = set[_Expression]()
+    for view in list(block.operations)[:-1]:
+        op = view.operation
+        expression = (op.name, *(known.get(operand, operand) for operand in op.operands))
+        known |= dict.fromkeys(op.results, expression)
+        found.add(expression)
+    return found
+
 
 _OWN = "the program has a configuration for it (compilation_info): remove it to tune the dispatch"
 _OWN_SPEC = f"the program has a spec that configures it ({IN_MEMORY}): remove it to tune the dispatch"

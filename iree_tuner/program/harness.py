@@ -23,8 +23,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, util
 from iree.compiler.passmanager import PassManager
 
-from iree_tuner.compiler.diagnostics import Diagnostic
-from iree_tuner.compiler.session import CompileError, CompilerSession
+from iree_tuner.compiler.session import CompileError, CompilerSession, Diagnostic
 from iree_tuner.compiler.unbound import hal_type, held_by
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of

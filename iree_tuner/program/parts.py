@@ -3,10 +3,12 @@
 Made at phase `flow`, where dispatches are cut out and values are still tensors: each part is the program's
 own code for that place, with the spec that is inside. Values between parts are numbered: first what the
 functions take, then what is computed, in order. Each function takes one more argument at its end, the byte
-with which memory is filled that it allocates (`program.fillings`).
+with which memory is filled that it allocates (`program.flow_ops`).
 
 Dispatches in loops and branches are parts, too (`program.steps`): a loop's are called on the values of its
 first pass. Another part runs the whole loop, for what comes after it.
+
+The functions of a module at phase `flow`: calls are inlined, some are chosen, others removed.
 """
 
 from __future__ import annotations
@@ -23,29 +25,98 @@ from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.bounded import bounds_sums
-from iree_tuner.program.copied_ops import CopiedOps, given_as
-from iree_tuner.program.entries import plain_name
-from iree_tuner.program.fillings import fill, is_public_function, symbol_of, take_byte
-from iree_tuner.program.flow_functions import erase_others, find_functions, inline
+from iree_tuner.program.entries import ASYNC, FILLED, plain_name
 from iree_tuner.program.flow_ops import (
     CALL,
     DIM,
     DISPATCH,
     IMPORT,
     LOAD,
+    callee_of,
     can_be_handed_over,
     dims_of,
+    dispatches,
     executables_of,
     export_of,
     exported,
+    fill,
+    is_public_function,
     is_scalar,
     narrow,
     nested,
     outer_operands,
+    symbol_of,
+    take_byte,
 )
+from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
-from iree_tuner.program.steps import Guard, Step, Steps
+from iree_tuner.program.steps import CopiedOps, Guard, Step, Steps, given_as
 from iree_tuner.targets import Target
+
+_POLICY = "inlining_policy"
+
+
+def inline(module: ir.Module, session: CompilerSession) -> None:
+    """Put the bodies of private functions where they are called."""
+    functions = [view.operation for view in module.body.operations if view.operation.name == "util.func"]
+    private = {symbol_of(op): op for op in functions if not is_public_function(op) and _has_body(op)}
+    called = {callee_of(op) for function in functions for op in nested(function) if op.name == CALL}
+    for op in (private[symbol] for symbol in called & private.keys()):
+        if _POLICY in op.attributes:
+            del op.attributes[_POLICY]
+    if called & private.keys():
+        run_passes(module, session, "builtin.module(inline)")
+
+
+def _has_body(function: ir.Operation) -> bool:
+    return bool(list(function.regions[0].blocks))
+
+
+def find_functions(module: ir.Module, name: str, functions: Sequence[str]) -> list[ir.Operation]:
+    """The functions with these names, or all; of twins with and without fences the one that has code.
+
+    Raises TunerError where none of them has dispatches.
+    """
+    every = {symbol_of(view.operation): view.operation
+             for view in module.body.operations if is_public_function(view.operation)}  # fmt: skip
+    own = {symbol: op for symbol, op in every.items() if not symbol.endswith(FILLED)}
+    asked = functions or list(dict.fromkeys(map(plain_name, own)))
+    found: list[ir.Operation] = []
+    for each in asked:
+        twins = [own[symbol] for symbol in (each, f"{each}{ASYNC}") if symbol in own]
+        found += [op for op in twins if any(True for _ in dispatches(op))][:1] or twins[:1]
+    if not any(True for op in found for _ in dispatches(op)):
+        called = f" is called {', '.join(functions)}" if functions else ""
+        raise TunerError(f"no function with dispatches{called}", location=name)
+    return found
+
+
+def erase_others(module: ir.Module, made: set[str]) -> None:
+    """Remove code that is not needed: other functions, and executables that none of ours call."""
+    used = set[str]()
+    for view in list(module.body.operations):
+        op = view.operation
+        if op.name != "util.func":
+            continue
+        if symbol_of(op) in made:
+            used |= _used_by(op)
+        elif is_public_function(op):
+            op.erase()
+        else:
+            used |= _used_by(op)
+    for view in list(module.body.operations):
+        op = view.operation
+        if op.name == "util.initializer":
+            used |= _used_by(op)
+    for view in list(module.body.operations):
+        op = view.operation
+        if op.name == "flow.executable" and symbol_of(op) not in used:
+            op.erase()
+
+
+def _used_by(function: ir.Operation) -> set[str]:
+    return {each for op in dispatches(function) for each in executables_of(op)}
+
 
 RESULTS = "iree_tuner.results"
 _PART, _OTHER = "iree_tuner.part", "iree_tuner.other"

@@ -9,14 +9,13 @@ from typing import Literal
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.diagnostics import Diagnostic
-from iree_tuner.compiler.session import Phase
+from iree_tuner.compiler.session import Diagnostic, Phase
 from iree_tuner.compiler.worker import Calls, session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.program.dumped import dumped_for
+from iree_tuner.program.dump_body import dumped_for
+from iree_tuner.program.entries import need_flow, phase_after_flow
 from iree_tuner.program.own_devices import DEVICE_TARGETS, check_devices, own_target_name, take_devices
 from iree_tuner.program.provided_memory import fix_sizes, takes_memory
-from iree_tuner.program.reached import need_flow, phase_after_flow
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target, target_for_device
 
@@ -26,7 +25,7 @@ _SIZED: Phase = "executable-sources"
 """The first phase after which sizes of memory are known."""
 
 COMPILING = "run_phases"
-"""The name of a program's compilation in workers' spans (`compiler.slot.Span`)."""
+"""The name of a program's compilation in workers' spans (`compiler.worker.Span`)."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def submit_program(
 ) -> Future[Compiled]:
     """Begin to compile to a VM module; the workers' `wait` raises what `compile_program` raises.
 
-    If it is to be `filled`, its functions have twins that fill what they allocate (`program.fillings`).
+    If it is to be `filled`, its functions have twins that fill what they allocate (`program.flow_ops`).
     """
     return workers.submit(
         run_phases, program.data, program.name, target, stop=None, output="vmfb", filled=filled
@@ -113,7 +112,7 @@ def run_phases(
     if output == "vmfb":
         start, sized = None, takes_memory(module)
         if filled:
-            from iree_tuner.program.fillings import add_filled  # it loads dialects, for a tenth of a second
+            from iree_tuner.program.flow_ops import add_filled  # it loads dialects, for a tenth of a second
 
             session.run(module, stop="stream")
             add_filled(module)

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
-from iree_tuner.device.readings import Readings
-from iree_tuner.kernels.bench import SEARCH_FLAG, SPEC_FLAG
-from iree_tuner.measure.setting import Setting
+from iree_tuner.device.outcome import Readings
+from iree_tuner.kernels.in_program import SEARCH_FLAG, SPEC_FLAG
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.store.findings import ConditionsBody, TimeBody, UseBody, WholeBody, WorkloadBody
+from iree_tuner.store.trial import Setting, Trial
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.timeline import TimeUse
 

@@ -8,10 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from iree_tuner.measure.causes import cause_of
-from iree_tuner.measure.setting import Setting
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.report import reading
 from iree_tuner.report.bodies import conditions_body, use_body
 from iree_tuner.report.data import (
@@ -31,8 +28,10 @@ from iree_tuner.report.labels import clipped, short, unlike
 from iree_tuner.report.profiles import profile_of
 from iree_tuner.report.reading import Body
 from iree_tuner.space.joint import JOINED, SPACE, named
+from iree_tuner.store.causes import cause_of
 from iree_tuner.store.failures import FailureGroup
 from iree_tuner.store.findings import Finding
+from iree_tuner.store.trial import Setting, Trial
 
 _FINE = ("ok", "too_slow")
 _LONGEST_MESSAGE = 2000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.report.bodies import conditions_body, whole_body, workload_body
 from iree_tuner.report.data import ReportedRun, RunReport
 from iree_tuner.report.gather import Tried, gather

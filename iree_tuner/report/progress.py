@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.program.extract import Extraction
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.observer import Observer, SearchStanding, Silent
 from iree_tuner.tuning.result import WorkloadResult

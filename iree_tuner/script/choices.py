@@ -17,19 +17,19 @@ from iree_tuner.compiler.worker import WorkerError, session_for
 from iree_tuner.device.bench import Bench, JointBench, joined
 from iree_tuner.device.outcome import Outcome
 from iree_tuner.measure.candidate import Built
-from iree_tuner.measure.reproducer import FailedCandidate, write_reproducer
-from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
-from iree_tuner.program.fingerprint import fingerprint
+from iree_tuner.program.dispatch import fingerprint
 from iree_tuner.script.build import build_here
 from iree_tuner.script.script import Script
 from iree_tuner.script.space import ScriptLandscape, own_choice, script_space
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.spec.embed import embed
+from iree_tuner.spec.io import embed
+from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.store.study import StudyKey
+from iree_tuner.store.trial import Trial
 from iree_tuner.targets import Target
 from iree_tuner.tuning.candidate import CompileLimits, setting_on
 from iree_tuner.tuning.lab import Lab

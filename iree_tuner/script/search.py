@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.trial import Trial
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.script.check import bench_of
+from iree_tuner.script.build import bench_of
 from iree_tuner.script.choices import ScriptChoices, Subject
 from iree_tuner.script.script import Script
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab

@@ -10,7 +10,7 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.script.script import Script
-from iree_tuner.search.cost.access import Array
+from iree_tuner.search.cost.terms import Array
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.constraints import build_constraints, knob, knob_attribute
 from iree_tuner.space.expressions import require

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from iree_tuner.search.cost.landscape import Landscape
-from iree_tuner.search.shuffle import Shuffle
+from iree_tuner.search.orders import Shuffle
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
 

@@ -7,8 +7,8 @@ from itertools import chain, islice
 
 import numpy as np
 
-from iree_tuner.search.cost.access import Array
 from iree_tuner.search.cost.landscape import Landscape
+from iree_tuner.search.cost.terms import Array
 from iree_tuner.space.configuration import Assignment
 
 DRAWN = 4096

@@ -12,7 +12,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.space.constraints import COMPANIONS
-from iree_tuner.space.gpu.idle_padding import drop_idle_padding
+from iree_tuner.space.gpu.padding import drop_idle_padding
 from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.attributes import INTERCHANGE, SUBGROUP_SIZE, spirv_entries

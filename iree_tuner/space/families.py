@@ -9,7 +9,7 @@ from types import MappingProxyType
 from iree.compiler import ir
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.dynamic import undivided
+from iree_tuner.space.build import undivided
 from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
 from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
 from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
@@ -21,15 +21,14 @@ from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.space.gpu.spaces import Builder as GpuBuilder
 from iree_tuner.space.gpu.spaces import gpu_constraints
 from iree_tuner.space.gpu.supplement import Supplement
-from iree_tuner.space.llvm_cpu.attention import attention_constraints
 from iree_tuner.space.llvm_cpu.contraction import contraction_constraints
 from iree_tuner.space.llvm_cpu.convolution import convolution_constraints
-from iree_tuner.space.llvm_cpu.generic import generic_constraints
+from iree_tuner.space.llvm_cpu.generic import attention_constraints, generic_constraints
 from iree_tuner.space.providers import SpaceProvider, SpaceRequest
 from iree_tuner.space.spirv.cooperative import cooperative_constraints
-from iree_tuner.space.spirv.distribute import distribute_constraints
 from iree_tuner.space.spirv.promote import promote_constraints
 from iree_tuner.space.spirv.reduce import reduce_constraints
+from iree_tuner.space.spirv.tiling import distribute_constraints
 from iree_tuner.space.spirv.vectorize import Unrolled, vectorize_constraints
 from iree_tuner.targets import CpuLimits, GpuLimits
 

@@ -8,7 +8,7 @@ from typing import Any
 import z3
 from iree.compiler import ir
 
-from iree_tuner.space.smtlib import smtlib
+from iree_tuner.space.interpreter import smtlib
 
 _TRACKED = "iree_tuner_assert_"
 _CONFLICT_MS = 2000

@@ -15,15 +15,14 @@ from functools import cached_property, partial
 import numpy as np
 from iree.compiler import ir
 
-from iree_tuner.space.bounds import Bounds, find_bounds
+from iree_tuner.space.bounds import Bounds, conditions, find_bounds
 from iree_tuner.space.chosen import Written, read_written
+from iree_tuner.space.constraints import Force, first_ruling
 from iree_tuner.space.definitions import solve
-from iree_tuner.space.domains import conditions
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.rulings import GPU_RULINGS
 from iree_tuner.space.interpreter import Array, Assertion, Node, Program
 from iree_tuner.space.llvm_cpu.rulings import CPU_RULINGS
-from iree_tuner.space.ruling import Force, first_ruling
 from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.rulings import SPIRV_RULINGS
 from iree_tuner.targets import CpuLimits, Limits

@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from iree_tuner.space.bounds import Bounds
+from iree_tuner.space.bounds import Bounds, combinations, conditions, find_domains, grid, group, tabulate
 from iree_tuner.space.definitions import solve
-from iree_tuner.space.domains import combinations, conditions, find_domains, grid, group, tabulate
 from iree_tuner.space.interpreter import Array, Node, Program
 
 _SMALL = 1 << 10

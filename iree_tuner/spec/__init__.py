@@ -6,10 +6,9 @@ May import `compiler`, `targets`, `ops` and `space`; knows nothing of searching 
 
 from iree_tuner.spec.build import build_spec, prologue_for
 from iree_tuner.spec.check import SpecProblem, check_against_program, check_spec
-from iree_tuner.spec.embed import embed, embed_bytes
 from iree_tuner.spec.entry import Provenance, SpecEntry
 from iree_tuner.spec.explain import explain
-from iree_tuner.spec.io import load_spec, save_spec
+from iree_tuner.spec.io import embed, embed_bytes, load_spec, save_spec
 from iree_tuner.spec.link import link_specs
 
 __all__ = [

@@ -20,15 +20,15 @@ from iree_tuner.spec.grammar import (
     TRANSLATION_INFO,
     WITH_NAMED_SEQUENCE,
     Pair,
+    SpecProblem,
     entry_sequence,
     is_sequence,
     leaf,
+    linking_problems,
     pairs,
     symbol_name,
 )
 from iree_tuner.spec.probe import Hit, Observation, Unmarked, instrument, probe_program
-from iree_tuner.spec.problem import SpecProblem
-from iree_tuner.spec.rules import linking_problems
 from iree_tuner.targets import Target
 
 if TYPE_CHECKING:

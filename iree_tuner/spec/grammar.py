@@ -1,11 +1,17 @@
 """Names that the compiler's tuning specs are made of, and how their parts are found.
 
 Source: IREECodegenDialect.cpp (`verifyOperationAttribute`) of release 3.13.
+
+The message about a mistake in a spec.
+
+The compiler's rules for specs that it links, which are all except default ones.
+
+The verifier sees none of this. Source: LinkTuningSpecs.cpp and MaterializeTuningSpecs.cpp of release 3.13.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from iree.compiler import ir
@@ -165,3 +171,47 @@ def _module_of(op: ir.Operation) -> ir.Operation:
         parent = parent.operation.parent
     assert parent is not None, "every op of a spec is inside a module"
     return parent.operation
+
+
+@dataclass(frozen=True)
+class SpecProblem:
+    """Something wrong with a spec.
+
+    Attributes:
+        kind: a fixed word for scripts: `no_entry_point`, `hits_nothing`, ...
+        message: the problem, in one line.
+        where: the matcher or sequence it is about, empty for the spec as a whole.
+    """
+
+    kind: str
+    message: str
+    where: str = ""
+
+    def __str__(self) -> str:
+        return f"@{self.where}: {self.message}" if self.where else self.message
+
+
+def linking_problems(module: ir.Module) -> Iterator[SpecProblem]:
+    """Why the compiler would refuse to link a spec, and entry points in it that it would not run."""
+    if DEFAULT_ENTRYPOINT not in module.operation.attributes:
+        entries = [op for op in entry_sequences(module) if ENTRYPOINT in op.attributes]
+        yield from argument_problems({symbol_name(op): op for op in entries})
+    running = reached(module)
+    for op in walk(module.operation):
+        if is_sequence(op) and ENTRYPOINT in op.attributes and op not in running:
+            message = "never runs: it is inside a module, and nothing includes it"
+            yield SpecProblem("not_run", message, symbol_name(op))
+
+
+def argument_problems(entries: Mapping[str, ir.Operation]) -> Iterator[SpecProblem]:
+    """The reasons why entry points, by their names in messages, cannot be included one after the other."""
+    marks = {name: argument_marks(op) for name, op in entries.items()}
+    for name, found in marks.items():
+        if not found:
+            message = f"its argument is neither {READ_ONLY} nor {CONSUMED}: the compiler cannot include it"
+            yield SpecProblem("argument", message, name)
+    consuming = next((name for name, found in marks.items() if CONSUMED in found), None)
+    reading = next((name for name, found in marks.items() if found == {READ_ONLY}), None)
+    if consuming is not None and reading is not None:
+        message = f"only reads its argument, and @{consuming} consumes it: mark both {CONSUMED} to link them"
+        yield SpecProblem("argument", message, reading)

@@ -30,6 +30,7 @@ from iree_tuner.spec.grammar import (
     FOREACH_MATCH,
     WITH_NAMED_SEQUENCE,
     Pair,
+    argument_problems,
     entry_sequence,
     entry_sequences,
     nested_specs,
@@ -40,7 +41,6 @@ from iree_tuner.spec.grammar import (
     sequences,
     symbol_name,
 )
-from iree_tuner.spec.rules import argument_problems
 
 _PASS = "builtin.module(iree-codegen-link-tuning-specs)"
 _APPLY_PASS = "transform.apply_registered_pass"

@@ -14,7 +14,6 @@ from iree_tuner.compiler.session import CompileError, CompilerSession, parse_mod
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.phases import select_target
 from iree_tuner.spec import near
-from iree_tuner.spec.embed import embed
 from iree_tuner.spec.grammar import (
     COMPILATION_INFO,
     LOWERING_CONFIG,
@@ -23,6 +22,7 @@ from iree_tuner.spec.grammar import (
     pairs,
     symbol_name,
 )
+from iree_tuner.spec.io import embed
 from iree_tuner.targets import Target
 
 if TYPE_CHECKING:

@@ -4,6 +4,11 @@ A record's `kind` is one of five: a study, a run, a trial, a verdict, a finding.
 Findings are about whole runs, and are exported only if all studies are. Studies are known by the digest of
 their key, the others by names that were drawn at random when they were made, so that what is there already
 is passed over.
+
+Export as Kernel Tuner's T4 results, version 1.0.0.
+
+Times are in milliseconds, as Kernel Tuner's own. The schema is kernel_tuner/schema/T4/1.0.0/
+results-schema.json in KernelTuner/kernel_tuner.
 """
 
 from __future__ import annotations
@@ -12,10 +17,12 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from typing import cast
 
+from iree_tuner.device.outcome import Outcome
 from iree_tuner.store import study as studies
-from iree_tuner.store.failure import stored_json, undamaged
+from iree_tuner.store.causes import stored_json, undamaged
 from iree_tuner.store.findings import body_of, body_text
 from iree_tuner.store.rows import (
     assignment_of,
@@ -37,6 +44,7 @@ from iree_tuner.store.store import (
     insert_trials,
     insert_verdict,
 )
+from iree_tuner.store.trial import Trial
 
 Record = Mapping[str, object]
 
@@ -208,3 +216,48 @@ def _text(record: Record, name: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} is not a text")
     return value
+
+
+VERSION = "1.0.0"
+
+INVALIDITY: dict[Outcome, str] = {
+    "ok": "correct",
+    "too_slow": "correct",
+    "compile_error": "compile",
+    "compile_crash": "compile",
+    "compile_timeout": "timeout",
+    "not_applied": "constraints",
+    "run_error": "runtime",
+    "run_crash": "runtime",
+    "run_timeout": "timeout",
+    "wrong_result": "correctness",
+}
+"""T4's name for each outcome."""
+
+
+def to_t4(trials: Iterable[Trial]) -> dict[str, object]:
+    """The trials of a study as one T4 document."""
+    return {"schema_version": VERSION, "results": [_result(trial) for trial in trials]}
+
+
+def _result(trial: Trial) -> dict[str, object]:
+    invalidity = INVALIDITY[trial.outcome]
+    times = {
+        "compilation_time": trial.compile_s * 1e3,
+        "runtimes": [sample / 1e3 for sample in trial.samples_us],
+        "framework": 0.0,
+        "search_algorithm": 0.0,
+        "validation": 0.0,
+    }
+    measured = [] if trial.time_us is None else [("time", trial.time_us / 1e3, "ms")]
+    if trial.time_us is not None and trial.baseline_us > 0:
+        measured.append(("relative_time", trial.score, ""))
+    return {
+        "timestamp": datetime.fromtimestamp(trial.at, UTC).isoformat(),
+        "configuration": dict(trial.assignment),
+        "objectives": ["time"],
+        "times": times,
+        "invalidity": invalidity,
+        "correctness": int(invalidity == "correct"),
+        "measurements": [{"name": name, "value": value, "unit": unit} for name, value, unit in measured],
+    }

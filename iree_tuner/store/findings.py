@@ -158,11 +158,11 @@ class WholeStep(TypedDict, total=False):
 
 
 class ConditionsBody(TypedDict, total=False):
-    """`conditions`: the fields of `measure.setting.Setting`, and more of the same as text; `readings`.
+    """`conditions`: the fields of `store.trial.Setting`, and more of the same as text; `readings`.
 
     Members:
         setting: names and values.
-        readings: names of `device.readings.Readings`, each with its least and largest value.
+        readings: names of `device.outcome.Readings`, each with its least and largest value.
     """
 
     setting: Mapping[str, object]

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO, cast
 
-from iree_tuner.measure.trial import Trial
+from iree_tuner.store.causes import StoreError
 from iree_tuner.store.exchange import Added, Record, load
-from iree_tuner.store.failure import StoreError
 from iree_tuner.store.recordings import from_recording
 from iree_tuner.store.rows import number, trial_to_json
 from iree_tuner.store.store import Store
 from iree_tuner.store.study import StudyKey, to_json
+from iree_tuner.store.trial import Trial
 
 FORM = 1
 """Version of the lossless form, in the first line of each file."""
@@ -85,7 +85,7 @@ def import_file(store: Store, path: Path) -> Added:
 
 
 def _is_t4(path: Path) -> bool:
-    """Whether it is output of `store.t4`, which is one object of many lines."""
+    """Whether it is output of `store.exchange`, which is one object of many lines."""
     try:
         found: object = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -1,17 +1,25 @@
-"""The queries of commands."""
+"""The queries of commands.
+
+Trials that are no longer wanted.
+
+Results for similar workloads: the same op and types, in sizes that are near.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
+from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.store.failure import StoreError, stored
+from iree_tuner.store.causes import StoreError, store_errors, stored, stored_json
 from iree_tuner.store.rows import assignment_of, comparison_from_json, trial_from_row
 from iree_tuner.store.store import Store
 from iree_tuner.store.study import StudyKey, from_json
+from iree_tuner.store.trial import Setting, Trial
 
 NEWEST = """
 WITH ranked AS (
@@ -144,3 +152,151 @@ def _verdicts(store: Store) -> dict[int, LastVerdict]:
         comparison = stored(row["comparison"], comparison_from_json)
         found[row["study_id"]] = LastVerdict(chosen, comparison, row["at"])
     return found
+
+
+@dataclass(frozen=True)
+class Unwanted:
+    """Which trials to delete: the ones that fit all given conditions.
+
+    Attributes:
+        older_than_s: age since the trial ended.
+        outcome: how it ended.
+        compiler: release of the compiler.
+        studies: numbers of studies.
+    """
+
+    older_than_s: float | None = None
+    outcome: str | None = None
+    compiler: str | None = None
+    studies: tuple[int, ...] | None = None
+
+
+def unwanted(store: Store, choice: Unwanted) -> list[int]:
+    """Numbers of the trials that fit."""
+    chosen = set(choice.studies or ())
+    found: list[int] = []
+    for row in store.read("SELECT id, key FROM studies"):
+        if choice.studies is not None and row["id"] not in chosen:
+            continue
+        if choice.compiler in (None, stored_json(row["key"])["setting"]["compiler"]):
+            query, values = "SELECT id FROM trials WHERE study_id = ?", [row["id"]]
+            if choice.outcome is not None:
+                query, values = f"{query} AND outcome = ?", [*values, choice.outcome]
+            if choice.older_than_s is not None:
+                query, values = f"{query} AND at < ?", [*values, time.time() - choice.older_than_s]
+            found.extend(trial["id"] for trial in store.read(query, values))
+    return found
+
+
+def prune(store: Store, trials: list[int]) -> None:
+    """Delete trials, then runs, with their findings, studies and verdicts without any; return the space.
+
+    Data of a run that has not ended stays, because the run may be going on.
+    """
+    with store.write() as connection:
+        connection.execute("CREATE TEMP TABLE touched (study INTEGER, run INTEGER, running INTEGER)")
+        for number in trials:
+            connection.execute(
+                "INSERT INTO touched SELECT DISTINCT study_id, run_id, state = 'running' "
+                "FROM trials JOIN runs ON runs.id = run_id WHERE trials.id = ?",
+                (number,),
+            )
+        connection.executemany("DELETE FROM trials WHERE id = ?", [(number,) for number in trials])
+        # A run that found all its trials in earlier ones has verdicts only.
+        connection.execute(
+            "INSERT INTO touched SELECT DISTINCT study_id, run_id, state = 'running' "
+            "FROM verdicts JOIN runs ON runs.id = run_id WHERE study_id IN (SELECT study FROM touched)"
+        )
+        empty = (
+            "IN (SELECT study FROM touched GROUP BY study HAVING max(running) = 0) "
+            "AND NOT EXISTS (SELECT 1 FROM trials WHERE study_id = {0})"
+        )
+        connection.execute("DELETE FROM verdicts WHERE study_id " + empty.format("verdicts.study_id"))
+        connection.execute("DELETE FROM studies WHERE id " + empty.format("studies.id"))
+        left = (
+            "IN (SELECT run FROM touched WHERE NOT running) "
+            "AND NOT EXISTS (SELECT 1 FROM trials WHERE run_id = {0}) "
+            "AND NOT EXISTS (SELECT 1 FROM verdicts WHERE run_id = {0})"
+        )
+        connection.execute("DELETE FROM findings WHERE run_id " + left.format("findings.run_id"))
+        connection.execute("DELETE FROM runs WHERE id " + left.format("runs.id"))
+        connection.execute("DROP TABLE touched")
+    with store_errors(store.path):
+        store.connection.execute("VACUUM")
+
+
+_OTHER_TARGET = 4.0  # up to sizes that differ by a factor of 16
+_OTHER_PROCESSOR = 1.0
+_OTHER_RELEASE = 0.25
+
+
+@dataclass(frozen=True)
+class Relative:
+    """A study of a workload like the one that was asked for.
+
+    Attributes:
+        key: what was measured.
+        distance: how unlike it is; 0 for the same workload under the same setting.
+        best: its best trials, the fastest first, one for each executable.
+    """
+
+    key: StudyKey
+    distance: float
+    best: tuple[Trial, ...]
+
+
+def relatives(store: Store, key: StudyKey, studies: int, trials: int) -> list[Relative]:
+    """The nearest studies that have something better than the default, at most `studies` of them.
+
+    Those whose trials may stand for the key's own are left out: a run takes them as its own.
+    """
+    found = [
+        (distance, other, number)
+        for number, other in _studies(store)
+        if other.digest != key.digest and (distance := _distance(key, other)) is not None
+    ]
+    nearest: list[Relative] = []
+    for distance, other, number in sorted(found, key=lambda each: (each[0], each[1].digest)):
+        best = _best(store, number, trials)
+        if best:
+            nearest.append(Relative(other, distance, best))
+        if len(nearest) == studies:
+            break
+    return nearest
+
+
+def _studies(store: Store) -> Iterator[tuple[int, StudyKey]]:
+    for row in store.read("SELECT id, key FROM studies ORDER BY digest"):
+        yield row["id"], stored(row["key"], from_json)
+
+
+def _distance(key: StudyKey, other: StudyKey) -> float | None:
+    """None for a workload of another kind, or a space with other knobs."""
+    if other.space_label != key.space_label or _kind(other.workload) != _kind(key.workload):
+        return None
+    pairs = zip(key.workload.loops, other.workload.loops, strict=True)
+    sizes = sum(abs(math.log2(max(1, one) / max(1, two))) for one, two in pairs)
+    return sizes + _setting_distance(key.setting, other.setting)
+
+
+def _setting_distance(one: Setting, two: Setting) -> float:
+    return (
+        _OTHER_TARGET * (one.target != two.target or one.device != two.device)
+        + _OTHER_PROCESSOR * (one.processor != two.processor)
+        + _OTHER_RELEASE * (one.compiler != two.compiler)
+    )
+
+
+def _kind(workload: Workload) -> Workload:
+    """The workload without its sizes."""
+    loops = tuple(0 for _ in workload.loops)
+    companions = tuple(replace(each, loops=tuple(0 for _ in each.loops)) for each in workload.companions)
+    return replace(workload, loops=loops, companions=companions, dag="", dynamic=())
+
+
+def _best(store: Store, number: int, count: int) -> tuple[Trial, ...]:
+    ran = [trial for trial in store.trials(number).values() if trial.outcome == "ok" and trial.score < 1.0]
+    distinct: dict[str, Trial] = {}
+    for trial in sorted(ran, key=lambda each: (each.score, each.assignment.items_)):
+        distinct.setdefault(trial.digest or str(trial.assignment), trial)
+    return tuple(distinct.values())[:count]

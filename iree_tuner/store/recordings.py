@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from iree_tuner.measure.setting import Setting
-from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
@@ -24,6 +22,7 @@ from iree_tuner.space.joint import named, unnamed
 from iree_tuner.store.exchange import Record
 from iree_tuner.store.rows import OUTCOMES, assignment_of, number, optional, trial_to_json
 from iree_tuner.store.study import StudyKey, from_json, to_json
+from iree_tuner.store.trial import Setting, Trial
 from iree_tuner.targets import machine as machines
 from iree_tuner.targets.machine import Machine
 

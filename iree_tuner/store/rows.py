@@ -11,12 +11,11 @@ from typing import cast, get_args
 
 import msgspec
 
-from iree_tuner.device.outcome import Outcome
-from iree_tuner.device.readings import Readings
+from iree_tuner.device.outcome import Outcome, Readings
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.store.failure import stored_json
+from iree_tuner.store.causes import stored_json
+from iree_tuner.store.trial import Trial
 
 COLUMNS = (
     "workload",

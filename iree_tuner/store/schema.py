@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import cache
 
-from iree_tuner.store.failure import StoreError
+from iree_tuner.store.causes import StoreError
 from iree_tuner.store.rows import least, unpack_samples
 
 APPLICATION = 0x49524554

@@ -16,10 +16,9 @@ from urllib.parse import quote
 
 from iree_tuner.files import note_input
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import schema
-from iree_tuner.store.failure import StoreError, store_errors
+from iree_tuner.store.causes import StoreError, store_errors
 from iree_tuner.store.findings import Finding, body_of, body_text
 from iree_tuner.store.rows import (
     COLUMNS,
@@ -30,6 +29,7 @@ from iree_tuner.store.rows import (
     trial_to_row,
 )
 from iree_tuner.store.study import StudyKey, to_json
+from iree_tuner.store.trial import Trial
 
 RunState = Literal["done", "interrupted", "failed"]
 

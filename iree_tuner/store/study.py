@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 import msgspec
 
 from iree_tuner.files import refuse_unknown
-from iree_tuner.measure.setting import Setting
 from iree_tuner.ops import workload as workloads
 from iree_tuner.ops.workload import Workload
+from iree_tuner.store.trial import Setting
 
 KERNEL = "kernel:"
 """How the label of a space begins whose members are variants of an external kernel; its name follows."""

@@ -11,8 +11,7 @@ from typing import Literal, get_args
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.statistics import CONFIDENCE_Z, LEAST_PAIRS, center_of
 from iree_tuner.report.reading import interval, positive
-from iree_tuner.suite.results import Results
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import Results, Row
 from iree_tuner.suite.run_facts import RunFacts
 from iree_tuner.suite.spread import Spreads, estimate
 

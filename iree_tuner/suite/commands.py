@@ -23,12 +23,11 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import read_text
 from iree_tuner.program.source import Program
-from iree_tuner.suite.kinds.batch_matmul import BatchMatmul
 from iree_tuner.suite.kinds.layer import ConvolutionLayer
-from iree_tuner.suite.kinds.matmul import Matmul
-from iree_tuner.suite.module import module_of_all
+from iree_tuner.suite.kinds.product import BatchMatmul, Matmul
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.sweep import distinct
+from iree_tuner.suite.programs import module_of_all
+from iree_tuner.suite.suite_file import distinct
 
 SUFFIX = ".txt"
 """Of a file with a command in each line."""

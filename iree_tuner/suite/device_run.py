@@ -11,20 +11,16 @@ from typing import Self
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
 from iree_tuner.suite.backends.backend import Backend
-from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED, Iree
-from iree_tuner.suite.configurations import Configurations
+from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED, Compilation, Configurations, Iree, Version
 from iree_tuner.suite.device import Device
-from iree_tuner.suite.iree_build import Compilation, Version
-from iree_tuner.suite.item import Entrant, Item
+from iree_tuner.suite.exact import References
 from iree_tuner.suite.lane import Lane
-from iree_tuner.suite.patterns import is_found
-from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.plan import Entrant, Item, Plan
 from iree_tuner.suite.programs import has_programs, load_programs
-from iree_tuner.suite.references import References
-from iree_tuner.suite.results import PROGRAMS, SPECS
-from iree_tuner.suite.row import Row, State
+from iree_tuner.suite.results import PROGRAMS, SPECS, Row, State
 from iree_tuner.suite.site import Place, Site
 from iree_tuner.suite.solving import SOLVER
+from iree_tuner.suite.suite_file import is_found
 from iree_tuner.suite.tuned import tuned_version
 from iree_tuner.suite.watch import Watch
 from iree_tuner.targets import Target

@@ -15,10 +15,10 @@ from iree.compiler import ir
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import scalars
-from iree_tuner.suite.element_types import INTEGERS, WIDE
 from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.operation import TensorType
 from iree_tuner.suite.primitives import Primitives, T, Unary
+from iree_tuner.suite.scalars import INTEGERS, WIDE
 from iree_tuner.suite.tensors import element, elementwise, shape_of
 
 FUNCTIONS: dict[str, Unary] = {each: each for each in ("relu", "gelu", "gelu_tanh", "silu")}

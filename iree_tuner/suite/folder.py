@@ -8,8 +8,8 @@ from pathlib import Path
 from iree_tuner import files
 from iree_tuner.errors import TunerError
 from iree_tuner.suite.kinds.registry import operation_of
-from iree_tuner.suite.module import module_of
 from iree_tuner.suite.operation import Operation, to_json
+from iree_tuner.suite.programs import module_of
 
 DIALECT, ARGUMENTS = "linalg", "operation.json"
 

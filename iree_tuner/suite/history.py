@@ -18,10 +18,9 @@ import msgspec
 
 from iree_tuner.errors import TunerError
 from iree_tuner.files import parse_json
-from iree_tuner.suite import row as rows_
+from iree_tuner.suite import results as rows_
 from iree_tuner.suite import run_facts
-from iree_tuner.suite.results import Results
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import Results, Row
 from iree_tuner.suite.run_facts import RunFacts
 
 _KEPT = ("name", "commit", "compiler", "versions", "conditions", "against", "started")

@@ -17,15 +17,14 @@ import numpy as np
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.device.numerics import Agreement, compare
-from iree_tuner.measure.protocol import Batches
-from iree_tuner.suite.backend_error import BackendError
-from iree_tuner.suite.backends.backend import Array, Backend, Job
+from iree_tuner.measure.sampling import Batches
+from iree_tuner.suite.backends.backend import Array, Backend, BackendError, Job
 from iree_tuner.suite.backends.library import first_line
-from iree_tuner.suite.background_load import BackgroundLoad
-from iree_tuner.suite.data import read_array
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
-from iree_tuner.suite.side_by_side import SideBySide
+from iree_tuner.suite.run_facts import BackgroundLoad
+from iree_tuner.suite.spread import SideBySide
+from iree_tuner.suite.tensors import read_array
 
 
 @dataclass(frozen=True)

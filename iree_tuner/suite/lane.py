@@ -3,35 +3,151 @@
 A failure is a row, and the other operations go on. A back end that dies is started anew for the next
 operation; a device that is lost ends the lane. Other devices measure its remaining work, or it is reported as
 lost.
+
+How many copies of its inputs an operation rotates through.
+
+Rounds of samples, as what rows tell: medians, intervals, speedups.
+
+Back ends take turns, so that all of them meet the same machine.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from iree_tuner.compiler.calls import Calls
-from iree_tuner.measure.statistics import Floats
-from iree_tuner.suite.backend_error import BackendError
-from iree_tuner.suite.backends.backend import Job
+from iree_tuner.compiler.worker import Calls
+from iree_tuner.measure.sampling import turns
+from iree_tuner.measure.statistics import CONFIDENCE_Z, LEAST_PAIRS, Floats, compare_rows
+from iree_tuner.suite.backends.backend import BackendError, Job
 from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED
 from iree_tuner.suite.changes import ALIKE, WORTH, verdict_of
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.copies import copies_for
-from iree_tuner.suite.data import write_inputs
 from iree_tuner.suite.device import Device
+from iree_tuner.suite.exact import Expected, References
 from iree_tuner.suite.host import BackendHost
-from iree_tuner.suite.item import Entrant
-from iree_tuner.suite.judged import beside, with_speedup, with_time
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.references import Expected, References
-from iree_tuner.suite.row import Row
-from iree_tuner.suite.turns import take_rounds
+from iree_tuner.suite.plan import Entrant
+from iree_tuner.suite.results import Row
+from iree_tuner.suite.tensors import write_inputs
+
+
+class Sampled(Protocol):
+    """A thing that can be sampled: a `BackendHost` that has an operation loaded."""
+
+    def sample(self, pause_s: float) -> float:
+        """Microseconds of one call. Raises BackendError where it failed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Samples that were taken in turns.
+
+    Attributes:
+        samples_us: rounds by hosts, in microseconds; NaN from the round on in which a host failed.
+        failures: the failed ones, by their place.
+    """
+
+    samples_us: npt.NDArray[np.float64]
+    failures: Mapping[int, BackendError]
+
+
+def take_rounds(
+    hosts: Sequence[Sampled], conditions: Conditions, clock: Callable[[], float] = time.monotonic
+) -> Rounds:
+    """Rounds of one sample of each host, in an order that changes from round to round.
+
+    One that fails drops out, and the others go on. There is one round at least; another one begins only if
+    the longest so far would end in time.
+
+    Args:
+        hosts: each with its operation loaded.
+        conditions: how many rounds, for how long, and how long to pause before each sample.
+        clock: the time, in seconds.
+    """
+    rows: list[list[float]] = []
+    failures: dict[int, BackendError] = {}
+    left = list(range(len(hosts)))
+    begin = clock()
+    longest = 0.0
+    while left and len(rows) < max(1, conditions.rounds):
+        start = clock()
+        if rows and start - begin + longest > conditions.seconds:
+            break
+        row = [math.nan] * len(hosts)
+        for place in [left[turn] for turn in turns(len(left), len(rows))]:
+            try:
+                row[place] = hosts[place].sample(conditions.pause_s)
+            except BackendError as error:
+                failures[place] = error
+        left = [place for place in left if place not in failures]
+        longest = max(longest, clock() - start)
+        rows.append(row)
+    return Rounds(np.array(rows, np.float64).reshape(len(rows), len(hosts)), failures)
+
+
+Interval = tuple[float, float]
+
+
+def with_time(row: Row, column: int, launches: Sequence[Floats]) -> Row:
+    """A row with its own times.
+
+    Args:
+        row: of the back end.
+        column: its place in the rounds.
+        launches: rounds by back ends, in microseconds, one array for each time that all were loaded.
+    """
+    samples = np.sort(np.concatenate([rows[:, column] for rows in launches]))
+    medians = [float(np.median(rows[:, column])) for rows in launches]
+    # Of order statistics, which asks nothing of how samples are distributed; launches may differ as a whole.
+    reach = CONFIDENCE_Z * math.sqrt(len(samples)) / 2
+    first = max(0, math.floor(len(samples) / 2 - reach))
+    last = min(len(samples) - 1, math.ceil(len(samples) / 2 + reach))
+    interval = min(float(samples[first]), min(medians)), max(float(samples[last]), max(medians))
+    taken = np.concatenate([rows[:, column] for rows in launches])
+    return replace(
+        row, time_us=float(np.median(samples)), interval_us=interval, samples_us=tuple(taken.tolist())
+    )
+
+
+def with_speedup(row: Row, column: int, default: int, launches: Sequence[Floats]) -> Row:
+    """A row with how many times as fast as the default it is, of the same rounds."""
+    speedup, interval = beside(column, default, launches)
+    return replace(row, speedup=speedup, speedup_interval=interval)
+
+
+def beside(column: int, other: int, launches: Sequence[Floats]) -> tuple[float, Interval | None]:
+    """How many times as fast as another it is; too few rounds have no interval."""
+    ratio, interval = _ratio([rows[:, [other, column]] for rows in launches])
+    if sum(len(rows) for rows in launches) < LEAST_PAIRS:
+        return ratio, None
+    return ratio, interval
+
+
+def _ratio(launches: Sequence[Floats]) -> tuple[float, Interval]:
+    (found,) = compare_rows(launches)
+    return found.speedup, found.interval
+
+
+_MOST = 4096
+"""More cost more to make than they are good for: each is a call's own memory, a page apart at least."""
+
+
+def copies_for(operation: Operation, conditions: Conditions) -> int:
+    """As many as have `copies_bytes` together, at least one, at most 4096."""
+    each = sum(tensor.bytes for tensor in operation.inputs)
+    if not conditions.copies_bytes or not each:
+        return 1
+    return max(1, min(_MOST, int(-(-conditions.copies_bytes // each))))
+
 
 _MOST_TIMES = 4
 """So many times the launches that were asked for, where it is not clear what changed."""

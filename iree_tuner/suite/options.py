@@ -13,12 +13,11 @@ from cyclopts import Group, Parameter
 
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.suite.conditions import Conditions, Timing
-from iree_tuner.suite.element_types import own_f8
-from iree_tuner.suite.item import Item, items_from
-from iree_tuner.suite.patterns import is_found, patterns_of
-from iree_tuner.suite.plan import Plan
-from iree_tuner.suite.references import TORCH
+from iree_tuner.suite.exact import TORCH
+from iree_tuner.suite.plan import Item, Plan, items_from
+from iree_tuner.suite.scalars import own_f8
 from iree_tuner.suite.site import Site
+from iree_tuner.suite.suite_file import is_found, patterns_of
 from iree_tuner.targets import on_host
 from iree_tuner.tuning.options import DATABASE, MEASURING, ClusterOptions, Duration, at_least
 

@@ -1,4 +1,7 @@
-"""The plan of a run of the suite."""
+"""The plan of a run of the suite.
+
+The items of a run of the suite: operations with their programs, and the contenders in the rounds.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,80 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.program.source import Program, load_program
 from iree_tuner.suite.backends.backend import Backend
+from iree_tuner.suite.backends.iree import Choice
+from iree_tuner.suite.commands import SUFFIX, is_command, operations_of
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.configurations import Choice
-from iree_tuner.suite.item import Item
-from iree_tuner.suite.patterns import Patterns
+from iree_tuner.suite.folder import operations_in
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.programs import module_of
+from iree_tuner.suite.results import State
+from iree_tuner.suite.suite_file import DEFAULT_F8, Patterns, load_suite
 from iree_tuner.suite.tuned import Tuning
+
+
+@dataclass(frozen=True)
+class Item:
+    """An operation and its program.
+
+    Attributes:
+        operation: what is computed; the reference computes it, too.
+        source: the program in a generated folder, which may have been changed there; None for the operation's
+            own IR.
+    """
+
+    operation: Operation
+    source: Path | None = None
+
+    def program(self) -> Program:
+        """The program that is compiled. Raises TunerError for a file that cannot be read."""
+        if self.source is not None:
+            return load_program(self.source)
+        with new_context():
+            return Program(f"{self.operation.name}.mlir", to_bytecode(module_of(self.operation)))
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A contender that computes an operation.
+
+    Attributes:
+        backend: what runs; also names the row and, with the version of the code, the process.
+        configuration: of the row.
+        problem: why there is nothing to run, with the state of the row; None where there is.
+        note: a message about it, although it runs.
+    """
+
+    backend: Backend
+    configuration: str = ""
+    problem: tuple[State, str] | None = None
+    note: str = ""
+
+
+def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:
+    """The operations of generated folders, of suites by name, of suite files, and of commands; each once.
+
+    Args:
+        sources: folders; files that end in .toml; commands of another project's driver, or files of them that
+            end in .txt; the rest are names.
+        f8: what the type `f8` stands for: the target's own.
+
+    Raises:
+        TunerError: something of these is not there, or has a mistake.
+    """
+    found: dict[str, Item] = {}
+    for source in sources:
+        if source.endswith(SUFFIX) or is_command(source):
+            items = [Item(operation) for operation in operations_of(source)]
+        elif Path(source).is_dir():
+            items = [Item(operation, path) for operation, path in operations_in(Path(source))]
+        else:
+            items = [Item(operation) for operation in load_suite(source, f8).operations]
+        for each in items:
+            found.setdefault(each.operation.name, each)
+    return list(found.values())
 
 
 @dataclass(frozen=True)

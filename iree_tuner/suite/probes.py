@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
 from iree_tuner.suite.device import Device
-from iree_tuner.suite.item import Item
 from iree_tuner.suite.kinds.elementwise import Elementwise
-from iree_tuner.suite.kinds.matmul import Matmul
+from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.plan import Item
+from iree_tuner.suite.results import Row
 from iree_tuner.targets import on_host
 
 _HOST_SIDE, _GPU_SIDE = 1024, 4096

@@ -2,6 +2,8 @@
 
 In a folder, `NAME.VERSION.json` says what there is of an operation: the whole program, which is verified and
 called, and its dispatches as harnesses, whose device time is taken.
+
+An operation as a module with one function.
 """
 
 from __future__ import annotations
@@ -14,10 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from iree.compiler import ir
+from iree.compiler.dialects import func
 
-from iree_tuner.compiler.calls import SentPath
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.worker import SentPath
 from iree_tuner.errors import TunerError
 from iree_tuner.program.bindings import Harness
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.tensors import tensor_type
 
 
 @dataclass(frozen=True)
@@ -117,3 +124,29 @@ def _to_json(harness: Harness) -> dict[str, Any]:
 
 def _from_json(data: Mapping[str, Any]) -> Harness:
     return msgspec.convert({**data, "module": b""}, Harness)
+
+
+FUNCTION = "main"
+
+
+def module_of(operation: Operation, context: ir.Context | None = None) -> ir.Module:
+    """`main`, of the inputs as they lie in memory, verified; in a context of its own by default."""
+    return _module({FUNCTION: operation}, context)
+
+
+def module_of_all(operations: Sequence[Operation], context: ir.Context | None = None) -> ir.Module:
+    """The same with a function for each of several operations, of its name."""
+    return _module({each.name: each for each in operations}, context)
+
+
+def _module(operations: Mapping[str, Operation], context: ir.Context | None) -> ir.Module:
+    with context or new_context(), ir.Location.unknown():
+        module = ir.Module.create()
+        for name, operation in operations.items():
+            taken = [tensor_type(each) for each in operation.inputs]
+            with ir.InsertionPoint(module.body):
+                function = func.FuncOp(name, ir.FunctionType.get(taken, [tensor_type(operation.result)]))
+            with ir.InsertionPoint(function.add_entry_block()):
+                func.ReturnOp([operation.build(list(function.arguments))])
+        module.operation.verify()
+        return module

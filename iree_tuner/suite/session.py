@@ -20,16 +20,14 @@ from iree_tuner.profiling.run import Tools, roofline_for
 from iree_tuner.suite.backends.iree import DEFAULT
 from iree_tuner.suite.device import Device
 from iree_tuner.suite.device_run import DeviceLostError, DeviceRun, device_at
-from iree_tuner.suite.item import Item
-from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.plan import Item, Plan
 from iree_tuner.suite.probes import measured_roofline
-from iree_tuner.suite.results import Results, ResultsFolder, read_results
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import Results, ResultsFolder, Row, read_results
 from iree_tuner.suite.run_facts import RunFacts
 from iree_tuner.suite.site import Place, Site
 from iree_tuner.suite.watch import Watch
 from iree_tuner.targets import Target, on_host
-from iree_tuner.targets.user_flags import with_user_flags
+from iree_tuner.targets.options import with_user_flags
 from iree_tuner.tuning.stop import StopRequest
 
 _WAIT_S = 0.5

@@ -1,17 +1,22 @@
-"""How much runs of the same code differ, beyond what their samples tell: clocks, memory, neighbors."""
+"""How much runs of the same code differ, beyond what their samples tell: clocks, memory, neighbors.
+
+Several copies of a loaded operation that run at the same time, each in a thread of its own.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
 from iree_tuner.measure.statistics import CONFIDENCE_Z
+from iree_tuner.suite.backends.backend import Running
 from iree_tuner.suite.history import History
-from iree_tuner.suite.results import Results
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import Results, Row
 from iree_tuner.suite.run_facts import RunFacts
 
 USUAL = 0.02
@@ -105,3 +110,25 @@ def _deviation(squares: list[float]) -> float:
 
 def _place(row: Row) -> _Place:
     return row.operation, row.backend, row.configuration, row.device_name
+
+
+class SideBySide:
+    """A job that each of several can run so many times; for `measure.sampling.Batches`."""
+
+    def __init__(self, running: Sequence[Running]) -> None:
+        self._running = running
+        self._threads = ThreadPoolExecutor(len(running)) if len(running) > 1 else None
+
+    def run(self, repeats: int) -> float:
+        """Run each so many times; seconds until all are done."""
+        if self._threads is None:
+            return self._running[0].run(repeats)
+        start = time.perf_counter()
+        for each in [self._threads.submit(running.run, repeats) for running in self._running]:
+            each.result()
+        return time.perf_counter() - start
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._threads is not None:
+            self._threads.shutdown()

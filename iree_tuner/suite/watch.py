@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import Row
 
 
 class Watch(Protocol):

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from iree_tuner.errors import UsageError
 from iree_tuner.targets.kind import TargetKind
-from iree_tuner.targets.options import options_of
+from iree_tuner.targets.options import options_of, with_user_flags
 from iree_tuner.targets.registry import driver_of, kind_named, kind_of_device, kinds
 from iree_tuner.targets.target import Target
-from iree_tuner.targets.user_flags import with_user_flags
 
 _SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>+data-tiling, cuda:sm_80, hip:gfx942, vulkan:ampere and similar"
 

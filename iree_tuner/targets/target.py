@@ -24,7 +24,7 @@ class Target:
         merging: passes that run after tuning specs and may have made a dumped dispatch what it is.
         device_targets: text of the program's `hal.device.targets`, for a chip that the compiler's flags
             do not know; empty where the flags do it.
-        user_flags: the last of `flags`, which a user has added (`targets.user_flags`).
+        user_flags: the last of `flags`, which a user has added (`targets.options`).
     """
 
     backend: str

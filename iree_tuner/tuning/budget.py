@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from iree_tuner.measure.program_bench import SCREENED
+from iree_tuner.measure.program import SCREENED
 from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.tuning.finals import FinalPlan
 from iree_tuner.tuning.options import Effort

@@ -18,10 +18,7 @@ from iree_tuner.device.device_facts import DeviceFacts, facts_of
 from iree_tuner.device.machine import machine_of
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench
-from iree_tuner.measure.reproducer import FailedCandidate, write_reproducer
-from iree_tuner.measure.setting import Setting
-from iree_tuner.measure.trial import Trial
-from iree_tuner.program.fingerprint import fingerprint
+from iree_tuner.program.dispatch import fingerprint
 from iree_tuner.search.cost.landscape import SpaceLandscape
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
@@ -31,7 +28,9 @@ from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.starting_point import nearest_member, starting_point_of
 from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.spec.starters import Starter
+from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.store.study import StudyKey
+from iree_tuner.store.trial import Setting, Trial
 from iree_tuner.targets import Target
 from iree_tuner.tuning.baseline import Baseline, Task
 from iree_tuner.tuning.lab import Lab

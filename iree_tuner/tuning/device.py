@@ -12,7 +12,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench, Measurer
 from iree_tuner.measure.sampling import ScreenPlan, drift
-from iree_tuner.measure.worker import Timed
+from iree_tuner.measure.timing import Timed
 
 _AGAIN_AFTER = 16
 """Trials between two looks at the default."""

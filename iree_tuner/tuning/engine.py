@@ -20,9 +20,9 @@ from typing import Any
 
 from iree_tuner.measure.candidate import GIVEN_UP, Built
 from iree_tuner.measure.measurer import AnyBench
-from iree_tuner.measure.trial import Trial
-from iree_tuner.measure.worker import Timed
+from iree_tuner.measure.timing import Timed
 from iree_tuner.space.configuration import Assignment
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.device import DeviceRunner, RunDevices
 from iree_tuner.tuning.lab import Lab

@@ -22,9 +22,9 @@ from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.measurer import AnyBench
 from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.lab import Lab

@@ -19,9 +19,9 @@ from typing import Any, cast
 
 from iree_tuner.compiler.versions import RELEASE
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.program.dumped import own_target
+from iree_tuner.program.dump_body import own_target
 from iree_tuner.program.source import Program
 from iree_tuner.store.rows import comparison_from_json
 from iree_tuner.targets import Target, kind_of_device

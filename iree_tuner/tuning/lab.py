@@ -23,12 +23,11 @@ from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import span, written
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
-from iree_tuner.measure.loader import loader_for
+from iree_tuner.measure.builder import Builder, loader_for
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.pool import Builder
 from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target, on_host
-from iree_tuner.targets.processor import processor_name
+from iree_tuner.targets.machine import processor_name
 from iree_tuner.tuning.options import ClusterOptions
 from iree_tuner.tuning.timeline import Timeline, TimeUse
 
@@ -139,7 +138,7 @@ class Lab:
             chip: what is compiled for.
         """
         assert self._cluster is not None, "others do not join"
-        from iree_tuner.cluster.joining import Joining
+        from iree_tuner.cluster.cluster import Joining
 
         joining = Joining(self._cluster, uris, chip, target, self._owned, self._owners, self._take)
         self._cluster.watchers.append(joining.look)

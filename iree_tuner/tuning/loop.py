@@ -13,10 +13,10 @@ from pathlib import Path
 
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels import bench, competing
+from iree_tuner.kernels import in_program, source
 from iree_tuner.kernels.find import Places, begin_finding, executable_target
 from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program
@@ -64,8 +64,8 @@ class Loop(Run):
     def __post_init__(self) -> None:
         """Raises TunerError for a starter that is not a spec."""
         super().__post_init__()
-        self._competitors: competing.Competitors | None = None
-        self._kernel_versions: dict[ProgramVersion, bench.Chosen] = {}
+        self._competitors: source.Competitors | None = None
+        self._kernel_versions: dict[ProgramVersion, in_program.Chosen] = {}
         self._blamed: list[Blame] = []
         self._dispatches: Sequence[Dispatch] = ()
 
@@ -142,13 +142,11 @@ class Loop(Run):
             return ""
         self.watch.working("finding dispatches for kernels")
         try:
-            found = competing.find_competitors(
-                finding, self._dispatches, self.kernels, self.lab, self.records
-            )
+            found = source.find_competitors(finding, self._dispatches, self.kernels, self.lab, self.records)
         except TunerError as error:
             return f"no kernels were compared: {error}"
         self._competitors, self.replaced = found, found.replaced
-        cap = competing.most_variants(self.effort.name, limited=self.options.budget_s is not None)
+        cap = source.most_variants(self.effort.name, limited=self.options.budget_s is not None)
         for kind in filter(None, found.kinds):
             self.competing.setdefault(kind.workload, []).append((kind, cap))
         for note in found.notes:
@@ -169,7 +167,7 @@ class Loop(Run):
             entries, notes = entries_that_match(entries_of(results), self.program, read.lab)
         tuned = Tuned(read.lab.target, tuple(results), tuple(entries), tuple(notes))
         choices = competitors.choices(results, tuned.target, self.lab) if competitors else {}
-        made = competing.versions_with(tuned, choices, self.lab, self.folder, further)
+        made = source.versions_with(tuned, choices, self.lab, self.folder, further)
         self._kernel_versions |= made
         return replace(tuned, more=tuple(made))
 
@@ -233,7 +231,7 @@ class Loop(Run):
         if cause is None and not found.agreement.ok:
             return None
         blamed = [each.dispatch for each in cause.findings] if cause else None
-        mended = competing.mended_with(version, self._kernel_versions, blamed, self.lab, self.folder)
+        mended = source.mended_with(version, self._kernel_versions, blamed, self.lab, self.folder)
         self._kernel_versions |= mended
         return next(iter(mended), None)
 
@@ -279,7 +277,7 @@ class Loop(Run):
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
         lab = self.lab
         with_kernels = verdict.version in self._kernel_versions
-        target = competing.without_kernels(verdict.version.target) if with_kernels else verdict.version.target
+        target = source.without_kernels(verdict.version.target) if with_kernels else verdict.version.target
         flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
         entries = self._hitting(verdict.version) if with_kernels else verdict.version.entries
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self._blamed)]

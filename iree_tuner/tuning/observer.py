@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.program.extract import Extraction
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.result import WorkloadResult
 

@@ -25,8 +25,8 @@ from iree_tuner.program.source import ProgramSource
 from iree_tuner.search.registry import DEFAULT, check_strategy, strategy_names
 from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target, target_for_devices
+from iree_tuner.targets.options import flags_given, with_user_flags
 from iree_tuner.targets.registry import DEFAULT_DEVICE
-from iree_tuner.targets.user_flags import flags_given, with_user_flags
 
 
 @dataclass(frozen=True)

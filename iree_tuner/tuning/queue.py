@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
-from iree_tuner.measure.trial import Trial
-from iree_tuner.profiling.work import floor_us
+from iree_tuner.profiling.attribution import floor_us
 from iree_tuner.space.configuration import Assignment
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Baseline, Task, measure_baselines
 from iree_tuner.tuning.candidate import CandidateKind, Configurations, default_scale
 from iree_tuner.tuning.observer import SearchStanding

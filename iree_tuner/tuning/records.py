@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iree_tuner.compiler.orphans import shared_folder
-from iree_tuner.measure.trial import Trial
+from iree_tuner.compiler.process import shared_folder
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store, StoreError, write_rescue
-from iree_tuner.store.relatives import Relative, relatives
+from iree_tuner.store.queries import Relative, relatives
 from iree_tuner.store.study import StudyKey
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.stop import StopRequest
 
 
@@ -47,7 +47,7 @@ class Records:
         return made, study, known
 
     def relatives(self, key: StudyKey, studies: int, trials: int) -> list[Relative]:
-        """Known results of similar workloads (see `store.relatives`); nothing for a fresh run."""
+        """Known results of similar workloads (see `store.queries`); nothing for a fresh run."""
         if self.store is None or self.fresh or self.failure is not None:
             return []
         try:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from iree_tuner.measure.statistics import Comparison, Verdict
-from iree_tuner.measure.trial import Trial
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CandidateKind
 from iree_tuner.tuning.finals import Final

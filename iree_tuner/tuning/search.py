@@ -16,9 +16,9 @@ from typing import Protocol
 
 from iree_tuner.measure.candidate import GIVEN_UP
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.candidate import CandidateKind
 from iree_tuner.tuning.records import Records
 

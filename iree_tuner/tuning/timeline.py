@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
-from iree_tuner.compiler.slot import Span
+from iree_tuner.compiler.worker import Span
 
 SEARCH = "search"
 """The stage that compiles and measures candidates."""

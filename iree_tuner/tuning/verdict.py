@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target

@@ -18,16 +18,15 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.placement import STEP_BYTES
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.program import compare_programs, time_program
-from iree_tuner.measure.program_bench import ProgramComparison, compared_on
+from iree_tuner.measure.program import ProgramComparison, compare_programs, compared_on, time_program
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.program.dumped import own_target
+from iree_tuner.program.dump_body import own_target
 from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program, submit_widened
 from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.spec.io import embed_bytes
 from iree_tuner.targets import Target, with_flags
 from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.llvm_cpu import host_target

@@ -248,7 +248,7 @@ func.func @main(%first: i32) -> i32 {
 
 
 def test_b8_a_program_without_an_end_is_a_line(folder, capfd, monkeypatch):
-    monkeypatch.setattr("iree_tuner.measure.program_bench._TIMEOUT_S", 3.0)
+    monkeypatch.setattr("iree_tuner.measure.program._TIMEOUT_S", 3.0)
     (folder / "endless.mlir").write_text(ENDLESS)
     assert run(["run", "endless.mlir"]) == 1
     told = capfd.readouterr()

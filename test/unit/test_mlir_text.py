@@ -32,11 +32,11 @@ EXCEPTIONS: dict[tuple[str, str], tuple[int, str]] = {
     ),
     ("compiler/unbound.py", "printed"): (6, NO_ACCESSOR),
     ("compiler/unbound.py", "search"): (2, NO_ACCESSOR),
-    ("measure/causes.py", "pattern"): (1, "types in the messages of failures, to group them"),
-    ("device/signature.py", "map"): (1, "the ABI's declaration of a function in a compiled module"),
+    ("store/causes.py", "pattern"): (1, "types in the messages of failures, to group them"),
+    ("device/program_inputs.py", "map"): (1, "the ABI's declaration of a function in a compiled module"),
     ("check/reference/outputs.py", "parse"): (1, STORED),
-    ("measure/reproducer.py", "parse"): (2, STORED),
-    ("measure/reproducer.py", "pattern"): (1, NO_IR + ": a name becomes a folder"),
+    ("store/reproducer.py", "parse"): (2, STORED),
+    ("store/reproducer.py", "pattern"): (1, NO_IR + ": a name becomes a folder"),
     ("kernels/executable.py", "assemble"): (2, NO_BUILDER),
     ("kernels/executable.py", "parse"): (2, NO_BUILDER),
     ("kernels/save.py", "parse"): (1, STORED),
@@ -53,7 +53,7 @@ EXCEPTIONS: dict[tuple[str, str], tuple[int, str]] = {
     ("ops/probe.py", "parse"): (1, "checks of families ask for a module that has been text"),
     ("ops/scalar_body.py", "parse"): (1, STORED),
     ("ops/structure.py", "printed"): (1, NO_ACCESSOR + " that reads kinds of loops, of two dialects"),
-    ("program/argument_names.py", "pattern"): (
+    ("program/entries.py", "pattern"): (
         1,
         "names of values, of which the parser keeps the place in the text",
     ),
@@ -141,7 +141,7 @@ def test_every_exception_has_a_reason() -> None:
 @pytest.mark.parametrize(
     ("kind", "homes"),
     [
-        ("map", {"ops/indexing_map.py", "store/recordings.py", "device/signature.py"}),
+        ("map", {"ops/indexing_map.py", "store/recordings.py", "device/program_inputs.py"}),
         ("element", {"ops/element_type.py"}),
     ],
 )

@@ -13,7 +13,7 @@ from store.samples import WORKLOAD, trial
 
 from iree_tuner.cli.report import report_result, result_to_json
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.source import Program
 from iree_tuner.result import TuningResult

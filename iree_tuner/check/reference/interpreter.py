@@ -10,7 +10,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.dialects import hal
 
-from iree_tuner.check.reference import attention, scalars, shapes, structured
+from iree_tuner.check.reference import attention, scalars, structured
 from iree_tuner.check.reference.structured import WORK_LIMIT, Loops
 from iree_tuner.check.reference.values import (
     UnsupportedError,
@@ -148,13 +148,13 @@ class Interpreter:
 
     def _load(self, op: ir.Operation) -> None:
         kind = op.results[0].type
-        part = self._values[op.operands[0]][(*shapes.slices(op, self._get), ...)]
+        part = self._values[op.operands[0]][(*structured.slices(op, self._get), ...)]
         found = from_memory(part, ElementType.of(kind))
         self._set(op, found.reshape([-1 if size < 0 else size for size in ir.ShapedType(kind).shape]))
 
     def _store(self, op: ir.Operation) -> None:
         source, target = op.operands[0], op.operands[1]
-        place = self._values[target][(*shapes.slices(op, self._get), ...)]  # a view, of one element too
+        place = self._values[target][(*structured.slices(op, self._get), ...)]  # a view, of one element too
         value = to_memory(self._get(source), ElementType.of(source.type))
         place[...] = value.reshape(place.shape)
 
@@ -166,7 +166,7 @@ class Interpreter:
         self._values[target][...] = to_memory(self._get(source), ElementType.of(source.type))
 
     def _subview(self, op: ir.Operation) -> None:
-        part = self._values[op.operands[0]][(*shapes.slices(op, self._get), ...)]
+        part = self._values[op.operands[0]][(*structured.slices(op, self._get), ...)]
         shape = list(ir.MemRefType(op.results[0].type).shape)
         self._set(op, part if list(part.shape) == shape else _without_ones(part, shape))
 
@@ -259,12 +259,12 @@ def _without_ones(part: Value, shape: Sequence[int]) -> Value:
     return part[tuple(index)]
 
 
-_SHAPES: dict[str, Callable[[ir.Operation, shapes.Get], Value]] = {
-    "tensor.extract_slice": shapes.extract_slice,
-    "tensor.insert_slice": shapes.insert_slice,
-    "tensor.expand_shape": shapes.reshape,
-    "tensor.collapse_shape": shapes.reshape,
-    "tensor.pad": shapes.pad,
-    "linalg.pack": shapes.pack,
-    "linalg.unpack": shapes.unpack,
+_SHAPES: dict[str, Callable[[ir.Operation, structured.Get], Value]] = {
+    "tensor.extract_slice": structured.extract_slice,
+    "tensor.insert_slice": structured.insert_slice,
+    "tensor.expand_shape": structured.reshape,
+    "tensor.collapse_shape": structured.reshape,
+    "tensor.pad": structured.pad,
+    "linalg.pack": structured.pack,
+    "linalg.unpack": structured.unpack,
 }

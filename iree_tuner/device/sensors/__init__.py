@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from iree_tuner.device.hal_device import HalDevice, find_hal_device
-from iree_tuner.device.readings import NoSensors, Readings, Sensors
+from iree_tuner.device.outcome import NoSensors, Readings, Sensors
 from iree_tuner.device.sensors.amd import AmdSensors, open_amd
 from iree_tuner.device.sensors.cpu import CpuSensors
 from iree_tuner.device.sensors.nvidia import NvidiaSensors, open_nvidia

@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from iree_tuner.device.readings import Readings
+from iree_tuner.device.outcome import Readings
 from iree_tuner.device.sensors.clock import ClockWatch
 
 R = TypeVar("R")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from iree_tuner.device.readings import Readings
+from iree_tuner.device.outcome import Readings
 from iree_tuner.device.sensors.clock import ClockWatch
 
 _WATCHED = 8  # cores whose clocks and counters are read: a file takes 10 us, and there may be 200 cores

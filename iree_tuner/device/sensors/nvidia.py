@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from iree_tuner.device.readings import Readings
+from iree_tuner.device.outcome import Readings
 from iree_tuner.device.sensors.clock import ClockWatch
 
 R = TypeVar("R")

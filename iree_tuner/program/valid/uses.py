@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
-from iree_tuner.program.valid.demand import Demands
+from iree_tuner.program.valid.demand import Demands, masks, preferred, required
 from iree_tuner.program.valid.interval import Interval
 from iree_tuner.program.valid.known import Known
-from iree_tuner.program.valid.sinks import masks, preferred, required
 
 
 class Uses:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from iree_tuner.search.cost.access import Array
+from iree_tuner.search.cost.terms import Array
 
 _LATENCY = 4.0
 _WINDOW = 300.0  # instructions that a core looks ahead: 224 to 512 in those of the last ten years

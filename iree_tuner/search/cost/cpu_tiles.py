@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.search.cost.access import Array
+from iree_tuner.search.cost.terms import Array
 
 PEELING = "enable_loop_peeling"
 

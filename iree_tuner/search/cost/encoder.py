@@ -8,8 +8,7 @@ import numpy as np
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.search.cost import cpu, gpu, gpu_attention, gpu_streams, gpu_threads
-from iree_tuner.search.cost.access import Array
-from iree_tuner.search.cost.terms import Estimate
+from iree_tuner.search.cost.terms import Array, Estimate
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JOINED, SPACE
 from iree_tuner.targets.machine import Machine

@@ -13,8 +13,7 @@ import numpy as np
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
-from iree_tuner.search.cost.access import Array, operands_of, total
-from iree_tuner.search.cost.terms import Estimate, Term
+from iree_tuner.search.cost.terms import Array, Estimate, Term, operands_of, total
 from iree_tuner.targets.machine import Machine
 
 _SHAPE = (16, 8, 16)  # of an instruction, where nothing says otherwise: NVIDIA's f16

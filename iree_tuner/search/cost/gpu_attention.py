@@ -11,7 +11,6 @@ import numpy as np
 
 from iree_tuner.ops.attention import is_attention
 from iree_tuner.ops.workload import Workload
-from iree_tuner.search.cost.access import Array, total
 from iree_tuner.search.cost.gpu import (
     MATRIX_OPS,
     MEMORY_BYTES,
@@ -20,7 +19,7 @@ from iree_tuner.search.cost.gpu import (
     cycles_of,
     resident_groups,
 )
-from iree_tuner.search.cost.terms import Estimate, Term
+from iree_tuner.search.cost.terms import Array, Estimate, Term, total
 from iree_tuner.targets.machine import Machine
 
 _KNOBS = ("m_tile", "n_tile", "red_k2")

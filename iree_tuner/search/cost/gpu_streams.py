@@ -12,10 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.search.cost.access import Array, Operand, operands_of
-from iree_tuner.search.cost.bodies import body_instructions
 from iree_tuner.search.cost.gpu import MOST_REGISTERS, as_product, resident_groups
-from iree_tuner.search.cost.terms import Estimate, Term
+from iree_tuner.search.cost.terms import Array, Estimate, Operand, Term, body_instructions, operands_of
 from iree_tuner.targets.machine import Machine
 
 _LANES = 32.0

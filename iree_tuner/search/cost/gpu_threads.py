@@ -10,7 +10,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.search.cost.access import Array, total
 from iree_tuner.search.cost.gpu import (
     MOST_REGISTERS,
     SHARED_BYTES,
@@ -19,7 +18,7 @@ from iree_tuner.search.cost.gpu import (
     extent_of,
     resident_groups,
 )
-from iree_tuner.search.cost.terms import Estimate, Term
+from iree_tuner.search.cost.terms import Array, Estimate, Term, total
 from iree_tuner.targets.machine import Machine
 
 # A multiprocessor of Hopper or Ampere, each cycle: multiply-adds of f32 and of narrow types, elements that

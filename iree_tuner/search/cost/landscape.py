@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from iree_tuner.search.cost.access import Array
 from iree_tuner.search.cost.encoder import Encoder
-from iree_tuner.search.cost.prior import guess, shipped_prior
+from iree_tuner.search.cost.forest import guess, shipped_prior
+from iree_tuner.search.cost.terms import Array
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.targets.machine import Machine

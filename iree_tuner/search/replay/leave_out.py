@@ -1,14 +1,97 @@
-"""Priors that never saw the workload they are used on: leave one workload out."""
+"""Priors that never saw the workload they are used on: leave one workload out.
+
+Train a prior on recordings. Needs scikit-learn: the extra `learn`.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import Any
 
+import numpy as np
+
+from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
 from iree_tuner.search.cost.forest import Forest
+from iree_tuner.search.cost.terms import Array
 from iree_tuner.search.replay.recorded import RecordedSpace
-from iree_tuner.search.replay.training import train
+
+_WORST = 4.0  # log2 of a time as a multiple of the best, for what is slower, and for failures
+_DIGITS = 6  # see `search.cost.encoder`
+_TREES = 100
+_LEAVES = 256
+
+
+def train(spaces: Sequence[RecordedSpace], seed: int = 0) -> Forest:
+    """A forest that guesses log2 of a member's time as a multiple of the best, from spaces of one kind.
+
+    Each space counts the same, and its fast members count more: it is their order that matters.
+
+    Raises:
+        TunerError: scikit-learn is not installed.
+    """
+    try:
+        from sklearn.ensemble import ExtraTreesRegressor
+    except ImportError:
+        raise TunerError("scikit-learn is not installed", hint="pip install iree-tuner[learn]") from None
+    tables = [_table(space) for space in spaces]
+    rows = np.concatenate([table[0] for table in tables]).astype(np.float32)
+    values = np.concatenate([table[1] for table in tables])
+    weights = np.concatenate([_weights(table[1]) for table in tables])
+    model: Any = ExtraTreesRegressor(
+        _TREES, max_leaf_nodes=_LEAVES, min_samples_leaf=3, max_features=0.5, random_state=seed
+    )
+    model.fit(rows, values, sample_weight=weights)
+    about = tuple(f"{space.name} {space.workload.key}" for space in spaces)
+    return _exported(model, spaces[0].features, about)
+
+
+def _table(space: RecordedSpace) -> tuple[Array, Array]:
+    """Rows and values of a space's members."""
+    times = [space.times_us.get(member, math.inf) / space.best_us for member in space.members]
+    values = np.minimum(np.log2(np.array(times)), _WORST)
+    return space.encode(space.members), np.asarray(np.round(values, _DIGITS), np.float64)
+
+
+def _single(limits: Array) -> Array:
+    """Limits in single precision that part the same rows: none is rounded up."""
+    rounded = limits.astype(np.float32)
+    return np.where(rounded > limits, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+
+
+def _weights(values: Array) -> Array:
+    weights = np.round(np.exp2(-values), _DIGITS)
+    return weights / weights.sum()
+
+
+def _exported(
+    model: Any,  # noqa: ANN401
+    features: tuple[str, ...],
+    about: tuple[str, ...],
+) -> Forest:
+    """scikit-learn's trees, one after the other."""
+    roots: list[int] = []
+    parts: list[tuple[Any, ...]] = []
+    count = 0
+    for estimator in model.estimators_:
+        tree = estimator.tree_
+        leaf = tree.children_left < 0
+        roots.append(count)
+        parts.append(
+            (
+                np.where(leaf, -1, tree.feature).astype(np.int16),
+                np.where(leaf, 0.0, _single(tree.threshold)).astype(np.float32),
+                np.where(leaf, 0, tree.children_left + count).astype(np.int32),
+                np.where(leaf, 0, tree.children_right + count).astype(np.int32),
+                tree.value[:, 0, 0].astype(np.float32),
+            )
+        )
+        count += tree.node_count
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return Forest(features, np.array(roots, np.int32), *columns, about=about)
+
 
 _KNOBS = "knobs"
 """The kind of features that mean something else in each space; see `Encoder`."""

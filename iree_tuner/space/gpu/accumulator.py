@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from iree.compiler import ir
 
-from iree_tuner.ops.initial import ACCUMULATES
+from iree_tuner.ops.structure import ACCUMULATES
 from iree_tuner.space.expressions import product, require, total
 from iree_tuner.space.gpu.draft import Draft
 from iree_tuner.space.gpu.instructions import needs_separate_accumulation

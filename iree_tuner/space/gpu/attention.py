@@ -25,12 +25,11 @@ from iree_tuner.space.expressions import (
     require,
     total,
 )
-from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.draft import Draft, operand_tile
 from iree_tuner.space.gpu.instructions import column_major, name_of, shape_of
-from iree_tuner.space.gpu.operands import operand_tile
 from iree_tuner.space.gpu.options import DENORMALS, OPTION_SUPPLEMENTS, OPTIONS
+from iree_tuner.space.gpu.prefetch import require_thread_layout
 from iree_tuner.space.gpu.supplement import Supplement
-from iree_tuner.space.gpu.thread_layout import require_thread_layout
 
 QK, PV = "qk_attrs", "pv_attrs"
 DECOMPOSITION = "decomposition_config"

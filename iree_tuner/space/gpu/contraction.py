@@ -1,18 +1,90 @@
-"""Supplements to the compiler's constraints on contractions, which all use matrix instructions."""
+"""Supplements to the compiler's constraints on contractions, which all use matrix instructions.
+
+Copies into shared memory that do not pass registers, where the target has them (gfx950).
+"""
 
 from __future__ import annotations
 
-from iree_tuner.space.expressions import Integer
+from iree.compiler import ir
+
+from iree_tuner.compiler.unbound import direct_load, swizzled_direct_load
+from iree_tuner.space.constraints import one_of_attribute
+from iree_tuner.space.expressions import Integer, all_of, any_of, lookup, product, require
 from iree_tuner.space.gpu.accumulator import ACCUMULATOR_SUPPLEMENTS
-from iree_tuner.space.gpu.direct_loads import DIRECT_LOAD_SUPPLEMENTS
-from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.gpu.operands import operand_tile
-from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
+from iree_tuner.space.gpu.draft import Draft, operand_tile
+from iree_tuner.space.gpu.instructions import shape_of
+from iree_tuner.space.gpu.options import CONFLICTS, OPTION_SUPPLEMENTS
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS, PADDING_SUPPLEMENTS
+from iree_tuner.space.gpu.prefetch import PREFETCH, require_thread_layout
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
-from iree_tuner.space.gpu.thread_layout import require_thread_layout
+
+_KNOB = "direct_loads"
+_PROMOTION = "promotion_types"
+_TYPES = ("f16", "bf16")
+_SWIZZLING = ((16, 16, 32), (32, 32, 16))
+"""Instructions of gfx950 for which the compiler knows a swizzle (getXorShuffleParamsForGfx950)."""
+
+
+def _open(draft: Draft) -> None:
+    workload = draft.workload
+    k = workload.role("k")[-1]
+    rows = [workload.maps[operand].loops[-1] == k for operand in (0, 1)]  # read along the reduction
+    direct, swizzled = direct_load(), swizzled_direct_load()
+    kinds = [[direct, direct]] + ([[swizzled if each else direct for each in rows]] if any(rows) else [])
+    options = [ir.UnitAttr.get(), *map(ir.ArrayAttr.get, kinds)]
+    said = ["0 (through registers)", "1 (directly)", "2 (directly, and swizzled)"][: len(options)]
+    draft.declare(_KNOB, range(len(options)), f"{', '.join(said[:-1])} or {said[-1]}")
+    draft.set_entries(**{_PROMOTION: one_of_attribute(_KNOB, options)})
+    chosen, stages, plain = draft.value(_KNOB), draft.value(PREFETCH), draft.value(CONFLICTS)
+    m, n = workload.role("m")[-1], workload.role("n")[-1]
+    *_, step = draft.mma_shape()
+    swizzles = [int(shape_of(each) in _SWIZZLING) for each in draft.mma()]
+    with draft.extending():
+        none = chosen.equals(0)
+        require(any_of([none, plain.equals(1)]), f"{_KNOB} ({{}}) writes rows that are not padded", chosen)
+        known = lookup(draft.value("mma_idx"), swizzles)
+        require(
+            any_of([chosen < 2, known.equals(1)]),
+            "no swizzle is known for this instruction: direct_loads ({}) must be below 2",
+            chosen,
+        )
+        depth = product([draft.value(f"red_{k}"), step])
+        bits = workload.types[0].bits
+        tiles = product([draft.value(f"wg_{m}"), depth]) + product([draft.value(f"wg_{n}"), depth])
+        most = draft.limits.shared_memory_bytes * 8 // bits
+        fits = [all_of([stages.equals(count), tiles * max(1, count) <= most]) for count in (0, 2, 3)]
+        require(
+            any_of([none, *fits]),
+            f"each of {{}} stages has its own {{}} elements of the {most} that fit into shared memory",
+            stages,
+            tiles,
+        )
+
+
+def _applies(draft: Draft) -> bool:
+    types = draft.workload.types[:2]
+    return (
+        draft.pipeline == "TileAndFuse"
+        and draft.limits.codegen.direct_loads
+        and all(each.name in _TYPES for each in types)
+        and draft.has(PREFETCH)
+        and draft.has(CONFLICTS)
+    )
+
+
+DIRECT_LOAD_SUPPLEMENTS = (
+    Supplement(
+        name="direct loads",
+        reason="the emitter leaves out promotion_types, which the compiler itself sets for most products of "
+        "f16 and bf16 on gfx950; a copy that no direct load fits passes registers (GPUConvertToCoalescedDMA)",
+        releases=("3.13",),
+        applies=_applies,
+        extend=_open,
+    ),
+)
+
 
 _OPERANDS = ("the left operand", "the right operand")
 

@@ -2,25 +2,294 @@
 
 The compiler emits three spaces for a dense convolution: TileAndFuse on the convolution as it is ("direct"),
 TileAndFuse on a matrix multiplication of gathered patches (IGEMM), and VectorDistribute.
+
+The parts of a convolution that must fit in shared memory, and how they get there.
+
+Images and channels that no tile divides: IGEMM pads them, before it gathers patches or after it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from iree.compiler import ir
 
-from iree_tuner.ops.initial import ACCUMULATES
+from iree_tuner.ops.structure import ACCUMULATES
 from iree_tuner.space.constraints import integers
-from iree_tuner.space.expressions import any_of, constant, require
-from iree_tuner.space.gpu.accumulator import CONVERT
-from iree_tuner.space.gpu.convolution_loops import channels_outside, roles_of
-from iree_tuner.space.gpu.convolution_memory import MEMORY_SUPPLEMENTS
-from iree_tuner.space.gpu.convolution_padding import PADDING_SUPPLEMENTS
-from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.gpu.instructions import needs_separate_accumulation
+from iree_tuner.space.expressions import Integer, any_of, constant, product, require, total
+from iree_tuner.space.gpu.accumulator import CONVERT, adds_in_place
+from iree_tuner.space.gpu.convolution_loops import (
+    Roles,
+    batch_inside,
+    channels_inside,
+    channels_outside,
+    fuses_reductions,
+    overpadded,
+    pads,
+    roles_of,
+)
+from iree_tuner.space.gpu.draft import Draft, next_power, powers
+from iree_tuner.space.gpu.instructions import needs_separate_accumulation, shape_of
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
-from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS
+from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS, PADDING, PADDING_CONV
+from iree_tuner.space.gpu.prefetch import COPY_BITS, require_thread_layout
+from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
+
+PAD_DEPTH = "pad_k"
+PAD_CHANNELS = "pad_c"
+_DEPTHS = (16, 32, 64, 128, 256, 512)
+"""Reduction tiles that are offered although they do not divide."""
+
+
+def _pad(draft: Draft) -> None:
+    roles = roles_of(draft)
+    shape = draft.mma_shape()
+    _free_tiles(draft, roles, shape)
+    depth = _free_depth(draft, roles, shape[2])
+    parallel = [f"wg_{loop}" for loop in roles.parallel]
+    draft.set_entries(**{PADDING: integers([*parallel, PAD_DEPTH])})
+    _pad_before(draft, roles, depth)
+
+
+def _free_tiles(draft: Draft, roles: Roles, shape: Sequence[Integer]) -> None:
+    """Workgroup tiles divide the size as instructions fill it up or as the compiler pads it, or are usual.
+
+    The compiler makes tiles of numbers of subgroups, and pads a loop of 3 for two of them.
+    """
+    steps = {roles.rows[-1]: shape[0], roles.columns[-1]: shape[1]}
+    for loop in roles.parallel:
+        size = draft.workload.loops[loop]
+        draft.remove(f"dim_{loop} must be divisible by wg_{loop}")
+        draft.remove(f"wg_{loop} <= ")
+        tile = draft.value(f"wg_{loop}")
+        with draft.extending():
+            wide = constant(overpadded(size))
+            fits = [(wide % tile).equals(0), tile.is_one_of(powers(next_power(size)))]
+            if loop in steps:
+                filled = _filled(size, steps[loop])
+                fits.append((filled % tile).equals(0))
+            message = f"wg_{loop} ({{}}) must divide {size}, padded, or be a power of two up to it, padded"
+            require(any_of(fits), message, tile)
+
+
+def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
+    for start in ("aligned inner k dim", f"red_{roles.depth_loop} * mma_k <= aligned"):
+        draft.remove(start)
+    padded = draft.declare_derived(PAD_DEPTH)
+    with draft.extending():
+        filled = _filled(roles.depth, step)
+        tile = draft.value(f"red_{roles.depth_loop}") * step
+        require(padded.equals(tile), f"{PAD_DEPTH} ({{}}) must be the reduction tile ({{}})", padded, tile)
+        usual = tile.is_one_of(_DEPTHS) & (tile < filled * 2)
+        message = f"the reduction tile ({{}}) must divide {roles.depth} or be a power of two"
+        require(any_of([(filled % tile).equals(0), usual]), message, tile)
+    return padded
+
+
+def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
+    """Pad the image before patches are gathered (GPUPadConvs), as the compiler does.
+
+    All of it with channels inside; the batch alone where that is inside.
+
+    Not where the result is read first: nothing compiles then (docs/upstream/padded_conv_adds.md).
+    """
+    if draft.workload.parameter(ACCUMULATES):
+        return
+    if channels_inside(draft.workload):
+        _pad_pixels(draft, roles, depth)
+    elif batch_inside(draft.workload):
+        inner = draft.workload.role("batch")[-1]
+        sizes = [f"wg_{loop}" if loop == inner else 0 for loop in range(len(draft.workload.loops))]
+        draft.set_entries(**{PADDING_CONV: integers(sizes)})
+
+
+def _pad_pixels(draft: Draft, roles: Roles, depth: Integer) -> None:
+    """Pad what is tiled of the image and the filters, and the channels to the reduction tile or not at all.
+
+    Where channels grow by it, results on CUDA are no numbers (docs/upstream/cuda_padded_channels.md).
+    """
+    workload = draft.workload
+    channels = draft.declare_derived(PAD_CHANNELS)
+    size = workload.loops[roles.depth_loop]
+    with draft.extending():
+        choice = any_of([channels.equals(0), channels.equals(depth)])
+        require(choice, f"{PAD_CHANNELS} ({{}}) must be 0 or the reduction tile ({{}})", channels, depth)
+        if not draft.limits.codegen.pads_reductions:
+            same = any_of([channels.equals(0), (constant(size) % depth).equals(0)])
+            message = f"{PAD_CHANNELS} ({{}}) must divide {size}: with more channels, results are no numbers"
+            require(same, message, channels)
+    sizes: list[int | str] = []
+    for loop in range(len(workload.loops)):
+        tile = f"wg_{loop}" if draft.has(f"wg_{loop}") else int(loop in workload.role("depth"))
+        sizes.append(PAD_CHANNELS if loop == roles.depth_loop else tile)
+    draft.set_entries(**{PADDING_CONV: integers(sizes)})
+
+
+def _pads_groups(draft: Draft) -> bool:
+    """Whether the compiler pads the images of a convolution in groups before it gathers their patches."""
+    workload = draft.workload
+    if not (fuses_reductions(draft) and PADDING in draft.entries and workload.role("depth")):
+        return False
+    return not (channels_inside(workload) and channels_outside(workload))
+
+
+def _divide(draft: Draft) -> None:
+    roles = roles_of(draft)
+    shape = draft.mma_shape()
+    for loop in roles.parallel:
+        size, tile = draft.workload.loops[loop], draft.value(f"wg_{loop}")
+        with draft.extending():
+            require((constant(size) % tile).equals(0), f"wg_{loop} ({{}}) must divide {size}", tile)
+    with draft.extending():
+        depth = draft.value(f"red_{roles.depth_loop}") * shape[2]
+        whole = (constant(roles.depth) % depth).equals(0)
+        require(whole, f"the reduction tile ({{}}) must divide {roles.depth}", depth)
+
+
+def _filled(size: int, step: Integer) -> Integer:
+    return (step + (size - 1)) // step * step
+
+
+PADDING_SUPPLEMENTS = (
+    Supplement(
+        name="padding",
+        reason="the emitter lets tiles reach over the edge without the padding that makes them whole: "
+        "'tensor.expand_shape op expected dimension'; the compiler's own choice sets the entries padding "
+        "(for GPUPadOperands) and padding_conv (getPaddingConvSizes, ConfigUtils.cpp)",
+        releases=("3.13",),
+        applies=lambda draft: fuses_reductions(draft) and pads(draft),
+        extend=_pad,
+    ),
+    Supplement(
+        name="whole tiles",
+        reason="the emitter lets tiles reach over the edge also where the compiler configures no padding: "
+        "'tensor.expand_shape op expected dimension'",
+        releases=("3.13",),
+        applies=lambda draft: draft.igemm and not (fuses_reductions(draft) and pads(draft)),
+        extend=_divide,
+    ),
+)
+
+GROUPED_SUPPLEMENTS = (
+    Supplement(
+        name="padding of groups",
+        reason="the compiler itself sets padding_conv for groups as for other convolutions with channels or "
+        "batch inside (getPaddingConvSizes, ConfigUtils.cpp); the emitter crashes on groups",
+        releases=("3.13",),
+        applies=_pads_groups,
+        extend=lambda draft: _pad_before(draft, roles_of(draft), draft.value(PAD_DEPTH)),
+    ),
+)
+
+
+_SCATTERED = 512
+"""Elements of the filter that one thread may read one by one in a step: each is unrolled."""
+_GATHERS = 128
+"""Reads of patches that one thread may do in a step: each is unrolled, and divides by image sizes."""
+
+
+def _limit_shared_memory(draft: Draft) -> None:
+    roles, limit = roles_of(draft), draft.limits.shared_memory_bytes
+    image, filter_, result = (kind.bytes for kind in draft.workload.types)
+    depth = draft.mma_shape()[2]
+    with draft.extending():
+        rows = product([draft.value(f"wg_{loop}") for loop in roles.rows])
+        columns = product([draft.value(f"wg_{loop}") for loop in roles.columns])
+        k = draft.value(f"red_{roles.depth_loop}") * depth
+        used = total(
+            [product([rows, k, image]), product([columns, k, filter_]), product([rows, columns, result])]
+        )
+        message = f"the operands and the result take {{}} of {limit} bytes of shared memory"
+        require(used <= limit, message, used)
+
+
+def _limit_gathers(draft: Draft) -> None:
+    """A thread reads its part of a tile of patches element by element, or in vectors of inner channels."""
+    workload, roles = draft.workload, roles_of(draft)
+    vector = COPY_BITS // workload.types[0].bits
+    channels = workload.loops[roles.depth_loop]
+    width = vector if channels_inside(workload) and channels % vector == 0 else 1
+    pixels = workload.role("batch") + workload.role("output_image")
+    depth = draft.mma_shape()[2]
+    with draft.extending():
+        patches = product([*(draft.value(f"wg_{loop}") for loop in pixels), depth])
+        elements = patches * draft.value(f"red_{roles.depth_loop}")
+        message = f"a thread gathers {{}} elements of patches, and may gather {_GATHERS * width}"
+        most = draft.value("wg_size_x") * (_GATHERS * width)
+        require(elements <= most, message, elements // draft.value("wg_size_x"))
+
+
+def _limit_scattered(draft: Draft) -> None:
+    """With the window inside, neighbors along the channels are apart in memory, and read one by one."""
+    roles, threads = roles_of(draft), draft.value("wg_size_x")
+    filters = draft.workload.role("output_channel")[-1]
+    with draft.extending():
+        read = product([draft.value(f"wg_{filters}"), draft.value(f"red_{roles.depth_loop}")]) // threads
+        message = f"a thread reads {{}} scattered elements of the filter, and may read {_SCATTERED}"
+        require(read <= _SCATTERED, message, read)
+
+
+def _stages_result(draft: Draft) -> bool:
+    """Whether the result goes through shared memory: it is read first, or instructions reach over an edge."""
+    if draft.pipeline != "TileAndFuse":
+        return False
+    return adds_in_place(draft) or (not draft.igemm and _is_unaligned(draft))
+
+
+def _is_unaligned(draft: Draft) -> bool:
+    roles, loops = roles_of(draft), draft.workload.loops
+    inner = (loops[roles.rows[-1]], loops[roles.columns[-1]], roles.depth)
+    return any(size % step for mma in draft.mma() for size, step in zip(inner, shape_of(mma), strict=True))
+
+
+def _limit_layouts(draft: Draft) -> None:
+    """The image's tile as the dispatch sees it: a filter loop counts 1."""
+    workload, threads = draft.workload, draft.value("wg_size_x")
+    for operand, what in enumerate(("the image", "the filter")):
+        shape: list[Integer | int] = []
+        for loop in workload.maps[operand].loops:
+            name = f"wg_{loop}" if workload.iterators[loop] == "parallel" else f"red_{loop}"
+            shape.append(draft.value(name) if draft.has(name) else 1)
+        with draft.extending():
+            require_thread_layout(shape, threads, workload.types[operand].bits, what)
+
+
+MEMORY_SUPPLEMENTS = (
+    *REGISTER_SUPPLEMENTS,
+    Supplement(
+        name="gathers",
+        reason="reads of patches (DecomposeIm2col.cpp) are unrolled with their index arithmetic: LLVM takes "
+        "10 s for 192 of them and 25 s for 768 (sm_80), and shared memory has room for 2560",
+        releases=("3.13",),
+        applies=lambda draft: draft.igemm,
+        extend=_limit_gathers,
+    ),
+    Supplement(
+        name="scattered reads",
+        reason="with channels outside, VectorDistribute reads the filter element by element, unrolled: 1024 "
+        "for one thread take more than a minute (sm_80)",
+        releases=("3.13",),
+        applies=lambda draft: draft.pipeline == "VectorDistribute" and channels_outside(draft.workload),
+        extend=_limit_scattered,
+    ),
+    Supplement(
+        name="result in shared memory",
+        reason="the emitter counts two operands; the result is staged as well where it is read first, or "
+        "instructions reach over an edge, and code generation ends in 'exceeded the limit'",
+        releases=("3.13",),
+        applies=_stages_result,
+        extend=_limit_shared_memory,
+    ),
+    Supplement(
+        name="thread layout",
+        reason="GPUVectorAlloc refuses promoted reads for whose shape it cannot derive a thread layout",
+        releases=("3.13",),
+        applies=lambda draft: draft.pipeline == "VectorDistribute",
+        extend=_limit_layouts,
+    ),
+)
 
 
 def _swap_roles(draft: Draft) -> None:

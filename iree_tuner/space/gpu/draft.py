@@ -1,8 +1,13 @@
-"""A constraints op while it is being supplemented: its knobs, its asserts, its knobs dictionary."""
+"""A constraints op while it is being supplemented: its knobs, its asserts, its knobs dictionary.
+
+The operands and results of the root op, in the terms of its tiles.
+
+Sizes to try for tiles on GPUs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from iree.compiler import ir
@@ -118,3 +123,33 @@ class Draft:
             for view in self._body.operations
             if view.operation.name == "iree_codegen.smt.assert"
         ]
+
+
+def operand_tile(
+    workload: Workload, operand: int, tiles: Mapping[int, Integer | int]
+) -> Sequence[Integer | int]:
+    """The shape of an operand's tile, outermost dimension first; a loop without a tile counts 1."""
+    return [tiles.get(loop, 1) for loop in workload.maps[operand].loops]
+
+
+def divisors(size: int) -> tuple[int, ...]:
+    """All divisors, ascending."""
+    return tuple(value for value in range(1, size + 1) if size % value == 0)
+
+
+def powers(most: int, *, threes: bool = False) -> tuple[int, ...]:
+    """Powers of two up to a size, ascending; with three times each of them, if asked for."""
+    found = {1 << i for i in range(most.bit_length())}
+    if threes:
+        found |= {3 * value for value in found}
+    return tuple(sorted(value for value in found if value <= most))
+
+
+def round_up(size: int, step: int) -> int:
+    """The next multiple of a step."""
+    return -(-size // step) * step
+
+
+def next_power(size: int) -> int:
+    """The smallest power of two that is not less than a size."""
+    return 1 << (size - 1).bit_length()

@@ -1,4 +1,16 @@
-"""Matrix instructions where the compiler emits no constraints: batched contractions, grouped convolutions."""
+"""Matrix instructions where the compiler emits no constraints: batched contractions, grouped convolutions.
+
+TileAndFuse with matrix instructions, built here: batched contractions and grouped convolutions.
+
+The names of knobs and the shape of the knobs dictionary are as in the compiler's own emitter
+(LLVMGPUConstraintGenerator.cpp), which has no room for batch loops.
+
+VectorDistribute with matrix instructions, built here: batched contractions, several products in one op.
+
+Names and limits are as in the compiler's own emitter (emitVectorDistributeConstraints in
+LLVMGPUConstraintGenerator.cpp). It knows batches here, but TileAndFuse's, which runs first, crashes on them
+(docs/upstream/emitter_batch_crash.md).
+"""
 
 from __future__ import annotations
 
@@ -8,20 +20,23 @@ from collections.abc import Mapping, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import build_constraints
-from iree_tuner.space.gpu.convolution_padding import GROUPED_SUPPLEMENTS
-from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute, one_of_attribute
+from iree_tuner.space.expressions import Integer, constant, if_else, lookup, product, require, total
+from iree_tuner.space.gpu.convolution import GROUPED_SUPPLEMENTS
+from iree_tuner.space.gpu.draft import Draft, divisors, powers, round_up
 from iree_tuner.space.gpu.instructions import (
     Instruction,
     block_instructions,
+    blocks_of,
     fitting_instructions,
     needs_separate_accumulation,
+    shape_of,
     sparse_instructions,
 )
-from iree_tuner.space.gpu.matrix_layouts import MatrixLayouts
 from iree_tuner.space.gpu.matrix_problem import (
     MatrixProblem,
     contraction_problem,
@@ -29,13 +44,374 @@ from iree_tuner.space.gpu.matrix_problem import (
     fused_problem,
     igemm_problem,
 )
-from iree_tuner.space.gpu.matrix_tiles import MatrixTiles, is_padded
-from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
+from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS, OPTIONS
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS
+from iree_tuner.space.gpu.prefetch import COPY_BITS, PREFETCH, require_thread_layout
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.space.space import VARIANT
 from iree_tuner.targets import GpuLimits
+
+
+class MatrixLayouts:
+    """Tiles of the innermost m, n and k loop, while the op is being built; other loops have the tile 1."""
+
+    def __init__(self, problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr], limits: GpuLimits) -> None:
+        self.problem = problem
+        self.mmas = mmas
+        self.limits = limits
+        self.tiles: dict[int, Integer] = {}
+
+    def declare(self) -> None:
+        """All knobs and asserts."""
+        index = knob("mma_idx", range(len(self.mmas)), f"the place of one of {len(self.mmas)} instructions")
+        shapes = [mma.mnk_shape for mma in self.mmas]
+        instruction = [lookup(index, [shape[i] for shape in shapes]) for i in range(3)]
+        pieces: list[Integer] = []
+        counts: list[Integer] = []
+        for what, loop, step in zip("mnk", self._loops(), instruction, strict=True):
+            tile = self._declare_tile("red" if what == "k" else "wg", loop)
+            share = step
+            if what != "k":
+                count = knob(
+                    f"sg_{what}_cnt", powers(_MOST_SUBGROUPS), f"a power of two up to {_MOST_SUBGROUPS}"
+                )
+                counts.append(count)
+                share = product([count, step])
+            message = f"the subgroups' instructions along {what} ({{}}) must divide the tile ({{}})"
+            require((tile % share).equals(0), message, share, tile)
+            pieces.append(tile // share)
+        unrolled = product([*pieces, 1 + len(self.problem.others)])
+        message = f"{{}} instructions of a subgroup are unrolled in one step: at most {_MOST_INSTRUCTIONS}"
+        require(unrolled <= _MOST_INSTRUCTIONS, message, unrolled)
+        self._declare_workgroup(product(counts))
+        self._limit_operands()
+
+    def _loops(self) -> tuple[int, int, int]:
+        return self.problem.m[-1], self.problem.n[-1], self.problem.k[-1]
+
+    def _declare_tile(self, prefix: str, loop: int) -> Integer:
+        size = self.problem.loops[loop]
+        values = [value for value in divisors(size) if value <= _LARGEST_TILE]
+        tile = knob(f"{prefix}_{loop}", values, f"a divisor of {size}, at most {_LARGEST_TILE}")
+        self.tiles[loop] = tile
+        return tile
+
+    def _declare_workgroup(self, subgroups: Integer) -> None:
+        lanes = self.limits.subgroup_size
+        most = min(_MOST_SUBGROUPS, self.limits.max_threads // lanes)
+        values = [count * lanes for count in powers(most)]
+        self.threads = knob("wg_size_x", values, f"{lanes} times a power of two, up to {most * lanes}")
+        threads = subgroups * lanes
+        message = "wg_size_x ({}) must be the threads of all subgroups ({})"
+        require(self.threads.equals(threads), message, self.threads, threads)
+        stages = Integer(iree_codegen.KnobOp(PREFETCH).result)
+        require(stages.equals(2), f"{PREFETCH} == 2, but is {{}}", stages)
+
+    def _limit_operands(self) -> None:
+        """All operands go through shared memory, where they must fit, and are read by all threads."""
+        kinds = self.problem.types
+        sizes: list[Integer] = []
+        rights = [
+            ("the right operand", each, kinds[1]) for each in (self.problem.right, *self.problem.others)
+        ]
+        for what, loops, kind in (("the left operand", self.problem.left, kinds[0]), *rights):
+            shape = [self.tiles.get(loop, 1) for loop in loops]
+            require_thread_layout(shape, self.threads, kind.bits, what)
+            sizes.append(product([*shape, kind.bytes]))
+        size = total(sizes)
+        limit = self.limits.shared_memory_bytes
+        require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
+
+    def knobs(self) -> Mapping[str, ir.Attribute]:
+        """The knobs dictionary."""
+        m, n, k = self._loops()
+        problem = self.problem
+        ones: dict[int, int | str] = dict.fromkeys((*problem.batch, *problem.m, *problem.n), 1)
+        steps: dict[int, int | str] = dict.fromkeys(problem.k, 1)
+        operands = range(2 + len(problem.others))
+        every: dict[int, int | str] = dict.fromkeys(range(len(self.problem.loops)), 1)
+        derived = derived_thread_config()
+        return {
+            "workgroup": self._level({**ones, m: f"wg_{m}", n: f"wg_{n}"}),
+            "reduction": self._level({**steps, k: f"red_{k}"}),
+            "subgroup_basis": ir.ArrayAttr.get(
+                [self._level({**every, m: "sg_m_cnt", n: "sg_n_cnt"}), integers(list(every))]
+            ),
+            "mma_kind": one_of_attribute("mma_idx", list(self.mmas)),
+            "promote_operands": integers(list(operands)),
+            "promotion_types": ir.ArrayAttr.get([derived for _ in operands]),
+            "workgroup_size": integers(["wg_size_x", 1, 1]),
+            "subgroup_size": integers([self.limits.subgroup_size])[0],
+            OPTIONS: ir.DictAttr.get(
+                {
+                    PREFETCH: knob_attribute(PREFETCH),
+                    "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(False),
+                    "use_igemm_convolution": ir.BoolAttr.get(False),
+                }
+            ),
+        }
+
+    def _level(self, sizes: Mapping[int, int | str]) -> ir.ArrayAttr:
+        return integers([sizes.get(loop, 0) for loop in range(len(self.problem.loops))])
+
+
+_LARGEST_TILE = 512
+"""Rows, columns or depth of a workgroup's tile, as in the compiler's emitter (its 512 registers)."""
+
+_MOST_SUBGROUPS = 16
+_MOST_INSTRUCTIONS = 512
+"""Of one subgroup in one step of the reduction loop, which is unrolled: 256 take 5 s (batch, sm_80)."""
+
+_MOST_GATHERED = 64
+_MOST_TOGETHER = 4
+
+
+class MatrixTiles:
+    """The tiles of a matrix multiplication, while its constraints op is being built.
+
+    Args:
+        problem: the root op's loops.
+        mmas: the instructions to choose from.
+        limits: of the target.
+    """
+
+    def __init__(self, problem: MatrixProblem, mmas: Sequence[Instruction], limits: GpuLimits) -> None:
+        self.problem = problem
+        self.mmas = mmas
+        self.limits = limits
+        self.padded = is_padded(problem, mmas)
+        self.workgroup: dict[int, Integer] = {}
+        self.subgroup: dict[int, Integer] = {}
+        self._index = knob("mma_idx", range(len(mmas)), f"the place of one of {len(mmas)} instructions")
+        shapes = [shape_of(mma) for mma in mmas]
+        self._rows, self._columns, self._depth = (
+            lookup(self._index, [shape[i] for shape in shapes]) for i in range(3)
+        )
+        self._inner = {problem.m[-1]: self._rows, problem.n[-1]: self._columns}
+        counts = [blocks_of(mma) for mma in mmas]
+        self.blocks = counts if max(counts) > 1 else []
+        """Of each instruction: elements of the batch that it computes at once; empty where that is one."""
+        self.together: Integer | None = None
+        """Elements of the batch that a workgroup computes; None for one."""
+        self._groups = constant(1)
+
+    def declare_tiles(self) -> None:
+        """A workgroup tile for each m and n loop, in it a subgroup tile, and a step of the reduction."""
+        for loop in (*self.problem.m, *self.problem.n):
+            self._declare_loop(loop)
+        self._declare_batch()
+        for what, group in (("m", self.problem.m), ("n", self.problem.n)):
+            extent = self._extent(group)
+            message = f"the workgroup's tile along {what} ({{}}) must be at most {_LARGEST_TILE}"
+            require(extent <= _LARGEST_TILE, message, extent)
+        self._declare_reduction()
+
+    def _declare_loop(self, loop: int) -> None:
+        size = self.problem.loops[loop]
+        step = self._inner.get(loop, constant(1))
+        name = f"wg_{loop}"
+        most = self._bound(loop)
+        whole = round_up(size, shape_of(self.mmas[0])[0]) if loop in self._inner else size
+        values = sorted(v for v in {*divisors(size), *powers(most), whole} if v <= min(most, _LARGEST_TILE))
+        tile = knob(name, values, f"a divisor of {size}, or a power of two up to {most}")
+        if not self.padded:
+            require((constant(size) % tile).equals(0), f"{name} ({{}}) must divide {size}", tile)
+        else:
+            filled = (tile + (size - 1)) // tile * tile
+            limit = self._limit(loop, step)
+            message = f"with {name} ({{}}), {size} would be padded to {{}}, further than the compiler would"
+            require(filled <= limit, message, tile, filled)
+        inner = knob(f"sg_{loop}", powers(16, threes=True), "a power of two, or three times one, up to 16")
+        piece = product([inner, step])
+        require(
+            (tile % piece).equals(0), f"sg_{loop} instructions ({{}}) must divide {name} ({{}})", piece, tile
+        )
+        self.workgroup[loop] = tile
+        self.subgroup[loop] = inner
+
+    def _declare_batch(self) -> None:
+        """How many elements of the batch a workgroup computes: as many as instructions have blocks, or few.
+
+        Like the compiler's own choice, which takes up to four if the rows and the columns do not fill an
+        instruction (deduceMMASchedule, GPUHeuristics.cpp).
+        """
+        problem = self.problem
+        size = problem.loops[problem.batch[-1]] if problem.batch else 1
+        rows, columns = (problem.loops[group[-1]] for group in (problem.m, problem.n))
+        if self.blocks:
+            counts = sorted({times * count for count in self.blocks for times in (1, 2)})
+            what = f"a number of the instruction's blocks that divides {size}"
+        elif all(rows < shape_of(mma)[0] and columns < shape_of(mma)[1] for mma in self.mmas):
+            counts = powers(_MOST_TOGETHER)
+            what = f"a power of two up to {_MOST_TOGETHER} that divides {size}"
+        else:
+            return
+        values = [count for count in counts if size % count == 0]
+        if len(values) < 2 and not self.blocks:
+            return
+        self.together = knob(f"wg_{problem.batch[-1]}", values, what)
+        if self.blocks:
+            blocks = lookup(self._index, self.blocks)
+            self._groups = self.together // blocks
+            message = f"wg_{problem.batch[-1]} ({{}}) must be a multiple of the instruction's {{}} blocks"
+            require((self.together % blocks).equals(0), message, self.together, blocks)
+
+    def _declare_reduction(self) -> None:
+        loop = self.problem.k[-1]
+        size = self.problem.loops[loop]
+        depths = {shape_of(mma)[2] for mma in self.mmas}
+        counts = {count for depth in depths for count in divisors(-(-size // depth))}
+        most = _LARGEST_TILE // min(depths)
+        values = sorted(count for count in counts if count <= most)
+        self.steps = knob(f"red_{loop}", values, f"a divisor of the number of instructions along {size}")
+        self.depth = product([self.steps, self._depth])
+        aligned = (self._depth + (size - 1)) // self._depth * self._depth
+        message = f"the reduction's step ({{}}) must divide {{}}, which is {size} or what it is padded to"
+        require((aligned % self.depth).equals(0), message, self.depth, aligned)
+        message = f"the reduction's step ({{}}) must be at most {_LARGEST_TILE}"
+        require(self.depth <= _LARGEST_TILE, message, self.depth)
+
+    def declare_workgroup(self) -> None:
+        """The number of threads that the tiles are for, and no other.
+
+        The compiler takes any number: it deals out the subgroups' tiles in a loop when there are too few
+        subgroups, and lets the rest idle when there are too many (GPUDistributeForall).
+        """
+        pieces = [
+            tile // product([self.subgroup[loop], self._inner[loop]])
+            if loop in self._inner
+            else tile // self.subgroup[loop]
+            for loop, tile in self.workgroup.items()
+        ]
+        subgroups = product([*pieces, self._groups])
+        most = min(_MOST_SUBGROUPS, self.limits.max_threads // self.limits.subgroup_size)
+        require(subgroups <= most, f"there must be at most {most} subgroups, not {{}}", subgroups)
+        lanes = self.limits.subgroup_size
+        threads = subgroups * lanes
+        values = [count * lanes for count in range(1, most + 1)]
+        size = knob("wg_size_x", values, f"a multiple of {lanes} up to {most * lanes}")
+        self.threads = size
+        require(
+            size.equals(threads), "wg_size_x ({}) must be the threads of all subgroups ({})", size, threads
+        )
+
+    def limit_memory(self) -> None:
+        """Both operands' tiles stand in shared memory."""
+        left, right, _ = (kind.bytes for kind in self.problem.types)
+        rows, columns = self._extent(self.problem.m), self._extent(self.problem.n)
+        size = product([rows * left + columns * right, self.depth, self.together or 1])
+        limit = self.limits.shared_memory_bytes
+        require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
+
+    def limit_unrolling(self) -> None:
+        """A subgroup's instructions of one step are unrolled."""
+        alone = constant(1) if self.blocks else self.together or constant(1)
+        count = product([*self.subgroup.values(), self.steps, alone])
+        message = f"{{}} instructions in one step are unrolled: at most {_MOST_INSTRUCTIONS}"
+        require(count <= _MOST_INSTRUCTIONS, message, count)
+
+    def limit_gathering(self) -> None:
+        """A thread's gathers from an image's patches are unrolled, and again for each image of a subgroup.
+
+        Such code takes LLVM more than linear time: 2 s for 64 elements, 30 s for 150, minutes for 200
+        (grouped 2x4x64x32x32x32x3x3 f16 on sm_80 and gfx942).
+        """
+        images = product([self.subgroup[loop] for loop in self.problem.images])
+        inner = self.problem.contiguous_images
+        pixels = self._extent([loop for loop in self.problem.pixels if loop != inner])
+        if inner is not None:  # read in vectors
+            width = COPY_BITS // self.problem.types[0].bits
+            pixels = product([pixels, (self.workgroup[inner] + (width - 1)) // width])
+        gathered = product([pixels, self.depth, images, self.together or 1])
+        message = f"{{}} gathered pieces are unrolled: at most {_MOST_GATHERED} for each of {{}} threads"
+        require(gathered <= self.threads * _MOST_GATHERED, message, gathered, self.threads)
+
+    def declare_padding(self) -> None:
+        """The depth that the innermost reduction loop is padded to, as a knob of its own."""
+        if self.padded:
+            size = Integer(iree_codegen.KnobOp("pad_k").result)
+            message = "pad_k ({}) must be the reduction's step ({})"
+            require(size.equals(self.depth), message, size, self.depth)
+
+    def declare_options(self) -> None:
+        """Stages that are fetched ahead: 2, which `space.gpu.options` opens where it makes a difference."""
+        stages = Integer(iree_codegen.KnobOp(PREFETCH).result)
+        # Draft.igemm goes by the words in brackets: three stages of gathered patches crash the compiler.
+        note = " (use_igemm_convolution=true)" if self.problem.igemm else ""
+        require(stages.equals(2), f"{PREFETCH} == 2{note}, but is {{}}", stages)
+
+    def knobs(self) -> Mapping[str, ir.Attribute]:
+        """The knobs dictionary."""
+        problem = self.problem
+        outer = problem.k[:-1]
+        tiled = [*self.workgroup, *(problem.batch[-1:] if self.together is not None else ())]
+        tiles = {**dict.fromkeys(problem.batch, 1), **{loop: f"wg_{loop}" for loop in tiled}}
+        inner: dict[int, int | str] = dict.fromkeys(problem.batch[-1:] if self.blocks else (), 1)
+        steps = {**dict.fromkeys(outer, 1), problem.k[-1]: f"red_{problem.k[-1]}"}
+        found: dict[str, ir.Attribute] = {
+            "workgroup": self._level(tiles),
+            "reduction": self._level(steps),
+            "subgroup": self._level({**inner, **{loop: f"sg_{loop}" for loop in self.subgroup}}),
+            "mma_kind": one_of_attribute("mma_idx", list(self.mmas)),
+            "promote_operands": integers([0, 1]),
+            "workgroup_size": integers(["wg_size_x", 1, 1]),
+            "subgroup_size": integers([self.limits.subgroup_size])[0],
+            "gpu_pipeline_options": ir.DictAttr.get(
+                {
+                    PREFETCH: knob_attribute(PREFETCH),
+                    "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(False),
+                    "use_igemm_convolution": ir.BoolAttr.get(problem.igemm),
+                }
+            ),
+        }
+        if self.padded:
+            found["padding"] = self._level({**tiles, **dict.fromkeys(outer, 1), problem.k[-1]: "pad_k"})
+        if needs_separate_accumulation(self.mmas):
+            found["convert_acc_gemm"] = ir.UnitAttr.get()
+        return found
+
+    def _level(self, sizes: Mapping[int, int | str]) -> ir.ArrayAttr:
+        return integers([sizes.get(loop, 0) for loop in range(len(self.problem.loops))])
+
+    def _extent(self, group: Sequence[int]) -> Integer:
+        return product([self.workgroup[loop] for loop in group])
+
+    def _bound(self, loop: int) -> int:
+        """The largest size that a loop may be padded to by some instruction."""
+        if not self.padded:
+            return self.problem.loops[loop]
+        steps = [shape_of(mma)[0 if loop == self.problem.m[-1] else 1] for mma in self.mmas]
+        return max(
+            _padded_bound(self.problem.loops[loop]),
+            max(round_up(self.problem.loops[loop], step) for step in steps) if loop in self._inner else 0,
+        )
+
+    def _limit(self, loop: int, step: Integer) -> Integer:
+        """The size that a loop may be padded to: what the compiler pads it to, or whole instructions."""
+        size, usual = self.problem.loops[loop], _padded_bound(self.problem.loops[loop])
+        aligned = (step + (size - 1)) // step * step
+        return if_else(aligned > usual, aligned, usual)
+
+
+def is_padded(problem: MatrixProblem, mmas: Sequence[Instruction]) -> bool:
+    """Whether the compiler pads operands for a problem of that size.
+
+    It does where no instruction divides the innermost sizes, and to round up large sizes, unless the left
+    operand is transposed (getMatmulOrIGEMMLoweringConfigAndWorkgroupSize in ConfigUtils.cpp).
+    """
+    sizes = [problem.loops[group[-1]] for group in (problem.m, problem.n, problem.k)]
+    if not any(all(s % d == 0 for s, d in zip(sizes, shape_of(mma), strict=True)) for mma in mmas):
+        return True
+    rounded = any(
+        problem.loops[loop] != _padded_bound(problem.loops[loop]) for loop in (*problem.m, *problem.n)
+    )
+    return rounded and problem.left[-1] == problem.k[-1]
+
+
+def _padded_bound(size: int) -> int:
+    """The bound that the compiler rounds a size up to: the limits of its emitter (emitOverpaddedBound)."""
+    return round_up(size, 128) if size > 128 else round_up(size, 32) if size > 32 else size
 
 
 def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:

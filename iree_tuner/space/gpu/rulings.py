@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from iree_tuner.ops.attention import is_attention
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
+from iree_tuner.space.constraints import Ruling, at_most, divides_or_covers, rounded_up
 from iree_tuner.space.expressions import (
     Integer,
     all_of,
@@ -20,7 +21,7 @@ from iree_tuner.space.expressions import (
     total,
 )  # fmt: skip
 from iree_tuner.space.gpu.attention import PV, QK, attention_tiles, promoted_operands, step_of
-from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.draft import Draft, operand_tile
 from iree_tuner.space.gpu.instructions import blocks_of
 from iree_tuner.space.gpu.matrix_problem import (
     MatrixProblem,
@@ -29,11 +30,8 @@ from iree_tuner.space.gpu.matrix_problem import (
     fused_problem,
     igemm_problem,
 )  # fmt: skip
-from iree_tuner.space.gpu.operands import operand_tile
 from iree_tuner.space.gpu.padding import PAD_K, PADDING
-from iree_tuner.space.gpu.prefetch import PREFETCH
-from iree_tuner.space.gpu.thread_layout import require_thread_layout
-from iree_tuner.space.ruling import Ruling, at_most, divides_or_covers, rounded_up
+from iree_tuner.space.gpu.prefetch import PREFETCH, require_thread_layout
 
 _CANNOT = (
     r"must accumulate in ", r"^a stride of ", r"^mma\.sync cannot add ", r"results are no numbers$",

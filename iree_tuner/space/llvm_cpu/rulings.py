@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from iree_tuner.space.ruling import Ruling
+from iree_tuner.space.constraints import Ruling
 from iree_tuner.space.space import Space
 
 _TOO_LARGE = r"\(large vector check\)$"

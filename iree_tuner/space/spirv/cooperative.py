@@ -17,9 +17,8 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, if_else, product, require
 from iree_tuner.space.spirv.attributes import OPTIONS, SUBGROUP_SIZE, TILE_SIZES, WORKGROUP_SIZE, pipeline
-from iree_tuner.space.spirv.ladders import powers, writes_in_order
-from iree_tuner.space.spirv.problem import Problem, problem_of
-from iree_tuner.space.spirv.tiling import tile_bytes
+from iree_tuner.space.spirv.promote import Problem, problem_of
+from iree_tuner.space.spirv.tiling import powers, tile_bytes, writes_in_order
 from iree_tuner.targets import GpuLimits
 
 Shape = tuple[int, int, int]

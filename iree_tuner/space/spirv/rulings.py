@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from iree_tuner.space.constraints import Ruling
 from iree_tuner.space.expressions import any_of, constant, require
 from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.ruling import Ruling
-from iree_tuner.space.spirv.ladders import powers
 from iree_tuner.space.spirv.reduce import VECTOR_BITS
+from iree_tuner.space.spirv.tiling import powers
 
 _MEMORY = r"bytes of shared memory must be"
 

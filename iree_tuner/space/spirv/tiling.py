@@ -5,6 +5,13 @@ the tile of one thread times the number of threads. Up to three loops are: the i
 are longer than 1 (`getPartitionableLoops(kNumMaxParallelDims)`,
 Codegen/Interfaces/PartitionableLoopsInterface.cpp), the last of them along x. Loops around these are cut into
 workgroup tiles of 1.
+
+Loops over elements, with any sizes and maps: BaseDistribute, which takes what nothing else takes.
+
+Levels: the workgroup's tiles and a thread's. A third would cut reductions into nested loops of the same
+elements.
+
+Tile sizes to try, and what types and maps say about them.
 """
 
 from __future__ import annotations
@@ -15,7 +22,7 @@ from collections.abc import Collection, Mapping, Sequence
 from iree.compiler import ir
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import flag, integers, knob, knob_attribute
+from iree_tuner.space.constraints import build_constraints, flag, integers, knob, knob_attribute
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, product, require
 from iree_tuner.space.spirv.attributes import (
     INTERCHANGE,
@@ -23,8 +30,57 @@ from iree_tuner.space.spirv.attributes import (
     TILE_SIZES,
     WORKGROUP_SIZE,
     interchange,
+    pipeline,
 )
 from iree_tuner.targets import GpuLimits
+
+_NARROW_POWER = 32
+
+
+def powers(largest: int, smallest: int = 1) -> list[int]:
+    """Powers of two in a range, ascending."""
+    return [1 << exponent for exponent in range(largest.bit_length()) if smallest <= 1 << exponent <= largest]
+
+
+def power_divisors(size: int, largest: int, smallest: int = 1) -> list[int]:
+    """Powers of two that divide a size."""
+    return [power for power in powers(min(size, largest), smallest) if size % power == 0]
+
+
+def thread_tiles(size: int) -> list[int]:
+    """Tiles of a thread along a loop that is not its vectors': any small divisor, and larger powers of two.
+
+    `tileMatmulMToWorkgroupY` in KernelConfig.cpp tries all sizes from 8 down.
+    """
+    return sorted({step for step in range(1, 9) if size % step == 0} | set(power_divisors(size, 16)))
+
+
+def thread_counts(size: int, most: int) -> list[int]:
+    """Numbers of threads along a loop: powers of two, and other divisors where there are few powers."""
+    found = power_divisors(size, most)
+    if found[-1] < _NARROW_POWER:
+        found += [count for count in range(3, min(size, 64) + 1) if size % count == 0 and count not in found]
+    return sorted(found)
+
+
+def reduction_tiles(size: int, largest: int) -> list[int]:
+    """Steps of a reduction at once: powers of two; all of a short loop; what the compiler would take."""
+    found = {*power_divisors(size, largest), _reduction_factor(size)}
+    return sorted(found | {size} if size <= 8 else found)
+
+
+def _reduction_factor(size: int) -> int:
+    """`getReductionTilingFactor`, Codegen/Utils/Utils.cpp: 4, or the smallest prime factor below 50."""
+    if size % 4 == 0:
+        return 4
+    return next((step for step in range(2, 50) if size % step == 0), 1)
+
+
+def writes_in_order(workload: Workload) -> bool:
+    """Whether the result's dimensions are the parallel loops in their order."""
+    parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
+    return list(workload.maps[-1].dimensions) == parallel
+
 
 AXES = "xyz"
 MAX_THREAD_ELEMENTS = 128
@@ -205,3 +261,50 @@ def tile_bytes(rows: Integer | int, columns: Integer | int, bits: int) -> Intege
 
 def _listed(values: Sequence[int]) -> str:
     return ", ".join(map(str, values))
+
+
+def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
+    """The constraints op; None without a parallel loop, for elements of less than a byte, and for a race.
+
+    Tiles need not divide the loops: what is beyond their end is left out by each thread.
+    """
+    if any(0 < kind.bits < 8 for kind in workload.types) or not in_step(workload):
+        return None
+
+    def fill() -> Mapping[str, ir.Attribute]:
+        tiling = Tiling(workload, limits)
+        for loop in tiling.tiled:
+            size = workload.loops[loop]
+            largest = 1 << (size - 1).bit_length()
+            if loop == tiling.tiled[0]:  # a subgroup with idle threads is the least that runs
+                largest = max(largest, limits.subgroup_size)
+            counts = powers(min(largest, tiling.most_threads(loop)))
+            tiling.declare_tile(loop, powers(min(4, largest)), counts, largest)
+        tiling.limit_threads()
+        tiling.declare_subgroup_size()
+        tiling.declare_swap()
+        return tiling.knobs([tiling.workgroup_level(), tiling.thread_level()])
+
+    if not Tiling(workload, limits).tiled:
+        return None
+    with context:
+        return build_constraints(pipeline("BaseDistribute"), fill, context)
+
+
+def in_step(workload: Workload) -> bool:
+    """Whether each thread computes what it needs of the ops around the root op.
+
+    `SPIRVTileAndDistribute` cuts every op of the dispatch alone, each by the same tiles in the order of its
+    own loops, and puts no barrier between them. So the root's results must lie in memory in the order of its
+    loops (the op that writes their initial values follows memory), and other ops must have the same outer
+    loops. Where they do not, results are wrong: a depthwise convolution of NCHW images is such a case.
+    """
+    parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
+    reduces = len(parallel) < len(workload.iterators)
+    order = list(range(len(parallel)))
+    if reduces and (parallel != order or not writes_in_order(workload)):
+        return False
+    return all(
+        list(companion.shared[: len(parallel)]) == parallel and parallel == order
+        for companion in workload.companions
+    )

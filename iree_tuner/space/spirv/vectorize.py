@@ -15,13 +15,13 @@ from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.spirv.attributes import pipeline
-from iree_tuner.space.spirv.ladders import (
+from iree_tuner.space.spirv.tiling import (
+    Tiling,
     power_divisors,
     reduction_tiles,
     thread_counts,
     thread_tiles,
 )
-from iree_tuner.space.spirv.tiling import Tiling
 from iree_tuner.targets import GpuLimits
 
 _SHORT_VECTORS = ("bf16",)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
-    from iree_tuner.space.verify.finding import ConfigurationFinding, Verified, VerifyReport
+    from iree_tuner.space.verify.constraints import ConfigurationFinding, Verified, VerifyReport
     from iree_tuner.space.verify.program import verify_program
     from iree_tuner.space.verify.spec import verify_spec
 

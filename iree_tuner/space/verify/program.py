@@ -13,8 +13,13 @@ from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program, ProgramSource
 from iree_tuner.space.chosen import Written
-from iree_tuner.space.verify.constraints import CheckedConfiguration, Constraints
-from iree_tuner.space.verify.finding import ConfigurationFinding, Verified, VerifyReport
+from iree_tuner.space.verify.constraints import (
+    CheckedConfiguration,
+    ConfigurationFinding,
+    Constraints,
+    Verified,
+    VerifyReport,
+)
 from iree_tuner.targets import Target
 
 _GONE = CheckedConfiguration(

@@ -17,8 +17,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.chosen import Written
-from iree_tuner.space.verify.constraints import Constraints
-from iree_tuner.space.verify.finding import ConfigurationFinding, Verified, VerifyReport
+from iree_tuner.space.verify.constraints import ConfigurationFinding, Constraints, Verified, VerifyReport
 from iree_tuner.space.verify.stand_in import stand_in
 from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs
 from iree_tuner.spec.probe import instrument, matched

@@ -11,8 +11,8 @@ from iree.compiler.dialects import transform
 
 from iree_tuner.compiler.context import to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
-from iree_tuner.spec.embed import embed
 from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs, symbol_name
+from iree_tuner.spec.io import embed
 from iree_tuner.spec.near.conditions import Condition, FailedCondition, conditions_of, first_failure, said_by
 from iree_tuner.spec.near.reasons import kind_asked, reason
 

@@ -1,13 +1,24 @@
-"""The protocol of back ends. Its objects are pickled and sent to the process in which a back end computes."""
+"""The protocol of back ends. Its objects are pickled and sent to the process in which a back end computes.
+
+Why a back end did not do what it was asked for.
+
+Back ends by name: from this package, and from other installed packages.
+"""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import Literal, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.installed import brought, usable
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.operation import Operation
 
@@ -20,7 +31,7 @@ class Job:
 
     Attributes:
         operation: which.
-        inputs: .npy files of its inputs, in order; `suite.data` reads them.
+        inputs: .npy files of its inputs, in order; `suite.tensors` reads them.
         device: device URI.
         conditions: how it is timed.
         copies: of the inputs to rotate through.
@@ -84,3 +95,56 @@ class Backend(Protocol):
             CannotError: it cannot do the operation.
         """
         ...
+
+
+Failure = Literal["cannot", "failed", "lost", "missing"]
+"""As `row.State` has them."""
+
+
+class BackendError(Exception):
+    """A back end is missing, cannot do an operation, failed, or was lost with its host.
+
+    Attributes:
+        state: of the row that comes of it.
+        message: why, in one line.
+    """
+
+    def __init__(self, state: Failure, message: str) -> None:
+        super().__init__(state, message)  # so that it can be pickled
+        self.state: Failure = state
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+GROUP = "iree_tuner.backends"
+"""The group of entry points; each makes a `Backend` under its name."""
+
+
+@cache
+def backends() -> Mapping[str, Backend]:
+    """Every installed back end, by name, sorted.
+
+    Raises:
+        TunerError: two packages bring one name, or what one brings cannot be used.
+    """
+    return {name: _made(entry) for name, entry in brought(GROUP, "back end").items()}
+
+
+def backend(name: str) -> Backend:
+    """The back end of that name. Raises UsageError where there is none, with similar names."""
+    known = backends()
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, 3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
+    raise UsageError(f"unknown back end '{name}'", hint=hint)
+
+
+def _made(entry: EntryPoint) -> Backend:
+    made = usable(entry, "back end")
+    name = getattr(made, "name", "")
+    if name != entry.name:
+        raise TunerError(f"the back end '{entry.name}' ({entry.value}) calls itself '{name}'")
+    return cast(Backend, made)

@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 
 from iree_tuner.suite.backends.backend import Array, Job, Running
-from iree_tuner.suite.backends.calls import Calls, copies_of
-from iree_tuner.suite.backends.library import device_number, first_line, is_gpu, lacks, versions
+from iree_tuner.suite.backends.library import (
+    Calls,
+    copies_of,
+    device_number,
+    first_line,
+    is_gpu,
+    lacks,
+    versions,
+)
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.targets import on_host

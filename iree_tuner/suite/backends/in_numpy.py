@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.calls import Calls, copies_of
-from iree_tuner.suite.backends.library import versions
+from iree_tuner.suite.backends.library import Calls, copies_of, versions
 from iree_tuner.suite.backends.numpy_convolution import convolve, convolve_layer
 from iree_tuner.suite.exact import Exact
 from iree_tuner.suite.operation import Operation

@@ -1,30 +1,57 @@
-"""IREE itself: programs that were compiled before, by default, with a spec, or in a configuration."""
+"""IREE itself: programs that were compiled before, by default, with a spec, or in a configuration.
+
+Compile operations with IREE: as the compiler makes them, with a spec and flags, or in a configuration.
+
+The configurations of an operation's dispatch: named, so that regular expressions can choose among them.
+"""
 
 from __future__ import annotations
 
 import itertools
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
 import iree.runtime as rt
 import numpy as np
 
+from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.versions import installed
 from iree_tuner.device.memory import Memory, hal_type, read_back
 from iree_tuner.device.program_loaded import first_line
 from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Built
 from iree_tuner.program.bindings import Harness
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.extract import extract
+from iree_tuner.program.phases import Compiled, submit_program
+from iree_tuner.program.source import Program
+from iree_tuner.space.configuration import Assignment, Configuration
+from iree_tuner.space.joint import JointSpace, named
+from iree_tuner.spec.build import build_spec
+from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.spec.io import embed_bytes
 from iree_tuner.suite.backends.backend import Array, Job
-from iree_tuner.suite.data import read_inputs
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
-from iree_tuner.suite.programs import Programs
+from iree_tuner.suite.programs import Programs, save_programs
+from iree_tuner.suite.suite_file import Patterns, is_found, patterns_of
+from iree_tuner.suite.tensors import read_inputs
 from iree_tuner.targets.registry import on_host, on_one_core
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+from iree_tuner.tuning.baseline import Task, measure_baselines
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.reading import read_tasks
+from iree_tuner.tuning.stop import StopRequest
 
 DEFAULT, TUNED, BEFORE = "iree", "iree-tuned", "iree-before"
 """Names of back ends: as the compiler makes it, tuned, and as an earlier run's compiler made it."""
@@ -176,3 +203,175 @@ def _pushed(device: rt.HalDevice, inputs: Sequence[Array], types: Sequence[str])
         )
         arguments.push_ref(cast(rt.VmRef, view))  # any ref object will do; the stubs name one
     return arguments
+
+
+@dataclass(frozen=True)
+class Version:
+    """A way to compile an operation.
+
+    Attributes:
+        name: behind the operation's name, of the files.
+        flags: in addition to the target's own.
+        spec: bytecode of a tuning spec; empty for none.
+        configuration: of the dispatch named; `spec` has it too, for the whole program.
+        dispatch: which dispatch it is of.
+    """
+
+    name: str
+    flags: tuple[str, ...] = ()
+    spec: bytes = b""
+    configuration: Configuration | None = None
+    dispatch: str = ""
+
+
+class Compilation:
+    """One version of one operation, on its way: begun when it is made, so that several can be.
+
+    Args:
+        program: the operation's.
+        version: how it is compiled.
+        lab: where.
+        with_parts: whether device time will be asked for, which needs each dispatch alone.
+    """
+
+    def __init__(self, program: Program, version: Version, lab: Lab, *, with_parts: bool) -> None:
+        self._program = program
+        self._version = version
+        self._lab = lab.on(replace(lab.target, flags=(*lab.target.flags, *version.flags)))
+        self._with_parts = with_parts
+        data = program.data
+        if version.spec:
+            data = embed_bytes(data, version.spec, name=program.name)
+        whole = replace(program, data=data)
+        self._whole: Future[Compiled] = submit_program(whole, self._lab.target, self._lab.slots)
+
+    def save(self, folder: Path, stem: str) -> None:
+        """Wait for it, and write it. Raises TunerError where it does not compile."""
+        whole = self._lab.slots.wait(self._whole).data
+        parts, note = self._parts() if self._with_parts else ([], "")
+        save_programs(folder, stem, whole, parts, note)
+
+    def _parts(self) -> tuple[list[tuple[Harness, bytes, int]], str]:
+        """Each dispatch that is called, compiled alone; or none of them, and why."""
+        dispatches = extract(self._program, self._lab.target, self._lab.slots).dispatches
+        called = [each for each in dispatches if each.calls.count]
+        for each in called:
+            if each.harness is None or each.calls.in_loop:
+                reason = each.reason or "it is called in a loop"
+                return [], f"measured as a whole: {each.name} cannot run alone: {reason}"
+        building = [self._submit(each) for each in called]
+        parts: list[tuple[Harness, bytes, int]] = []
+        for dispatch, begun in zip(called, building, strict=True):
+            built = self._lab.builder.result(begun)
+            if built.outcome != "ok" or dispatch.harness is None:
+                return (
+                    [],
+                    f"measured as a whole: {dispatch.name} fails alone ({built.outcome}): {built.message}",
+                )
+            parts.append((dispatch.harness, built.vmfb, dispatch.calls.count))
+        return parts, ""
+
+    def _submit(self, dispatch: Dispatch) -> Future[Built]:
+        harness, version = dispatch.harness, self._version
+        assert harness is not None, "those without were told before"
+        builder: Builder = self._lab.builder
+        if version.configuration is not None and dispatch.name == version.dispatch:
+            return builder.submit(harness, version.configuration)
+        if version.spec and version.configuration is None:
+            harness = replace(harness, module=embed_bytes(harness.module, version.spec, name=dispatch.name))
+        return builder.submit(harness, None)
+
+
+def spec_of(entries: Sequence[SpecEntry], lab: Lab, flags: Sequence[str] = ()) -> bytes:
+    """A tuning spec with these entries, as bytecode."""
+    return to_bytecode(build_spec(entries, lab.context, flags=flags))
+
+
+ALL = "all"
+_PLACE = re.compile(r"^(.*?)_(\d+)$")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which configurations are wanted: every one, so many at random, or the ones that expressions find.
+
+    Attributes:
+        count: how many, at most; None for every one.
+        patterns: regular expressions; one must be found in a name; none for no such condition.
+        seed: of the sample.
+    """
+
+    count: int | None = None
+    patterns: Patterns = ()
+    seed: int = 0
+
+
+def choice_of(text: str, seed: int = 0) -> Choice:
+    """Read `all`, a number, or regular expressions joined by commas. Raises UsageError for another text."""
+    if text == ALL:
+        return Choice(seed=seed)
+    if text.isdecimal():
+        return Choice(count=int(text), seed=seed)
+    return Choice(patterns=patterns_of(text), seed=seed)
+
+
+def configuration_name(assignment: Assignment, label: str) -> str:
+    """The pipeline and its knobs: `DoubleTilingExpert_distribution_64x128_vector_8x32x1`.
+
+    Knobs that are numbered are one list.
+    """
+    own, knobs = named(assignment, label)
+    groups: dict[str, list[int]] = {}
+    for name, value in knobs.items():
+        found = _PLACE.match(name)
+        groups.setdefault(found[1] if found else name, []).append(value)
+    parts = [f"{name}_{'x'.join(map(str, values))}" for name, values in groups.items()]
+    return "_".join([re.sub(r"\W", "_", own), *parts])
+
+
+class Configurations:
+    """The space of the dispatch that takes most of an operation's time.
+
+    Args:
+        program: the operation's.
+        lab: where; its device times the defaults, to find that dispatch.
+
+    Raises:
+        TunerError: there is nothing to configure, or the operation does not compile.
+    """
+
+    def __init__(self, program: Program, lab: Lab) -> None:
+        tasks = read_tasks(program, lab, Silent())
+        baselines = (
+            measure_baselines(tasks, lab, StopRequest())
+            if len(tasks) > 1
+            else measure_baselines(tasks[:1], lab, StopRequest())
+        )
+        first = baselines[0]
+        if first.space is None:
+            raise TunerError(f"no dispatch has configurations: {first.note}", location=program.name)
+        self._lab = lab
+        self._task: Task = first.task
+        self.space: JointSpace = first.space
+
+    def chosen(self, choice: Choice) -> Iterator[Version]:
+        """Versions that are wanted; all of them in the order of the space, or a sample."""
+        members = self.space.shuffled(choice.seed) if choice.count is not None else self._every()
+        wanted = (each for each in members if is_found(choice.patterns, self.name(each)))
+        return map(self.version, islice(wanted, choice.count))
+
+    def name(self, assignment: Assignment) -> str:
+        """Of a configuration."""
+        return configuration_name(assignment, self.space.label)
+
+    def version(self, assignment: Assignment) -> Version:
+        """How an operation is compiled in a configuration."""
+        configuration = self.space.configuration(assignment)
+        spec = spec_of([SpecEntry(self._task.workload, configuration)], self._lab)
+        dispatch = self._task.dispatches[0].name
+        return Version(self.name(assignment), spec=spec, configuration=configuration, dispatch=dispatch)
+
+    def _every(self) -> Iterator[Assignment]:
+        for place, space in enumerate(self.space.spaces):
+            for member in space.enumerate():
+                yield self.space.join(place, member)

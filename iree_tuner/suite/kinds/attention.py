@@ -13,10 +13,9 @@ from iree.compiler.dialects import arith
 from iree_tuner.compiler.linalg import IndexOp
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.element_types import WIDE, check_type, in_name
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
-from iree_tuner.suite.scalars import constant
+from iree_tuner.suite.scalars import WIDE, check_type, constant, in_name
 from iree_tuner.suite.tensors import access, collapse, element, elementwise, empty, expand
 
 _MOST_FACTORS = 16

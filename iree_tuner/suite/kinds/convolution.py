@@ -14,11 +14,10 @@ from iree_tuner.compiler.linalg import named
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import epilogue as epilogues
-from iree_tuner.suite.element_types import FLOATS, check_type, in_name, result_of, sums_of, widest
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import FilterLayout, ImageLayout, Primitives, T, Window
-from iree_tuner.suite.scalars import multiply_add
+from iree_tuner.suite.scalars import FLOATS, check_type, in_name, multiply_add, result_of, sums_of, widest
 from iree_tuner.suite.tensors import access, collapse, expand, filled, shape_of
 
 _LAYOUTS: Mapping[str, tuple[ImageLayout, FilterLayout]] = {

@@ -11,10 +11,10 @@ from iree.compiler import ir
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import scalars
-from iree_tuner.suite.element_types import WIDE, check_type, in_name
 from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Binary, Primitives, T, Unary
+from iree_tuner.suite.scalars import WIDE, check_type, in_name
 from iree_tuner.suite.tensors import element, elementwise
 
 _UNARY: Mapping[str, Unary] = {each: each for each in get_args(Unary)}

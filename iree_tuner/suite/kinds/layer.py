@@ -13,11 +13,10 @@ from iree.compiler import ir
 from iree_tuner.compiler.generic import generic
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.element_types import WIDE, check_type, sums_of
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Direction, Layer, Primitives, T
-from iree_tuner.suite.scalars import multiply_add
+from iree_tuner.suite.scalars import WIDE, check_type, multiply_add, sums_of
 from iree_tuner.suite.tensors import collapse, cut, expand, filled, flipped, padded, shape_of, spread
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}

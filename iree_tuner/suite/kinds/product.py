@@ -1,11 +1,16 @@
-"""The common base of products of matrices, one or a batch of them."""
+"""The common base of products of matrices, one or a batch of them.
+
+Products of many matrices, all of one size.
+
+One product of two matrices.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 from iree.compiler import ir
 
@@ -14,11 +19,19 @@ from iree_tuner.compiler.linalg import named
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import epilogue as epilogues
-from iree_tuner.suite.element_types import FLOATS, check_type, in_name, result_of, sums_of, widest
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
-from iree_tuner.suite.scalars import add, multiply_add
+from iree_tuner.suite.scalars import (
+    FLOATS,
+    add,
+    check_type,
+    in_name,
+    multiply_add,
+    result_of,
+    sums_of,
+    widest,
+)
 from iree_tuner.suite.tensors import access, expand, filled
 
 _LAYOUTS = ("tt", "tn", "nt", "nn")
@@ -202,3 +215,23 @@ class Product(Operation):
         kinds = [*["parallel"] * s, "reduction", "parallel", "parallel"]
         maps = [access(s + 3, range(s + 3)), access(s + 3, (*batch, s + 1, s + 2))]
         return generic([partial], out, maps, kinds, add)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchMatmul(Product):
+    """Products, `batch` of them; see `Product`. A bias is one vector for all, a residual has the batch."""
+
+    kind: ClassVar[str] = "batch_matmul"
+
+    batch: int = 8
+
+    @property
+    def _batch(self) -> tuple[int, ...]:
+        return (self.batch,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matmul(Product):
+    """One product; see `Product`."""
+
+    kind: ClassVar[str] = "matmul"

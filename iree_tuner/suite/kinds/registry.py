@@ -9,13 +9,11 @@ from typing import Any, cast
 from iree_tuner.errors import TunerError
 from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.kinds.attention import Attention
-from iree_tuner.suite.kinds.batch_matmul import BatchMatmul
 from iree_tuner.suite.kinds.convolution import Convolution
 from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.layer import ConvolutionLayer
-from iree_tuner.suite.kinds.matmul import Matmul
-from iree_tuner.suite.kinds.reduction import Reduction
-from iree_tuner.suite.kinds.softmax import Softmax
+from iree_tuner.suite.kinds.product import BatchMatmul, Matmul
+from iree_tuner.suite.kinds.reduction import Reduction, Softmax
 from iree_tuner.suite.operation import Operation, Value
 
 KINDS: Mapping[str, type[Operation]] = {

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from iree_tuner.report.page import check_installed, filled
 from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, cautions, changes, counts
-from iree_tuner.suite.pages.contenders import labels_of
-from iree_tuner.suite.pages.words import facts_words
+from iree_tuner.suite.pages.ratios import facts_words
+from iree_tuner.suite.pages.together import labels_of
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.run_facts import RunFacts
 from iree_tuner.suite.spread import Spreads

@@ -1,4 +1,9 @@
-"""How much faster or slower rows became, slowest first."""
+"""How much faster or slower rows became, slowest first.
+
+The conditions of runs, in words.
+
+Tuned IREE against IREE's default: a point an operation.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,14 @@ from dataclasses import dataclass
 import altair as alt
 
 from iree_tuner.report.charts import look
-from iree_tuner.report.charts.look import FAINT, SAME, VERDICTS, Drawing, drawn, ratios, rows_high
+from iree_tuner.report.charts.look import FAINT, FAST, SAME, SLOW, VERDICTS, Drawing, drawn, ratios, rows_high
 from iree_tuner.report.labels import unlike
+from iree_tuner.report.numbers import day, seconds
 from iree_tuner.report.reading import positive
 from iree_tuner.suite.changes import Change
+from iree_tuner.suite.conditions import Conditions
+from iree_tuner.suite.pages.together import BASE, BEST, Standing
+from iree_tuner.suite.run_facts import RunFacts
 
 MOST = 60
 """Rows; if there are more, the changed ones, and then the ones that are farthest from 1."""
@@ -98,3 +107,128 @@ def ratio_rows(timed: Sequence[Change], labels: Mapping[str, str]) -> list[look.
         }
         for name, each in zip(names, shown, strict=True)
     ]  # fmt: skip
+
+
+_TIMING = {
+    "call": "per call: the caller waits for each call before it makes the next",
+    "device": "on the device: calls in batches, minus the time of an empty batch",
+}
+_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+
+
+def facts_words(facts: RunFacts) -> tuple[tuple[str, str], ...]:
+    """The known facts of a run, as readable names and values."""
+    devices = (f"{name} ({uri})" if name else uri for uri, name in facts.devices.items())
+    found = (
+        ("device" if len(facts.devices) == 1 else "devices", ", ".join(devices)),
+        ("commit", facts.commit),
+        ("compiler", f"IREE {facts.compiler}" if facts.compiler else ""),
+        ("libraries", ", ".join(f"{name} {each}" for name, each in facts.versions.items() if each)),
+        *conditions_words(facts.conditions),
+        ("run", facts.id),
+        ("interleaved with", facts.against),
+        ("started", day(facts.started or None)),
+    )
+    return tuple((name, value) for name, value in found if value)
+
+
+def conditions_words(conditions: Conditions) -> tuple[tuple[str, str], ...]:
+    """The conditions of samples, as readable names and values."""
+    size = conditions.copies_bytes
+    cold = f"cold: inputs rotate through {_size(size)} of copies"
+    background_load = conditions.background_load_s
+    return (
+        ("timing", _TIMING[conditions.timing]),
+        ("caches", cold if size else "warm: one copy of the inputs"),
+        ("threads", f"{conditions.threads} of the host" if conditions.threads else "the device's own"),
+        ("streams", f"{conditions.streams} concurrent copies" if conditions.streams > 1 else "1"),
+        (
+            "background load",
+            f"a large product for {_short(background_load)} before each sample"
+            if background_load
+            else "none",
+        ),
+        (
+            "samples",
+            f"up to {conditions.rounds} of at least {_short(conditions.batch_s)}, each after a pause of "
+            f"{_short(conditions.pause_s)}; up to {seconds(conditions.seconds)} per operation",
+        ),
+    )
+
+
+def _size(bytes_: int) -> str:
+    return next((f"{bytes_ / size:.3g} {unit}" for unit, size in _UNITS if bytes_ >= size), f"{bytes_} B")
+
+
+def _short(duration_s: float) -> str:
+    return f"{duration_s:.3g} s" if duration_s >= 1 else f"{duration_s * 1e3:.3g} ms"
+
+
+TUNED = ("iree-tuned", BEST)
+
+_HEIGHT_PX = 420
+_LINES = (("as fast", 1.0), ("1.5x as fast", 1.5), ("1.5x as slow", 1 / 1.5))
+_NAMES = {"faster": FAST, "no difference": SAME, "slower": SLOW}
+
+
+def draw_scatter(found: Sequence[Standing]) -> Drawing | None:
+    """Times of both on equal axes, with the diagonal; None where nothing is tuned.
+
+    Args:
+        found: on one device.
+    """
+    rows = scatter_rows(found)
+    if not rows:
+        return None
+    times = [float(str(row[name])) for row in rows for name in ("x", "y", "low", "high")]
+    ends = [min(times) / 1.5, max(times) * 1.5]
+    scale = alt.Scale(type="log", domain=ends, nice=False)
+    axis = alt.Axis(format="~g", values=ratios(*ends))
+    x = alt.X("x:Q", scale=scale, title="IREE's default, µs", axis=axis)
+    y = alt.Y("y:Q", scale=scale, title="tuned, µs", axis=axis)
+    lines = [{"line": name, "x": end, "y": end / factor} for name, factor in _LINES for end in ends]
+    drawn_lines = (
+        alt.Chart(alt.NamedData("lines"))
+        .mark_line(stroke=FAINT, clip=True, strokeWidth=1)
+        .encode(
+            x=x,
+            y=y,
+            detail="line:N",
+            strokeDash=alt.condition("datum.line == 'as fast'", alt.value([1, 0]), alt.value([4, 4])),
+        )
+    )
+    told = [each for each in _NAMES if any(row["verdict"] == each for row in rows)]
+    base = alt.Chart(alt.NamedData("points")).encode(
+        color=alt.Color(
+            "verdict:N", title=None, scale=alt.Scale(domain=told, range=[_NAMES[each] for each in told])
+        ),
+        tooltip=[
+            "operation:N",
+            alt.Tooltip("contender:N", title="back end"),
+            alt.Tooltip("x:Q", title="default, µs", format=",.4~g"),
+            alt.Tooltip("y:Q", title="tuned, µs", format=",.4~g"),
+            alt.Tooltip("speedup:Q", format=".3f"),
+        ],
+    )
+    intervals = base.mark_rule(opacity=0.5).encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q")
+    points = base.mark_point(filled=True, size=60, opacity=0.85).encode(x=x, y=y)
+    chart = alt.layer(drawn_lines, intervals, points).properties(height=_HEIGHT_PX)
+    about = "Tuned time of each operation against its time with IREE's default"
+    return drawn(chart, {"points": rows, "lines": lines}, about)
+
+
+def scatter_rows(found: Sequence[Standing]) -> list[look.Row]:
+    """Operations that have both; the interval is the speedup's, at the default's time."""
+    default = {each.row.operation: each.time_us for each in found if each.contender == BASE}
+    rows: list[look.Row] = []
+    for each in found:
+        if each.contender not in TUNED or each.speedup is None or each.row.operation not in default:
+            continue
+        x = default[each.row.operation]
+        low, high = each.interval or (each.speedup, each.speedup)
+        verdict = "faster" if low > 1 else "slower" if high < 1 else "no difference"
+        rows.append({
+            "operation": each.row.operation, "contender": each.contender, "speedup": each.speedup,
+            "x": x, "y": x / each.speedup, "low": x / high, "high": x / low, "verdict": verdict,
+        })  # fmt: skip
+    return rows

@@ -1,20 +1,42 @@
-"""The report of one or several suite runs."""
+"""The report of one or several suite runs.
+
+Devices side by side: how each is used, as times of one of them.
+
+The part of a device's limits that back ends reach.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
+import altair as alt
+
+from iree_tuner.profiling.roofline import Roofline
+from iree_tuner.report.charts import look
+from iree_tuner.report.charts.look import SERIES, Drawing, drawn, rows_high
+from iree_tuner.report.charts.roofs import roofs_behind
+from iree_tuner.report.data import Roof, RoofLevel
 from iree_tuner.report.page import check_installed, filled
-from iree_tuner.suite.pages.contenders import BASE, Gain, Standing, contenders, gains, labels_of, standings
-from iree_tuner.suite.pages.together import Together, together
-from iree_tuner.suite.pages.words import facts_words
-from iree_tuner.suite.results import Results
-from iree_tuner.suite.row import Row, State
+from iree_tuner.suite.pages.course import colored
+from iree_tuner.suite.pages.ratios import facts_words
+from iree_tuner.suite.pages.together import (
+    BASE,
+    Gain,
+    Standing,
+    Together,
+    contenders,
+    gains,
+    labels_of,
+    standings,
+    together,
+)
+from iree_tuner.suite.results import Results, Row, State
 
 if TYPE_CHECKING:
     from iree_tuner.report.charts.look import Drawing
+
 
 PACKAGE = "iree_tuner.suite.pages"
 
@@ -95,8 +117,7 @@ def not_ok(rows: Sequence[Row]) -> tuple[NotOk, ...]:
 
 
 def _on_device(shown: Together, device: str, found: Sequence[Standing], all_: Sequence[str]) -> OnDevice:
-    from iree_tuner.suite.pages.roofline import draw_roofline
-    from iree_tuner.suite.pages.scatter import draw_scatter
+    from iree_tuner.suite.pages.ratios import draw_scatter
     from iree_tuner.suite.pages.speedups import draw_speedups
 
     mine = [each for each in found if each.row.device == device]
@@ -112,8 +133,137 @@ def _on_device(shown: Together, device: str, found: Sequence[Standing], all_: Se
 
 def _devices(shown: Together, found: Sequence[Standing], all_: Sequence[str]) -> list[tuple[str, Drawing]]:
     """A chart for each back end that several devices have."""
-    from iree_tuner.suite.pages.devices import draw_devices
 
     labels = labels_of(shown.operations)
     charts = ((each, draw_devices(found, each, shown.devices, labels)) for each in all_)
     return [(each, drawing) for each, drawing in charts if drawing is not None]
+
+
+MOST = 60
+
+
+def draw_devices(
+    found: Sequence[Standing], contender: str, devices: Sequence[str], labels: Mapping[str, str]
+) -> Drawing | None:
+    """A row for each operation, a point for each device; None with less than two of them.
+
+    Args:
+        found: on all devices.
+        contender: whose times.
+        devices: the first is the one that times are normalized to.
+        labels: of operations.
+    """
+    rows = device_rows(found, contender, labels)
+    shown = [each for each in devices if any(row["device"] == each for row in rows)]
+    if len(shown) < 2:
+        return None
+    order = list(dict.fromkeys(str(row["label"]) for row in rows))
+    colors = [SERIES[devices.index(each) % len(SERIES)] for each in shown]
+    base = alt.Chart(alt.NamedData("devices")).encode(
+        y=alt.Y("label:N", sort=order, title=None, axis=alt.Axis(grid=True)),
+        x=alt.X(
+            "normalized:Q",
+            scale=alt.Scale(type="log"),
+            title=f"normalized µs (as on {shown[0]})",
+            axis=alt.Axis(format="~g"),
+        ),
+    )
+    ways = base.mark_line(stroke=look.FAINT, strokeWidth=1, opacity=0.6).encode(detail="label:N")
+    points = base.mark_point(filled=True, size=70, opacity=0.9).encode(
+        color=alt.Color("device:N", title=None, scale=alt.Scale(domain=shown, range=colors)),
+        tooltip=[
+            "operation:N",
+            "device:N",
+            alt.Tooltip("normalized:Q", title="normalized, µs", format=",.4~g"),
+            alt.Tooltip("time:Q", title="measured, µs", format=",.4~g"),
+            alt.Tooltip("share:Q", title="share of the roofline", format=".0%"),
+        ],
+    )
+    chart = alt.layer(ways, points).properties(height=rows_high(len(order)))
+    return drawn(chart, {"devices": rows}, f"Normalized times of {contender} on each device, by operation")
+
+
+def device_rows(found: Sequence[Standing], contender: str, labels: Mapping[str, str]) -> list[look.Row]:
+    """Of the first operations that several devices have."""
+    mine = [each for each in found if each.contender == contender and each.row.normalized_us is not None]
+    names = [each.row.operation for each in mine]
+    shown = set([name for name in dict.fromkeys(names) if names.count(name) > 1][:MOST])
+    return [
+        {
+            "operation": each.row.operation, "label": labels[each.row.operation], "device": each.row.device,
+            "normalized": each.row.normalized_us, "time": each.time_us, "share": each.row.roofline_share,
+        }
+        for each in mine
+        if each.row.operation in shown
+    ]  # fmt: skip
+
+
+_HEIGHT_PX = 420
+
+
+def draw_roofline(
+    found: Sequence[Standing], roofline: Roofline | None, all_: Sequence[str]
+) -> Drawing | None:
+    """A point for each operation and contender of a device; None without arithmetic.
+
+    Args:
+        found: on the device.
+        roofline: of the device; None where it is not known.
+        all_: contenders of the page, for their colors.
+    """
+    points = point_rows(found)
+    if not points:
+        return None
+    behind = roofs_behind(points, _roof(roofline, {str(row["type"]) for row in points}))
+    there = {row["contender"] for row in points}
+    shown = [each for each in contenders(found) if each in there]
+    highlight = alt.selection_point(fields=["contender"], bind="legend")
+    marks = (
+        alt.Chart(alt.NamedData("points"))
+        .mark_point(filled=True, size=55)
+        .encode(
+            x=behind.x,
+            y=behind.y,
+            color=colored(shown, all_),
+            opacity=alt.condition(highlight, alt.value(0.85), alt.value(0.08)),
+            tooltip=[
+                "operation:N",
+                alt.Tooltip("contender:N", title="back end"),
+                alt.Tooltip("time:Q", title="µs", format=",.4~g"),
+                alt.Tooltip("rate:Q", title="operations per second", format=".3s"),
+                alt.Tooltip("speed:Q", title="bytes per second", format=".3s"),
+                alt.Tooltip("share:Q", title="share of the roofline", format=".0%"),
+            ],
+        )
+        .add_params(highlight)
+    )
+    chart = alt.layer(*behind.layers, marks).properties(height=_HEIGHT_PX)
+    about = "Operations per second against arithmetic intensity, by back end, with the roofline"
+    return drawn(chart, {"points": points, **behind.data}, about)
+
+
+def point_rows(found: Sequence[Standing]) -> list[look.Row]:
+    """Of what computes and moves data."""
+    return [
+        {
+            "operation": each.row.operation, "contender": each.contender, "time": each.time_us,
+            "type": each.row.compute_type, "intensity": each.row.flops / each.row.bytes,
+            "rate": each.row.flops / each.time_us * 1e6, "speed": each.row.bytes / each.time_us * 1e6,
+            "share": each.row.roofline_share,
+        }
+        for each in found
+        if each.row.flops > 0 and each.row.bytes > 0
+    ]  # fmt: skip
+
+
+def _roof(roofline: Roofline | None, types: set[str]) -> Roof:
+    """As charts have it, with a peak for each type that is shown."""
+    if roofline is None:
+        return Roof()
+    peaks = {kind: peak for kind in sorted(types) if (peak := roofline.peak(kind)) is not None}
+    levels = (
+        RoofLevel(each.bytes_per_s, each.capacity_bytes)
+        for each in roofline.levels
+        if each.bytes_per_s is not None
+    )
+    return Roof(peaks, tuple(levels), roofline.how)

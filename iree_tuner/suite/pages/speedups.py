@@ -9,8 +9,8 @@ import altair as alt
 
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import FAINT, INK, Drawing, drawn, ratios
-from iree_tuner.suite.pages.contenders import Standing, contenders
-from iree_tuner.suite.pages.series import colored
+from iree_tuner.suite.pages.course import colored
+from iree_tuner.suite.pages.together import Standing, contenders
 
 MOST = 60
 """Operations; of more, those with the largest differences are shown."""

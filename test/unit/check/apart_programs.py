@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from iree_tuner.check.apart import judge_here
-from iree_tuner.check.follow import follow_here
-from iree_tuner.check.parts_loaded import LoadedParts, Pieces, runs
+from iree_tuner.check.parts import LoadedParts, Pieces, judge_here, runs
+from iree_tuner.check.trace import follow_here
 from iree_tuner.compiler.worker import session_for
-from iree_tuner.device.held import FILLINGS, Held
+from iree_tuner.device.numerics import FILLINGS, Held
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
 from iree_tuner.program.dynamic import sized

@@ -7,7 +7,7 @@ import pytest
 from amounts import some
 from apart_programs import Apart, same
 
-from iree_tuner.check.parts_loaded import LoadedParts
+from iree_tuner.check.parts import LoadedParts
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.conditioning import Depth, agreement_of
 from iree_tuner.device.program_loaded import SEEDS

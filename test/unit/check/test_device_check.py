@@ -7,10 +7,9 @@ from iree_tuner.check.check_program import compile_check
 from iree_tuner.check.device_check import CheckProgram, DeviceCheck, integers
 from iree_tuner.check.untouched import kept
 from iree_tuner.device.bench import Bench, Tolerance
-from iree_tuner.device.check_layout import float_outputs
 from iree_tuner.device.data import fill, magnitudes_of, values_in, written
 from iree_tuner.device.memory import StagedMemory, uploaded
-from iree_tuner.device.numerics import compare
+from iree_tuner.device.numerics import compare, float_outputs
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 from iree_tuner.targets.runtime import device_for
 

@@ -9,14 +9,13 @@ from amounts import ALL, some
 from narrow_programs import DEFECTS, DEPTHS, PLANTED, TYPES, narrow_program
 from test_planted_in_programs import DEVICE, LEGAL
 
-from iree_tuner.check.apart import judge_here
-from iree_tuner.check.parts_loaded import Pieces
+from iree_tuner.check.parts import Pieces, judge_here
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.conditioning import Depth, agreement_of
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
 from iree_tuner.program.extract import extract
-from iree_tuner.program.fillings import add_filled
+from iree_tuner.program.flow_ops import add_filled
 from iree_tuner.program.parts import take_apart_flow
 from iree_tuner.program.phases import compile_widened, run_phases
 from iree_tuner.program.source import load_program

@@ -6,9 +6,8 @@ import pytest
 from amounts import some
 from planted_in_programs import FULL, HALF, LONG, MODELS, PLANTED, SHORT
 
-from iree_tuner.check.apart import judge_here
-from iree_tuner.check.follow import follow_here
-from iree_tuner.check.parts_loaded import LoadedParts, Pieces
+from iree_tuner.check.parts import LoadedParts, Pieces, judge_here
+from iree_tuner.check.trace import follow_here
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.program_request import request
 from iree_tuner.program.extract import extract

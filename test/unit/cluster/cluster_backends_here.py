@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from iree_tuner.suite.data import read_inputs
+from iree_tuner.suite.tensors import read_inputs
 
 
 class Running:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import psutil
 
-from iree_tuner.compiler.calls import WrittenPath
-from iree_tuner.compiler.ends import UnfitError
+from iree_tuner.compiler.task import UnfitError
+from iree_tuner.compiler.worker import WrittenPath
 from iree_tuner.errors import TunerError
 
 

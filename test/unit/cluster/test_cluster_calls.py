@@ -13,9 +13,8 @@ import pytest
 from iree_tuner.cluster.calls import ClusterCalls
 from iree_tuner.cluster.serve import Store
 from iree_tuner.cluster.wire import digest_of
-from iree_tuner.compiler.calls import SentPath, WrittenPath
-from iree_tuner.compiler.ends import HostLost, UnfitError
-from iree_tuner.compiler.worker import Crash, Lost, Timeout, WorkerError, Workers
+from iree_tuner.compiler.task import HostLost, UnfitError
+from iree_tuner.compiler.worker import Crash, Lost, SentPath, Timeout, WorkerError, Workers, WrittenPath
 from iree_tuner.errors import TunerError, UsageError
 
 

@@ -9,9 +9,8 @@ import pytest
 
 pytest.importorskip("distributed", reason="pip install 'iree-tuner[cluster]'")
 
-from iree_tuner.cluster.cluster import Cluster, Member
-from iree_tuner.cluster.joining import Joining
-from iree_tuner.compiler.ends import HostLost
+from iree_tuner.cluster.cluster import Cluster, Joining, Member
+from iree_tuner.compiler.task import HostLost
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.errors import TunerError
 from iree_tuner.targets import parse_target

@@ -22,7 +22,7 @@ from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cluster.cluster import Cluster
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.targets.processor import processor_name
+from iree_tuner.targets.machine import processor_name
 from iree_tuner.tuning.lab import Lab, lab_for
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.options import TuningOptions

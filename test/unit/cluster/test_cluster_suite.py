@@ -10,9 +10,8 @@ from cluster_backends_here import Hangs
 from iree_tuner.cli import main
 from iree_tuner.suite.backends.in_numpy import Numpy
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.item import Item
-from iree_tuner.suite.kinds.matmul import Matmul
-from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.kinds.product import Matmul
+from iree_tuner.suite.plan import Item, Plan
 from iree_tuner.suite.results import read_results
 from iree_tuner.suite.session import run_suite
 from iree_tuner.suite.site import Site

@@ -17,7 +17,7 @@ from iree_tuner.cluster.wire import LARGE, UntypedError, pack, read_call, read_v
 from iree_tuner.compiler.worker import Crash, Timeout
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.measure.worker import Timed
+from iree_tuner.measure.timing import Timed
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),

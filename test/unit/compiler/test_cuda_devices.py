@@ -5,8 +5,8 @@ import ctypes
 import pytest
 
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.targets import cuda, cuda_devices, target_for_device
-from iree_tuner.targets.cuda_devices import CudaDevice
+from iree_tuner.targets import cuda, target_for_device
+from iree_tuner.targets.cuda import CudaDevice
 
 UUID = bytes(range(16))
 
@@ -40,15 +40,15 @@ class Driver:
 
 @pytest.fixture
 def driver(monkeypatch):
-    cuda_devices.cuda_devices.cache_clear()
+    cuda.cuda_devices.cache_clear()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: Driver())
     yield
-    cuda_devices.cuda_devices.cache_clear()
+    cuda.cuda_devices.cache_clear()
 
 
 def test_gpus_and_what_they_are_compiled_for(driver):
     first = CudaDevice(0, "NVIDIA H200", "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f", (9, 0))
-    assert cuda_devices.cuda_devices()[0] == first
+    assert cuda.cuda_devices()[0] == first
     for uri in ("cuda", "cuda://0", f"cuda://{first.uuid}"):
         target = target_for_device(uri)
         assert str(target) == "cuda:sm_89"
@@ -81,10 +81,10 @@ def test_without_a_driver(monkeypatch):
     def missing(name):
         raise OSError(name)
 
-    cuda_devices.cuda_devices.cache_clear()
+    cuda.cuda_devices.cache_clear()
     monkeypatch.setattr(ctypes, "CDLL", missing)
-    assert cuda_devices.cuda_devices() == ()
-    cuda_devices.cuda_devices.cache_clear()
+    assert cuda.cuda_devices() == ()
+    cuda.cuda_devices.cache_clear()
 
 
 @pytest.mark.parametrize(

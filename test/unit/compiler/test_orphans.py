@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from iree_tuner.compiler.orphans import own_temporary_folder, remove_orphaned_folders, shared_folder
+from iree_tuner.compiler.process import own_temporary_folder, remove_orphaned_folders, shared_folder
 
 
 @pytest.fixture

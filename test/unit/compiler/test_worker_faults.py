@@ -16,7 +16,7 @@ import pytest
 from amounts import amount
 from compiler import faults
 
-from iree_tuner.compiler.orphans import COOKIE, coordinator
+from iree_tuner.compiler.process import COOKIE, coordinator
 from iree_tuner.compiler.worker import Crash, Lost, Ok, Timeout, WorkerError, Workers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

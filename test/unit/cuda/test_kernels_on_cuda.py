@@ -18,9 +18,9 @@ from kernels.problems import einsum, form_of, matmul, parts_with_bias, site_in
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
-from iree_tuner.kernels.alone import build_kernel_here, with_scratch
-from iree_tuner.kernels.bench import SPEC_FLAG, outlook_of
 from iree_tuner.kernels.find import find_places
+from iree_tuner.kernels.harness import build_kernel_here, with_scratch
+from iree_tuner.kernels.in_program import SPEC_FLAG, outlook_of
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.ptx_gemm import PtxGemm
 from iree_tuner.kernels.save import save_kernel_spec
@@ -28,12 +28,12 @@ from iree_tuner.kernels.triton_conv import TritonConv
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.kernels.variants import tolerance_for
+from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.pool import Builder
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
-from iree_tuner.targets.cuda_devices import cuda_devices
+from iree_tuner.targets.cuda import cuda_devices
 
 pytestmark = [
     pytest.mark.hardware,

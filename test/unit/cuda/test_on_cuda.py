@@ -11,17 +11,16 @@ from execute.strided import strided
 from execute.whole_programs import scaling
 
 from iree_tuner import tune_module
-from iree_tuner.check.apart import judge_here
 from iree_tuner.check.check_program import compile_check
-from iree_tuner.check.parts_loaded import Pieces
+from iree_tuner.check.parts import Pieces, judge_here
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
+from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.pool import Builder
 from iree_tuner.measure.program import compare_programs
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
@@ -30,7 +29,7 @@ from iree_tuner.program.phases import compile_program, submit_widened
 from iree_tuner.program.source import load_program
 from iree_tuner.space import build_spaces
 from iree_tuner.targets import Target, target_for_device
-from iree_tuner.targets.cuda_devices import cuda_devices
+from iree_tuner.targets.cuda import cuda_devices
 from iree_tuner.targets.llvm_cpu import host_target
 from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.faults import sums_of

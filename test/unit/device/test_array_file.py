@@ -134,7 +134,7 @@ def test_names_of_arguments(tmp_path):
     """From locations in bytecode, as JAX has them, and from the text."""
     from iree_tuner.compiler.context import new_context, to_bytecode
     from iree_tuner.compiler.session import parse_module
-    from iree_tuner.program.argument_names import argument_names
+    from iree_tuner.program.entries import argument_names
 
     text = "func.func @f(%a: tensor<4xf32> loc(\"params['w']\"), %b.1: f32) -> f32 { return %b.1 : f32 }"
     module = parse_module(text.encode(), new_context(), "x.mlir")

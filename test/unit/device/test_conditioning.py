@@ -25,8 +25,7 @@ from iree_tuner.device.conditioning import (
     stands_for,
 )
 from iree_tuner.device.data import step_for, stepped
-from iree_tuner.device.held import disturbed
-from iree_tuner.device.numerics import partial_sums
+from iree_tuner.device.numerics import disturbed, partial_sums
 
 RIGHT = np.linspace(1.0, 2.0, 64, dtype=np.float16)
 NUMBERLESS = np.full_like(RIGHT, np.nan)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from whole_programs import ADDING
 
-from iree_tuner.check.parts_loaded import LoadedParts, Pieces
+from iree_tuner.check.parts import LoadedParts, Pieces
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.conditioning import Depth, nudged
-from iree_tuner.device.held import FILLINGS, Held, left_alone
+from iree_tuner.device.numerics import FILLINGS, Held, left_alone
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
 from iree_tuner.device.program_run import Filled, ProgramRun

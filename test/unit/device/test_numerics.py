@@ -303,7 +303,7 @@ def _silu(x, at):
 @pytest.mark.parametrize("function", [_gelu_by_tanh, _gelu_by_erf, _silu], ids=lambda each: each.__name__)
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_functions_that_round_at_each_op_are_hardly_further_off_than_others(kind, function):
-    """`check.apart` allows for half an epsilon of what the absolute values give."""
+    """`check.parts` allows for half an epsilon of what the absolute values give."""
 
     def rounded(value):
         return np.asarray(value).astype(TYPES[kind]).astype(np.float64)

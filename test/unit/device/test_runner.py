@@ -13,7 +13,7 @@ from iree_tuner.device.data import fill
 from iree_tuner.device.memory import Arena, Memory
 from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.measure import Builder
-from iree_tuner.measure.protocol import Batches, clock_step
+from iree_tuner.measure.sampling import Batches, clock_step
 from iree_tuner.program.bindings import stride_of
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.runtime import device_for

@@ -9,14 +9,14 @@ import pytest
 from iree_tuner.device import device_facts
 from iree_tuner.device.device_facts import CACHE, copies_for, device_setting, last_level_cache, own_cache
 from iree_tuner.device.hal_device import HalDevice, find_hal_device
-from iree_tuner.device.readings import UNKNOWN
+from iree_tuner.device.outcome import UNKNOWN
 from iree_tuner.device.sensors import describe, sensors_for
 from iree_tuner.device.sensors.amd import open_amd
 from iree_tuner.device.sensors.cpu import CpuSensors
 from iree_tuner.device.sensors.nvidia import open_nvidia
 from iree_tuner.errors import UsageError
 from iree_tuner.program.bindings import Harness
-from iree_tuner.targets.processor import processor_name
+from iree_tuner.targets.machine import processor_name
 
 TICK = os.sysconf("SC_CLK_TCK")
 

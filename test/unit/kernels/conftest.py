@@ -19,4 +19,4 @@ def few_pairs(monkeypatch):
     """In this process; commands that tests start compare as users' do."""
     judged = JudgePlan
     monkeypatch.setattr("iree_tuner.kernels.contest.JudgePlan", lambda rounds, **how: judged(8, **how))
-    monkeypatch.setattr("iree_tuner.kernels.bench._BATCH_S", 0.002)
+    monkeypatch.setattr("iree_tuner.kernels.in_program._BATCH_S", 0.002)

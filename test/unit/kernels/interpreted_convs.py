@@ -20,8 +20,7 @@ from kernels.interpreted_tensors import Tensor
 from kernels.problems import site_in
 
 from iree_tuner.kernels import triton_conv_source, triton_source
-from iree_tuner.kernels.conv_plan import Plan
-from iree_tuner.kernels.triton_conv import TritonConv, constants_of, shape_for
+from iree_tuner.kernels.triton_conv import Plan, TritonConv, constants_of, shape_for
 from iree_tuner.targets import parse_target
 
 KERNEL = TritonConv()

@@ -20,7 +20,7 @@ from test_moved import PROGRAMS, site_of
 
 from iree_tuner.kernels import triton_source
 from iree_tuner.kernels.problem import Array
-from iree_tuner.kernels.product_shape import product_shape
+from iree_tuner.kernels.shapes import product_shape
 from iree_tuner.kernels.triton_gemm import source_of
 from iree_tuner.kernels.triton_tiles import engine_of, tiles_of, workgroups_of
 

@@ -14,8 +14,8 @@ from problems import sites_in
 from programs import attention
 
 from iree_tuner.compiler.session import CompilerSession
-from iree_tuner.kernels.bench import outlook_of
 from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.in_program import outlook_of
 from iree_tuner.kernels.kernel import Code
 from iree_tuner.kernels.triton_attention import TritonAttention
 from iree_tuner.kernels.triton_gemm import TritonGemm

@@ -6,17 +6,17 @@ import pytest
 from kernels.group_norms import Norm, program
 
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.competing import Competitors, find_competitors
 from iree_tuner.kernels.find import begin_finding
-from iree_tuner.kernels.fused_ops import FusedOps
+from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.kernel import Kernel
+from iree_tuner.kernels.source import Competitors, find_competitors
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.measure.trial import Trial
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Assignment
+from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import make_tasks
 from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.records import Records

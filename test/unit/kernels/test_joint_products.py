@@ -6,14 +6,14 @@ from after_abi import HOST, results, session
 from test_chains import equal
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.kernels.bench import outlook_of
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.competing import Competitors
 from iree_tuner.kernels.find import find_here
-from iree_tuner.kernels.fused_ops import FusedOps
-from iree_tuner.kernels.joint_products import JointProducts
-from iree_tuner.kernels.product_shape import product_shape
+from iree_tuner.kernels.fused_op import FusedOps
+from iree_tuner.kernels.in_program import outlook_of
+from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.kernels.shapes import product_shape
+from iree_tuner.kernels.source import Competitors
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab

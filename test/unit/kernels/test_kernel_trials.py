@@ -9,11 +9,11 @@ from problems import matmul, site_in
 from wrong_kernels import Changing, NotMade, Transposed
 
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.kernels.bench import Outlook, hold_contests
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.find import Place
-from iree_tuner.measure.worker import Timed
+from iree_tuner.kernels.in_program import Outlook, hold_contests
+from iree_tuner.measure.timing import Timed
 from iree_tuner.store import Store, StoreError
 from iree_tuner.store.lines import import_file
 from iree_tuner.store.queries import summaries

@@ -3,7 +3,7 @@
 import pytest
 
 from iree_tuner.kernels.problem import KernelError
-from iree_tuner.kernels.ptx import without_unused
+from iree_tuner.kernels.ptx_gemm import without_unused
 
 TEXT = """.version 8.6
 .target sm_90a

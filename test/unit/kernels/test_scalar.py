@@ -6,8 +6,7 @@ import pytest
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.kernels.expression import number
-from iree_tuner.kernels.scalar import evaluate
+from iree_tuner.kernels.expression import evaluate, number
 
 OPS = {
     "arith.addf %a, %b": 7.0,

@@ -5,7 +5,7 @@ import pytest
 from after_abi import HOST, found_by, results
 
 from iree_tuner.kernels.find import find_here
-from iree_tuner.kernels.fused_ops import FusedOps
+from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.split_sums import find_sums
 
 NORM = "(d0, d1, d2, d3, d4) -> (d0, d2, d3, d1, d4)", "(d0, d1, d2, d3, d4) -> (d0, d1)"

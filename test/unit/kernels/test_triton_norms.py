@@ -16,17 +16,15 @@ from kernels.after_abi import found_by, results
 from kernels.group_norms import Norm, expected, problems, program
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.kernels.bench import outlook_of
 from iree_tuner.kernels.chains import find_chains
-from iree_tuner.kernels.choices import chains_in, each_once, make_norms, norms_in
-from iree_tuner.kernels.competing import Competitors
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
-from iree_tuner.kernels.fused_ops import FusedOps
-from iree_tuner.kernels.nest import Access, Nest
-from iree_tuner.kernels.nest_tiles import WORKGROUPS, tiles_of
+from iree_tuner.kernels.fused_op import FusedOps
+from iree_tuner.kernels.in_program import outlook_of
+from iree_tuner.kernels.nest import WORKGROUPS, Access, Nest, tiles_of
 from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.problem import KernelError
+from iree_tuner.kernels.source import Competitors, chains_in, each_once, make_norms, norms_in
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.lab import Lab

@@ -4,7 +4,7 @@ import ctypes
 import os
 
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.measure.worker import DeviceError, Timed, ended_after
+from iree_tuner.measure.timing import DeviceError, Timed, ended_after
 
 _poisoned = []
 

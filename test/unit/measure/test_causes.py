@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from iree_tuner.measure.causes import cause_of
+from iree_tuner.store.causes import cause_of
 
 TOOLS = "error: One or more operations with large vector sizes (8192 bytes) were found:"
 

@@ -5,9 +5,8 @@ import time
 import pytest
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.measure import loader as loader_module
-from iree_tuner.measure.loader import Loader, loader_for
-from iree_tuner.measure.pool import Builder
+from iree_tuner.measure import builder as loader_module
+from iree_tuner.measure.builder import Builder, Loader, loader_for
 
 
 def hang(vmfb, device):

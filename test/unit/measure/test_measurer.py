@@ -11,10 +11,10 @@ from programs import ONE_MATMUL, ZERO_MATMUL
 
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.device.bench import Bench, Tolerance
-from iree_tuner.measure import Builder, Measurer, worker
+from iree_tuner.measure import Builder, Measurer, timing
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.sampling import ScreenPlan
-from iree_tuner.measure.worker import Timed, rounds_here
+from iree_tuner.measure.timing import Timed, rounds_here
 from iree_tuner.program.bindings import Harness
 
 
@@ -107,18 +107,18 @@ def test_rounds_have_one_sample_of_each(measurer, bench):
 
 def test_rounds_go_on_in_their_own_data_after_others_had_the_memory(bench):
     """Both are timed in one arena: the table's copies are not the other's."""
-    worker._table.cache_clear()
+    timing._table.cache_clear()
     first = rounds_here([bench.default] * 2, bench, 1, 0.001)
-    held = worker._rotation(bench)
+    held = timing._rotation(bench)
     warm = replace(bench, cold=False)
     rounds_here([bench.default], warm, 1, 0.001)
     second = rounds_here([bench.default] * 2, bench, 1, 0.001)
     assert len(first) == len(second) == 1
-    table = worker._table((bench.default,) * 2, bench, 0.001)
-    assert all(each.memory is worker._rotation(bench) for each in table._loaded)
-    assert worker._rotation(bench) is not held
-    worker.let_go()
-    assert not worker._arenas
+    table = timing._table((bench.default,) * 2, bench, 0.001)
+    assert all(each.memory is timing._rotation(bench) for each in table._loaded)
+    assert timing._rotation(bench) is not held
+    timing.let_go()
+    assert not timing._arenas
 
 
 def test_what_checking_takes_is_told_apart(measurer, bench):
@@ -203,7 +203,7 @@ def test_candidates_run_on_the_measurers_own_device(faulty):
 
 def test_measuring_does_without_the_compiler():
     """A worker that does not load it starts in a fraction of the time."""
-    program = "import sys, iree_tuner.measure.worker; sys.exit('iree.compiler' in sys.modules)"
+    program = "import sys, iree_tuner.measure.timing; sys.exit('iree.compiler' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=600)
 
 

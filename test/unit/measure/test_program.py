@@ -14,9 +14,8 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
-from iree_tuner.measure import program_bench
-from iree_tuner.measure.program import compare_programs, time_program
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure import program
+from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
 from iree_tuner.targets.kind import RuntimeFlag
@@ -225,7 +224,7 @@ def test_a_default_that_dies_of_itself_is_not_blamed_on_others(measuring):
 
 
 def test_who_never_comes_near_the_default_takes_no_more_turns(monkeypatch):
-    bench = program_bench.ProgramBench.__new__(program_bench.ProgramBench)
+    bench = program.ProgramBench.__new__(program.ProgramBench)
     monkeypatch.setattr(
         bench, "rounds", lambda paths, count, start: [[10.0, 11.0, 40.0]] * count, raising=False
     )

@@ -11,10 +11,10 @@ import pytest
 from programs import BATCH_OF_ONE_CONVOLUTION, ZERO_MATMUL
 from slow import SLOW_TILES, configured
 
-from iree_tuner.measure.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Configuration, OpConfiguration
+from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.targets import parse_target
 
 ROOT = Path(__file__).parents[3]

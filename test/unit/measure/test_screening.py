@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from iree_tuner.device.readings import UNKNOWN, NoSensors, Readings
+from iree_tuner.device.outcome import UNKNOWN, NoSensors, Readings
 from iree_tuner.measure.sampling import ScreenPlan, drift, interleave, screen, settled, turns
 
 PLAN = ScreenPlan(least=3, most=12, precision=0.02)

@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.ops.family import describe
-from iree_tuner.ops.initial import ACCUMULATES, initial_parameters
+from iree_tuner.ops.structure import ACCUMULATES, initial_parameters
 from iree_tuner.ops.workload import Workload
 
 HEAD = """

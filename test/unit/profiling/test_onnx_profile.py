@@ -19,8 +19,8 @@ from iree_tuner.profiling.layer_kinds import (
     by_kind,
     kind_of,
 )
-from iree_tuner.profiling.onnx_profile import kinds_in, profile_onnx
 from iree_tuner.profiling.profile import Profile, ProfileRow
+from iree_tuner.suite.profilers.onnx import kinds_in, profile_onnx
 
 
 def row(name="", workload="", note="", kind="dispatch", **facts):

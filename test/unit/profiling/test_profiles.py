@@ -11,15 +11,14 @@ from programs import BATCH_OF_ONE_CONVOLUTION, ZERO_MATMUL
 from iree_tuner.device.device_facts import facts_of
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.candidate import Built
-from iree_tuner.measure.worker import Timed
+from iree_tuner.measure.timing import Timed
 from iree_tuner.profiling import run as runs
-from iree_tuner.profiling.attribution import Spent, quieter, rows_of, spent_in
+from iree_tuner.profiling.attribution import Spent, floor_us, flops_of, quieter, rows_of, spent_in, work_of
 from iree_tuner.profiling.hal_events import BETWEEN, Times
 from iree_tuner.profiling.profile import Profile, ProfileRow, from_json, to_json
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
-from iree_tuner.profiling.standalone import time_alone
+from iree_tuner.profiling.run import time_alone
 from iree_tuner.profiling.whole import MeasuredProgram
-from iree_tuner.profiling.work import floor_us, flops_of, work_of
 from iree_tuner.program.dispatch import CallCount, Dispatch
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target

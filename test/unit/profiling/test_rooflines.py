@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from iree_tuner.device.device_facts import facts_of
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
-from iree_tuner.profiling import cpu_roofline as probes
-from iree_tuner.profiling.datasheets import datasheet_roofline
-from iree_tuner.profiling.roofline import MemoryLevel, Roofline, from_json, to_json
+from iree_tuner.profiling import roofline as probes
+from iree_tuner.profiling.roofline import MemoryLevel, Roofline, datasheet_roofline, from_json, to_json
 
 MIB = 1 << 20
 POSITIVE = st.floats(1e-3, 1e18, allow_nan=False)

@@ -12,7 +12,7 @@ from iree_tuner.profiling.layer_kinds import (
     PRODUCT,
     REDUCTION,
 )
-from iree_tuner.profiling.xla_profile import Span, kinds_in, kinds_of_operations, profile_xla
+from iree_tuner.suite.profilers.xla import Span, kinds_in, kinds_of_operations, profile_xla
 
 HLO = """HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[1,8,8,4]{3,2,1,0})->f32[4,4]{1,0}}
 

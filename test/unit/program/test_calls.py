@@ -4,8 +4,8 @@ import pytest
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.program.calls import count_calls
 from iree_tuner.program.dispatch import CallCount
+from iree_tuner.program.runtime_values import count_calls
 
 # Ops of the compiler's own dialects are stood in for by generic ones: only names and symbols count here.
 PROGRAM = """
@@ -53,7 +53,7 @@ def module():
 
 
 def test_calls_are_counted_over_entries_and_loops(module, monkeypatch):
-    monkeypatch.setattr("iree_tuner.program.calls.DISPATCH", "test.dispatch")
+    monkeypatch.setattr("iree_tuner.program.runtime_values.DISPATCH", "test.dispatch")
     assert count_calls(module) == {
         "first": CallCount(2, in_loop=True),
         "second": CallCount(2, in_loop=True),

@@ -12,7 +12,7 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.program.dumped import own_target
+from iree_tuner.program.dump_body import own_target
 from iree_tuner.program.dynamic import DimensionSize, pin
 from iree_tuner.program.extract import extract_here
 from iree_tuner.program.harness import dump_benchmarks, run_passes

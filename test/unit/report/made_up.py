@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from store.samples import KEY, WORKLOAD
 
-from iree_tuner.device.readings import Readings
+from iree_tuner.device.outcome import Readings
 from iree_tuner.measure.statistics import compare_pairs
-from iree_tuner.measure.trial import Trial
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store
+from iree_tuner.store.trial import Trial
 
 NASTY = "</script><script>alert(1)</script>&\"'`<b>{{ 7*7 }}<!--"
 CRASH = f"LLVM ERROR: cannot {NASTY}"

@@ -19,7 +19,7 @@ from store.samples import COMPARISON, trial
 
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.report import page
 from iree_tuner.report.data import (
     Compared,

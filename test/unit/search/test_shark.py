@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from grid import Grid, Outcome
 
-from iree_tuner.search.shuffle import Shuffle
+from iree_tuner.search.orders import Shuffle
 from iree_tuner.space.configuration import Assignment
 
 Shark = pytest.importorskip(

@@ -11,7 +11,7 @@ from iree_tuner import installed
 from iree_tuner.cli.replay import replay
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.search import registry
-from iree_tuner.search.shuffle import Shuffle
+from iree_tuner.search.orders import Shuffle
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_an_unknown_strategy_is_named_with_those_there_are():
 
 
 def test_nothing_is_imported_before_it_is_used(entries):
-    entries(("broken", "no.such.package:Strategy"), ("shuffle", "iree_tuner.search.shuffle:Shuffle"))
+    entries(("broken", "no.such.package:Strategy"), ("shuffle", "iree_tuner.search.orders:Shuffle"))
     assert registry.strategy_names() == ("broken", "shuffle")
     registry.check_strategy("broken")
     assert registry.make_strategy("shuffle", Grid(2), 0).ask(9)
@@ -54,7 +54,7 @@ def test_two_owners_of_a_name_are_an_error_that_names_both(entries):
 
 
 def test_one_package_that_is_found_twice_is_none(entries):
-    entries(*[("shuffle", "iree_tuner.search.shuffle:Shuffle")] * 2)
+    entries(*[("shuffle", "iree_tuner.search.orders:Shuffle")] * 2)
     assert registry.strategy_names() == ("shuffle",)
 
 

@@ -6,8 +6,7 @@ import pytest
 from space.made_workloads import conv, matmul
 
 from iree_tuner.ops.workload import DynamicLoop
-from iree_tuner.space.build import build_space
-from iree_tuner.space.dynamic import undivided
+from iree_tuner.space.build import build_space, undivided
 from iree_tuner.targets import CpuLimits
 
 

@@ -17,12 +17,11 @@ from iree_tuner.program.extract import extract_here
 from iree_tuner.space import Space, build_space
 from iree_tuner.space.constraints import knob
 from iree_tuner.space.emitted import emit_here
-from iree_tuner.space.enumeration import Packing, enumerate_members
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, if_else, product, require
 from iree_tuner.space.interpreter import read_program
 from iree_tuner.space.join import Join
 from iree_tuner.space.judge import Judge
-from iree_tuner.space.sampling import shuffled
+from iree_tuner.space.sampling import Packing, enumerate_members, shuffled
 from iree_tuner.targets import CpuLimits, parse_target
 
 PROGRAM = b"""

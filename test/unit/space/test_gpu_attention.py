@@ -15,8 +15,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.worker import Workers
+from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.candidate import Built
-from iree_tuner.measure.pool import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program

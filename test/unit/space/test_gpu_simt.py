@@ -13,12 +13,12 @@ from gpu_workloads import GFX942, SM_80, batch_matmul, depthwise, grouped_channe
 from iree.compiler import ir
 from space.made_workloads import matmul
 
-from iree_tuner.measure.pool import Builder
+from iree_tuner.measure.builder import Builder
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space import Space
 from iree_tuner.space.configuration import Configuration, OpConfiguration
-from iree_tuner.space.default import find_default
 from iree_tuner.space.gpu.simt import simt_constraints
+from iree_tuner.space.starting_point import find_default
 from iree_tuner.targets import GpuLimits, parse_target
 
 PROGRAMS = Path(__file__).parents[2] / "space" / "Inputs"

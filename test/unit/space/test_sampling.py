@@ -19,11 +19,10 @@ from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.space import Space, build_space
 from iree_tuner.space.constraints import knob
-from iree_tuner.space.enumeration import enumerate_members
 from iree_tuner.space.expressions import require
 from iree_tuner.space.interpreter import read_program
 from iree_tuner.space.join import Join
-from iree_tuner.space.sampling import draw, propose, shuffled
+from iree_tuner.space.sampling import draw, enumerate_members, propose, shuffled
 from iree_tuner.targets import CpuLimits
 
 Values = tuple[int, ...]

@@ -192,7 +192,7 @@ def test_every_reproducer_belongs_to_a_report() -> None:
 
 @on_this_release
 def test_cuda_use_ptxas(tmp_path: Path) -> None:
-    """measure/loader.py loads executables ahead of measuring"""
+    """measure/builder.py loads executables ahead of measuring"""
     flags = ("--iree-hal-target-device=cuda", "--iree-cuda-target=sm_80")
     ptxas = ("--iree-cuda-use-ptxas", "--iree-cuda-use-ptxas-from=/does/not/exist")
     made: list[bytes] = []

@@ -16,8 +16,8 @@ from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.space import Configuration, build_space
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.embed import embed_bytes
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.spec.io import embed_bytes
 from iree_tuner.targets import Target, target_for_device
 
 PROGRAM = load_program("""

@@ -8,8 +8,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.program.carried import IN_MEMORY
 from iree_tuner.program.extract import extract_here
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.embed import embed, embed_bytes
-from iree_tuner.spec.io import from_attribute, load_spec, save_spec
+from iree_tuner.spec.io import embed, embed_bytes, from_attribute, load_spec, save_spec
 from iree_tuner.targets import parse_target
 
 

@@ -10,7 +10,6 @@ from iree_tuner.errors import TunerError
 from iree_tuner.program.carried import IN_MEMORY
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_spec
-from iree_tuner.spec.embed import embed
 from iree_tuner.spec.explain import explain
 from iree_tuner.spec.grammar import (
     DEFAULT_ENTRYPOINT,
@@ -23,7 +22,7 @@ from iree_tuner.spec.grammar import (
     sequences,
     symbol_name,
 )
-from iree_tuner.spec.io import from_attribute, load_spec
+from iree_tuner.spec.io import embed, from_attribute, load_spec
 from iree_tuner.spec.link import link_specs
 
 INSERT_BATCH = "iree-codegen-insert-batch-dim-for-batchless-conv"

@@ -5,14 +5,13 @@ from dataclasses import replace
 import hand_made
 from hypothesis import strategies as st
 
-from iree_tuner.device.readings import Readings
-from iree_tuner.measure.setting import Setting
+from iree_tuner.device.outcome import Readings
 from iree_tuner.measure.statistics import compare_pairs
-from iree_tuner.measure.trial import Trial
 from iree_tuner.ops.workload import DynamicLoop
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.rows import OUTCOMES
 from iree_tuner.store.study import StudyKey
+from iree_tuner.store.trial import Setting, Trial
 
 SETTING = Setting("3.13.0", "3.13.0", "llvm-cpu:host", ("--flag", "--other=1"), "local-task", "a CPU", 2)
 WORKLOAD = hand_made.workload(

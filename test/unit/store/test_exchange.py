@@ -12,17 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store.samples import COMPARISON, KEY, KEYS, SETTING, trial, trials
 
-from iree_tuner.measure.causes import cause_of
-from iree_tuner.measure.setting import PROTOCOL
 from iree_tuner.store import Store, StoreError, write_rescue
-from iree_tuner.store.exchange import Added, load, merge, records
+from iree_tuner.store.causes import cause_of
+from iree_tuner.store.exchange import INVALIDITY, Added, load, merge, records, to_t4
 from iree_tuner.store.failures import failures
 from iree_tuner.store.lines import import_file, write_lines
-from iree_tuner.store.prune import Unwanted, prune, unwanted
-from iree_tuner.store.queries import all_studies, key_of, summaries
+from iree_tuner.store.queries import Unwanted, all_studies, key_of, prune, summaries, unwanted
 from iree_tuner.store.recordings import Recording, to_recording
 from iree_tuner.store.rows import OUTCOMES
-from iree_tuner.store.t4 import INVALIDITY, to_t4
+from iree_tuner.store.trial import PROTOCOL
 
 NOTHING = Added()
 

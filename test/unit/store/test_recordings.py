@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store.samples import KEY, trial
 
-from iree_tuner.device.readings import Readings
-from iree_tuner.measure.trial import Trial
+from iree_tuner.device.outcome import Readings
 from iree_tuner.search.replay.recorded import read_recording
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import SPACE
 from iree_tuner.store.recordings import Recording, to_recording, workload_of
+from iree_tuner.store.trial import Trial
 from iree_tuner.targets.machine import Machine
 
 JOINT = replace(KEY, space_label="TileAndFuse+VectorDistribute")

@@ -7,7 +7,7 @@ import pytest
 from store.samples import KEY, trial
 
 from iree_tuner.store import Store
-from iree_tuner.store.relatives import relatives
+from iree_tuner.store.queries import relatives
 
 LARGER = replace(KEY, workload=replace(KEY.workload, loops=(8, 5, 6)))
 MUCH_LARGER = replace(KEY, workload=replace(KEY.workload, loops=(64, 64, 64)))

@@ -14,8 +14,8 @@ import numpy as np
 from made_operations import expected
 
 from iree_tuner.suite.backends.backend import Job
-from iree_tuner.suite.data import read_inputs
 from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.tensors import read_inputs
 
 
 class Ready:

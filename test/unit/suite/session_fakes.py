@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass
 
 from iree_tuner.suite.backends.backend import Array, Job
-from iree_tuner.suite.data import read_inputs
 from iree_tuner.suite.exact import reference
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import Row
+from iree_tuner.suite.tensors import read_inputs
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.device.numerics import compare
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
-from iree_tuner.suite.data import read_inputs, write_inputs
 from iree_tuner.suite.exact import reference
-from iree_tuner.suite.module import FUNCTION, module_of
+from iree_tuner.suite.programs import FUNCTION, module_of
+from iree_tuner.suite.tensors import read_inputs, write_inputs
 from iree_tuner.targets.runtime import device_for
 
 DEVICE = "local-task"

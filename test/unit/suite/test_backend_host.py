@@ -22,13 +22,11 @@ from fake_backends import (
 )
 from made_operations import Made, arrays, expected, magnitudes
 
-from iree_tuner.suite.backend_error import BackendError
-from iree_tuner.suite.backends.backend import Job
+from iree_tuner.suite.backends.backend import BackendError, Job
 from iree_tuner.suite.backends.in_numpy import Numpy
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.copies import copies_for
-from iree_tuner.suite.cores import use_cores
-from iree_tuner.suite.host import BackendHost
+from iree_tuner.suite.host import BackendHost, use_cores
+from iree_tuner.suite.lane import copies_for
 from iree_tuner.suite.site import Place, Site
 
 QUICK = Conditions(threads=1, batch_s=0.002, pause_s=0.0)

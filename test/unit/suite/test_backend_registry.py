@@ -8,7 +8,7 @@ import pytest
 
 from iree_tuner import installed
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.suite.backends import library, registry
+from iree_tuner.suite.backends import backend, library
 
 HERE = ("hipblaslt", "jax", "numpy", "onnxruntime", "rocblas", "torch", "torch-compiled")
 
@@ -18,20 +18,20 @@ def entries(monkeypatch):
     """Puts entry points in the place of those that are installed."""
 
     def put(*pairs):
-        found = [EntryPoint(name, value, registry.GROUP) for name, value in pairs]
+        found = [EntryPoint(name, value, backend.GROUP) for name, value in pairs]
         monkeypatch.setattr(installed, "entry_points", lambda group: found)
-        registry.backends.cache_clear()
+        backend.backends.cache_clear()
 
     yield put
-    registry.backends.cache_clear()
+    backend.backends.cache_clear()
 
 
 def test_what_is_installed_is_found():
-    found = registry.backends()
+    found = backend.backends()
     assert set(HERE) <= set(found)
     assert list(found) == sorted(found)
     assert all(each.name == name and each.title for name, each in found.items())
-    assert registry.backend("numpy") is found["numpy"]
+    assert backend.backend("numpy") is found["numpy"]
 
 
 @pytest.mark.parametrize(
@@ -39,18 +39,18 @@ def test_what_is_installed_is_found():
 )
 def test_an_unknown_name_is_told_with_those_that_are_meant_perhaps(name, hint):
     with pytest.raises(UsageError, match=rf"unknown back end '{name}' \({hint}"):
-        registry.backend(name)
+        backend.backend(name)
 
 
 def test_two_owners_of_a_name_are_an_error_that_names_both(entries):
     entries(("blas", "one.blas:Blas"), ("blas", "two.blas:Blas"))
     with pytest.raises(TunerError, match=r"'blas'.*one\.blas:Blas.*two\.blas:Blas"):
-        registry.backends()
+        backend.backends()
 
 
 def test_one_package_that_is_found_twice_is_none(entries):
     entries(*[("numpy", "iree_tuner.suite.backends.in_numpy:Numpy")] * 2)
-    assert list(registry.backends()) == ["numpy"]
+    assert list(backend.backends()) == ["numpy"]
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_one_package_that_is_found_twice_is_none(entries):
 def test_what_cannot_be_used_is_an_error_of_one_line(value, reason, entries):
     entries(("blas", value))
     with pytest.raises(TunerError, match=reason) as caught:
-        registry.backends()
+        backend.backends()
     assert "\n" not in str(caught.value)
 
 
 def test_the_coordinator_imports_no_library():
     script = (
-        "import sys; from iree_tuner.suite.backends.registry import backends;"
+        "import sys; from iree_tuner.suite.backends.backend import backends;"
         "found = backends().values();"
         "[(each.missing(uri), each.version()) for each in found for uri in ('local-task', 'cuda://0')];"
         "print(*sorted({'torch', 'jax', 'onnx', 'onnxruntime', 'triton', 'scipy'} & set(sys.modules)))"
@@ -81,7 +81,7 @@ def test_the_coordinator_imports_no_library():
 
 def test_what_is_not_installed_is_told_with_what_to_install(monkeypatch):
     monkeypatch.setattr(library, "find_spec", lambda name: None)
-    found = registry.backends()
+    found = backend.backends()
     for name, modules in (
         ("torch", "torch"), ("onnxruntime", "onnx, onnxruntime"), ("jax", "jax, jaxlib"),
     ):  # fmt: skip
@@ -91,20 +91,20 @@ def test_what_is_not_installed_is_told_with_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize("name", HERE)
 def test_devices_that_a_library_does_not_know(name):
-    assert registry.backend(name).missing("vulkan://0")
+    assert backend.backend(name).missing("vulkan://0")
 
 
 def test_who_computes_where():
-    host = {name for name in HERE if not registry.backend(name).missing("local-task")}
+    host = {name for name in HERE if not backend.backend(name).missing("local-task")}
     assert "numpy" in host
     assert not host & {"rocblas", "hipblaslt"}
-    assert registry.backend("rocblas").missing("local-task") == "rocBLAS runs only on AMD GPUs"
-    assert registry.backend("numpy").missing("cuda://0") == "NumPy runs only on CPUs"
+    assert backend.backend("rocblas").missing("local-task") == "rocBLAS runs only on AMD GPUs"
+    assert backend.backend("numpy").missing("cuda://0") == "NumPy runs only on CPUs"
 
 
 def test_compiling_needs_a_compiler(monkeypatch):
     pytest.importorskip("torch", reason="torch is not installed")
-    compiled = registry.backend("torch-compiled")
+    compiled = backend.backend("torch-compiled")
     monkeypatch.setenv("CXX", "no-such-compiler")
     assert "needs a C++ compiler, and there is no no-such-compiler" in compiled.missing("local-task")
     monkeypatch.setenv("CXX", sys.executable)

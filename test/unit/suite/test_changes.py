@@ -12,8 +12,7 @@ from iree_tuner.measure.statistics import CONFIDENCE_Z
 from iree_tuner.suite.changes import ALIKE, WORTH, cautions, changes, counts, ratio_of, verdict_of
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.history import History
-from iree_tuner.suite.results import Results
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import Results, Row
 from iree_tuner.suite.run_facts import RunFacts
 from iree_tuner.suite.spread import USUAL, Spreads, spreads_of
 

@@ -6,7 +6,7 @@ import pytest
 
 from iree_tuner.errors import TunerError
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.suite.configurations import choice_of, configuration_name, patterns_of
+from iree_tuner.suite.backends.iree import choice_of, configuration_name, patterns_of
 
 
 def test_numbered_knobs_are_one_list() -> None:

@@ -17,8 +17,8 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.suite.commands import is_command, operations_of
 from iree_tuner.suite.exact import Exact
-from iree_tuner.suite.item import items_from
 from iree_tuner.suite.kinds.layer import ConvolutionLayer
+from iree_tuner.suite.plan import items_from
 
 NHWC = "--in_layout NHWC --out_layout NHWC --fil_layout NHWC"
 NDHWC = "--in_layout NDHWC --out_layout NDHWC --fil_layout NDHWC"

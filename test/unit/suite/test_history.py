@@ -12,8 +12,7 @@ from made_runs import NASTY, Made, made_run
 from iree_tuner.errors import TunerError
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.history import add, read_history, rows_of, run_named, runs
-from iree_tuner.suite.results import Results
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import Results, Row
 from iree_tuner.suite.run_facts import RunFacts
 
 SMALL = {"operations": 2, "backends": ("iree", "torch")}

@@ -12,10 +12,10 @@ from iree_tuner.program.phases import compile_program
 from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.backends.iree import Iree
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.data import read_inputs, write_inputs
-from iree_tuner.suite.item import Item
-from iree_tuner.suite.kinds.matmul import Matmul
+from iree_tuner.suite.kinds.product import Matmul
+from iree_tuner.suite.plan import Item
 from iree_tuner.suite.programs import load_programs, save_programs
+from iree_tuner.suite.tensors import read_inputs, write_inputs
 from iree_tuner.targets import target_for_device
 
 OPERATION = Matmul(m=64, n=64, k=64, accumulate=True)

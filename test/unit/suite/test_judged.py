@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from iree_tuner.suite.judged import beside, with_speedup, with_time
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.lane import beside, with_speedup, with_time
+from iree_tuner.suite.results import Row
 
 ROW = Row("matmul", "matmul", {}, "iree")
 

@@ -13,8 +13,8 @@ from random_operations import ARGUMENTS, attempt, operations
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.suite.kinds.registry import KINDS, fields_of, make, operation_of
-from iree_tuner.suite.module import FUNCTION, module_of
 from iree_tuner.suite.operation import to_json
+from iree_tuner.suite.programs import FUNCTION, module_of
 from iree_tuner.suite.tensors import tensor_type
 
 

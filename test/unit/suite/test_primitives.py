@@ -8,11 +8,10 @@ import pytest
 from made_operations import CASES, Made, arrays, expected, magnitudes
 
 from iree_tuner.device.numerics import compare
-from iree_tuner.suite.backends.backend import Job
-from iree_tuner.suite.backends.registry import backend
+from iree_tuner.suite.backends.backend import Job, backend
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.data import read_inputs
 from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.tensors import read_inputs
 
 CANNOT = {
     "numpy": (

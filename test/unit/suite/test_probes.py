@@ -7,9 +7,9 @@ import pytest
 
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
 from iree_tuner.suite.device import Device
-from iree_tuner.suite.item import Item
+from iree_tuner.suite.plan import Item
 from iree_tuner.suite.probes import measured_roofline, probes
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import Row
 from iree_tuner.suite.site import Place
 from iree_tuner.targets import target_for_device
 

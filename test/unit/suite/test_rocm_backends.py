@@ -10,9 +10,8 @@ from iree_tuner.suite.backends import in_rocm
 from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.backends.in_rocm import HipBlasLt, RocBlas
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.kinds.batch_matmul import BatchMatmul
-from iree_tuner.suite.kinds.matmul import Matmul
-from iree_tuner.suite.kinds.softmax import Softmax
+from iree_tuner.suite.kinds.product import BatchMatmul, Matmul
+from iree_tuner.suite.kinds.reduction import Softmax
 
 CPU = "cuda: Optional[str] = None\nhip: Optional[str] = None\n"
 CUDA = "cuda: Optional[str] = '12.8'\nhip: Optional[str] = None\n"

@@ -7,10 +7,8 @@ import pytest
 from made_operations import Made, arrays
 from test_primitives import agrees, saved
 
-from iree_tuner.suite.backends.backend import Job
-from iree_tuner.suite.backends.calls import Calls
-from iree_tuner.suite.backends.library import device_number
-from iree_tuner.suite.backends.registry import backend
+from iree_tuner.suite.backends.backend import Job, backend
+from iree_tuner.suite.backends.library import Calls, device_number
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.primitives import CannotError
 

@@ -10,14 +10,12 @@ import pytest
 from session_fakes import Fake, Remembers
 
 from iree_tuner.errors import TunerError
+from iree_tuner.suite.backends.iree import Choice
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.configurations import Choice
-from iree_tuner.suite.item import Item
-from iree_tuner.suite.kinds.matmul import Matmul
-from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.kinds.product import Matmul
+from iree_tuner.suite.plan import Item, Plan
 from iree_tuner.suite.programs import load_programs
-from iree_tuner.suite.results import PROGRAMS, ROWS, Results, read_results
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import PROGRAMS, ROWS, Results, Row, read_results
 from iree_tuner.suite.session import run_suite
 from iree_tuner.suite.tuned import Tuning
 

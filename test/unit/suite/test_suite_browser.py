@@ -10,7 +10,7 @@ from report.test_report_browser import BROWSER, visit
 
 from iree_tuner.suite.history import History
 from iree_tuner.suite.pages.changes_page import changes_page
-from iree_tuner.suite.pages.history_page import history_page
+from iree_tuner.suite.pages.course import history_page
 from iree_tuner.suite.pages.run_page import run_page
 
 for needed in ("altair", "vl_convert", "jinja2"):

@@ -13,19 +13,13 @@ from made_runs import ROOFS, Made, made_run, operations
 from iree_tuner.errors import TunerError
 from iree_tuner.suite.changes import Change, changes
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.pages import devices, ratios, speedups
+from iree_tuner.suite.pages import ratios, speedups
 from iree_tuner.suite.pages.changes_page import summaries
-from iree_tuner.suite.pages.contenders import BEST, contenders, gains, labels_of, standings
-from iree_tuner.suite.pages.devices import device_rows
-from iree_tuner.suite.pages.ratios import draw_ratios, ratio_rows
-from iree_tuner.suite.pages.roofline import draw_roofline, point_rows
-from iree_tuner.suite.pages.run_page import not_ok
-from iree_tuner.suite.pages.scatter import scatter_rows
+from iree_tuner.suite.pages.ratios import conditions_words, draw_ratios, facts_words, ratio_rows, scatter_rows
+from iree_tuner.suite.pages.run_page import device_rows, draw_roofline, not_ok, point_rows
 from iree_tuner.suite.pages.speedups import draw_speedups, speedup_rows
-from iree_tuner.suite.pages.together import together
-from iree_tuner.suite.pages.words import conditions_words, facts_words
-from iree_tuner.suite.results import Results, write_csv
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.pages.together import BEST, contenders, gains, labels_of, standings, together
+from iree_tuner.suite.results import Results, Row, write_csv
 from iree_tuner.suite.run_facts import RunFacts
 
 

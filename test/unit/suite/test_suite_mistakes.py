@@ -7,7 +7,7 @@ import pytest
 from made_runs import Made, made_run, write
 
 from iree_tuner.cli.main import run
-from iree_tuner.cli.percents import parse_percent
+from iree_tuner.cli.table import parse_percent
 from iree_tuner.errors import UsageError
 from iree_tuner.report import page
 from iree_tuner.suite.history import add

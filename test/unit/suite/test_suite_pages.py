@@ -23,10 +23,9 @@ from iree_tuner.report import page
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.history import History, add, read_history
 from iree_tuner.suite.pages.changes_page import changes_page
-from iree_tuner.suite.pages.history_page import MOST, history_page
+from iree_tuner.suite.pages.course import MOST, history_page
 from iree_tuner.suite.pages.run_page import run_page
-from iree_tuner.suite.results import Results
-from iree_tuner.suite.row import Row
+from iree_tuner.suite.results import Results, Row
 
 BOTH = ("local-task", "cuda://0")
 LIBRARIES = 2  # scripts: Vega's, and the page's own

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from iree_tuner.errors import TunerError
 from iree_tuner.suite.kinds.registry import KINDS
-from iree_tuner.suite.suite_file import load_suite, suites
-from iree_tuner.suite.sweep import distinct, sweep, values_of
+from iree_tuner.suite.suite_file import distinct, load_suite, suites, sweep, values_of
 
 MATMUL = KINDS["matmul"]
 F8 = "f8E4M3FN"

@@ -20,10 +20,10 @@ from types import SimpleNamespace
 from iree_tuner.compiler.worker import Ok, Timeout, WorkerError
 from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.device.outcome import DEFAULT_WRONG
+from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.pool import Builder
-from iree_tuner.measure.worker import Timed
+from iree_tuner.measure.timing import Timed
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.targets import parse_target

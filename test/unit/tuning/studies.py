@@ -2,8 +2,8 @@
 
 import hand_made
 
-from iree_tuner.measure.setting import Setting
 from iree_tuner.store.study import StudyKey
+from iree_tuner.store.trial import Setting
 
 SETTING = Setting("3.13.0", "3.13.0", "llvm-cpu:host", ("--flag",), "fake", "a processor", 2)
 WORKLOAD = hand_made.workload(

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tuning.fakes import DEFAULT, fake_build, fake_search, words_of
 
-from iree_tuner.compiler.slot import CallFuture
-from iree_tuner.compiler.worker import Ok
+from iree_tuner.compiler.worker import CallFuture, Ok
+from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.measure.pool import Builder
-from iree_tuner.measure.worker import Timed
+from iree_tuner.measure.timing import Timed
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import Engine

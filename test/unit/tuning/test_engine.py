@@ -23,7 +23,7 @@ from tuning.fakes import (
 from tuning.studies import STUDY
 
 from iree_tuner.compiler.worker import Timeout
-from iree_tuner.measure.worker import Timed
+from iree_tuner.measure.timing import Timed
 from iree_tuner.program.bindings import Harness
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.device import DeviceLostError, Track

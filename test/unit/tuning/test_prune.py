@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.verdict import Patience, keeps_its_promise, prune
 from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets.cuda import Cuda
 from iree_tuner.targets.llvm_cpu import LlvmCpu
 from iree_tuner.tuning.budget import Budget, MeasuredTimes

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from iree_tuner.check.parts_loaded import Pieces
+from iree_tuner.check.parts import Pieces
 from iree_tuner.cli.main import run
 from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
@@ -62,7 +62,7 @@ def test_what_stays_within_its_inputs_passes(lab):
 
 @pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 def test_a_kernel_that_goes_on_behind_its_input_is_named(lab, tmp_path, capsys):
-    from iree_tuner.kernels.bench import look_at
+    from iree_tuner.kernels.in_program import look_at
     from iree_tuner.kernels.save import save_kernel_spec
 
     program, wider = (

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iree_tuner.compiler.slot import Span
+from iree_tuner.compiler.worker import Span
 from iree_tuner.tuning.timeline import APART, Timeline, WorkerTimeline
 
 

@@ -4,10 +4,10 @@ import pytest
 from studies import STUDY
 
 from iree_tuner.measure.statistics import compare_pairs
-from iree_tuner.measure.trial import Trial
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store
+from iree_tuner.store.trial import Trial
 from iree_tuner.targets import target_for_device
 from iree_tuner.targets.find import with_options
 from iree_tuner.tuning.flags import (

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.measure.program_bench import ProgramComparison
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of

@@ -13,7 +13,7 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_request import request
 from iree_tuner.device.program_run import Filled
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.program_bench import ProgramComparison, compared_on
+from iree_tuner.measure.program import ProgramComparison, compared_on
 from iree_tuner.measure.statistics import Comparison, over_cases
 from iree_tuner.program.dynamic import sized_cases
 from iree_tuner.program.source import load_program

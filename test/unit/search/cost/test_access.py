@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iree_tuner.search.cost.access import Operand, operands_of, total
+from iree_tuner.search.cost.terms import Operand, operands_of, total
 
 
 def workload(loops, types, maps):

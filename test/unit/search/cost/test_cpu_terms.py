@@ -8,13 +8,11 @@ import pytest
 
 from iree_tuner.ops.traits import Chain
 from iree_tuner.ops.workload import Companion
-from iree_tuner.search.cost.access import operands_of
-from iree_tuner.search.cost.bodies import body_instructions, keeps_order
-from iree_tuner.search.cost.cpu import estimate
-from iree_tuner.search.cost.cpu_chain import chain_cycles
-from iree_tuner.search.cost.cpu_memory import traffic
+from iree_tuner.search.cost.cpu import chain_cycles, estimate
+from iree_tuner.search.cost.cpu_core import traffic
 from iree_tuner.search.cost.cpu_sums import sums
 from iree_tuner.search.cost.cpu_tiles import tiles_of
+from iree_tuner.search.cost.terms import body_instructions, keeps_order, operands_of
 from iree_tuner.targets.machine import Machine
 
 CPU = Machine("cpu", "a CPU", 2, 64, 32, 48 << 10, 1 << 20, 32 << 20)

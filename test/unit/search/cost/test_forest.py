@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search.replay.recordings import small, stump
 
-from iree_tuner.search.cost.forest import Forest
-from iree_tuner.search.cost.prior import guess
+from iree_tuner.search.cost.forest import Forest, guess
 
 FEATURES = ("a", "b", "c")
 RECORDED = Path(__file__).parents[4] / "recordings" / "cuda"
@@ -86,7 +85,7 @@ def test_columns_are_found_by_name():
 @pytest.mark.parametrize("seed", range(3))
 def test_it_says_what_scikit_learn_says(seed):
     ensemble = pytest.importorskip("sklearn.ensemble", reason="scikit-learn is not installed (extra `learn`)")
-    from iree_tuner.search.replay import training
+    from iree_tuner.search.replay import leave_out
 
     rng = np.random.default_rng(seed)
     rows = np.round(rng.normal(10.0, 5.0, (300, 12)), 6)
@@ -95,7 +94,7 @@ def test_it_says_what_scikit_learn_says(seed):
     model = ensemble.ExtraTreesRegressor(20, max_leaf_nodes=64, random_state=seed).fit(
         rows.astype(np.float32), values
     )
-    forest = training._exported(model, tuple(f"x{n}" for n in range(12)), ())
+    forest = leave_out._exported(model, tuple(f"x{n}" for n in range(12)), ())
     other = np.concatenate([rows, np.round(rng.normal(10.0, 5.0, (300, 12)), 6)])
     assert forest.predict(other) == pytest.approx(model.predict(other.astype(np.float32)), abs=1e-4)
 
@@ -104,7 +103,7 @@ def test_it_says_what_scikit_learn_says(seed):
 def test_limits_part_single_precision_as_double_precision_limits_do(threshold):
     """A limit that rounds up to a value that lies above it must not take that value with it."""
     pytest.importorskip("sklearn", reason="scikit-learn is not installed (extra `learn`)")
-    from iree_tuner.search.replay import training
+    from iree_tuner.search.replay import leave_out
 
     class Tree:
         children_left, children_right = np.array([1, -1, -1]), np.array([2, -1, -1])
@@ -113,7 +112,7 @@ def test_limits_part_single_precision_as_double_precision_limits_do(threshold):
 
     Tree.threshold = np.array([threshold, -2.0, -2.0])
     model = type("Model", (), {"estimators_": [type("Estimator", (), {"tree_": Tree})]})
-    forest = training._exported(model, ("a",), ())
+    forest = leave_out._exported(model, ("a",), ())
     around = np.float32(threshold)
     rows = np.array(
         [
@@ -128,7 +127,7 @@ def test_limits_part_single_precision_as_double_precision_limits_do(threshold):
 
 def test_a_trained_forest_ranks_what_it_was_trained_on():
     pytest.importorskip("sklearn", reason="scikit-learn is not installed (extra `learn`)")
-    from iree_tuner.search.replay.training import train
+    from iree_tuner.search.replay.leave_out import train
 
     space = small("flat_cpu.jsonl.gz")
     forest = train([space])
@@ -146,7 +145,7 @@ TRAINED = """
 import hashlib, sys
 from pathlib import Path
 from iree_tuner.search.replay.recorded import find_recordings, read_recording
-from iree_tuner.search.replay.training import train
+from iree_tuner.search.replay.leave_out import train
 
 forest = train([read_recording(path) for path in find_recordings([Path(sys.argv[1])])[-3:]])
 parts = [getattr(forest, name) for name in ("roots", "column", "limit", "left", "right", "value")]

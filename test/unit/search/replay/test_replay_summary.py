@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from iree_tuner.search.replay.run import Run
-from iree_tuner.search.replay.summary import ReplaySummary, finite, median_to, overall, summarize
+from iree_tuner.search.replay.run import ReplaySummary, Run, finite, median_to, overall, summarize
 
 
 def run(seed, *best_after):

@@ -1,0 +1,448 @@
+"""Kernels as candidates for a program's workloads, and the program with the kernels that win.
+
+Choices of kernels to try in a program: winners of contests, with chains and norms and without.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from iree_tuner.compiler.worker import WorkerError
+from iree_tuner.kernels.contest import Contest
+from iree_tuner.kernels.find import Place, Places, executable_target
+from iree_tuner.kernels.fused_op import FusedOps
+from iree_tuner.kernels.in_program import (
+    SPEC_FLAG,
+    Chosen,
+    Outlook,
+    outlook_of,
+)
+from iree_tuner.kernels.kernel import Code, Kernel, Knobs
+from iree_tuner.kernels.moves import with_packed
+from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.spec import executable_names
+from iree_tuner.kernels.triton_norms import TritonNorms
+from iree_tuner.kernels.variants import KernelVariants, prepare
+from iree_tuner.measure.statistics import FAR
+from iree_tuner.ops.workload import Workload
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.space.configuration import Assignment
+from iree_tuner.targets import Target, with_flags
+from iree_tuner.targets.find import with_options
+from iree_tuner.targets.options import fusing_more
+from iree_tuner.tuning.baseline import Task
+from iree_tuner.tuning.candidate import default_scale
+from iree_tuner.tuning.finals import NEARLY
+from iree_tuner.tuning.flags import untuned
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.records import Records
+from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.verdict import Tuned
+from iree_tuner.tuning.versions import ProgramVersion
+
+
+def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
+    """The fastest kernel for each problem where a kernel wins alone.
+
+    Args:
+        contests: of all kernels and problems.
+        least: a speedup over the compiler's code; below 1, kernels that reach it are taken without a win.
+    """
+    best: dict[Problem, Contest] = {}
+    for contest in contests:
+        if contest.best is None or not (contest.wins or contest.speedup >= least < 1.0):
+            continue
+        key = contest.site.problem
+        other = best.get(key)
+        if other is None or other.best is None or contest.best.score < other.best.score:
+            best[key] = contest
+    return [(each.site, each.best.code) for each in best.values() if each.best is not None]
+
+
+def choices_of(
+    contests: Sequence[Contest], chains: Chosen = (), norms: Chosen = ()
+) -> dict[str, Chosen]:  # fmt: skip
+    """Choices of kernels to try in the program: the ones that win alone, and these with near winners.
+
+    In the program, the surrounding ops may cost more or less than alone: the compiler fuses them with the
+    problem, and may treat the problem differently.
+    """
+    found = {"kernels": winners(contests), "more kernels": winners(contests, NEARLY)}
+    if len(found["more kernels"]) == len(found["kernels"]):
+        del found["more kernels"]
+    return with_chains({name: chosen for name, chosen in found.items() if chosen}, chains, norms)
+
+
+def chains_in(outlook: Outlook) -> Chosen:
+    """Chains of ops that can be fused into one op. They are compared only in the program."""
+    fused = FusedOps()
+    wanted = [site for _, site, kernel in outlook.pairs if kernel.name == fused.name]
+    return [(site, fused.make(site.problem)) for site in dict.fromkeys(wanted)]
+
+
+Making = Mapping[Site, Future[Code]]
+"""Code that workers make, by site."""
+
+
+def make_norms(outlook: Outlook, lab: Lab) -> Making:
+    """Let workers make the code of sums and norms that a kernel computes."""
+    return {
+        site: lab.compilers.submit(_made_here, kernel, site.problem, lab.target)
+        for _, site, kernel in outlook.pairs
+        if kernel.name == TritonNorms.name
+    }
+
+
+def norms_in(outlook: Outlook, making: Making, lab: Lab) -> Chosen:
+    """The chains, with code of `make_norms` instead of ops; empty if there is no such code.
+
+    They are compared only in the program.
+    """
+    made: dict[Site, Code] = {}
+    for site, future in making.items():
+        with suppress(KernelError, WorkerError):
+            made[site] = lab.compilers.wait(future)
+    every = dict.fromkeys(site for _, site, _ in outlook.pairs)
+    made = {site: code for site, code in made.items() if site in every}
+    chosen = {**dict(chains_in(outlook)), **made}
+    return [(site, chosen[site]) for site in every if site in chosen] if made else []
+
+
+def _made_here(kernel: Kernel, problem: Problem, target: Target) -> Code:
+    """The part of `make_norms` that runs in a worker. Raises KernelError."""
+    return kernel.make(problem, target, kernel.variants(problem, target)[0])
+
+
+def each_once(outlook: Outlook) -> list[tuple[Place, Site, Kernel]]:
+    """The pairs of an outlook without ops for problems that a kernel computes, too."""
+    written = {site for _, site, kernel in outlook.pairs if not isinstance(kernel, FusedOps)}
+    return [pair for pair in outlook.pairs if pair[1] not in written or not isinstance(pair[2], FusedOps)]
+
+
+def with_chains(choices: Mapping[str, Chosen], chains: Chosen, norms: Chosen = ()) -> dict[str, Chosen]:
+    """Each choice of kernels without and with chains, and the last one with norms (`norms_in`).
+
+    If there is no choice, the chains and norms alone.
+    """
+    found = dict(choices)
+    for name, chosen in (choices or {"": []}).items() if chains else ():
+        found[f"{name} and fused ops".removeprefix(" and ")] = [*chosen, *chains]
+    if norms:
+        name, chosen = list(choices.items())[-1] if choices else ("", [])
+        found[f"{name} and norms".removeprefix(" and ")] = [*chosen, *norms]
+    return found
+
+
+_WITH_MOST = 2
+"""So many choices of kernels, those with most kernels, are also tried with other flags."""
+
+_VARIANTS = {"smoke": 2, "quick": 4, "default": 32}
+"""The most variants of a kernel on a problem, by effort, for runs without a budget."""
+
+
+@dataclass(frozen=True)
+class Competitors:
+    """The kernels that compute problems of a program.
+
+    Attributes:
+        outlook: all problems, each with every kernel that computes it.
+        own: the outlook without the problems that joint products create.
+        kinds: for each pair of `outlook`, the kernel's variants; None if the problem cannot be timed alone.
+        replaced: keys of the workloads whose dispatches are large sums, which other ops or kernels replace.
+        norms: of `own`, chains and kernels of norms (`norms_in`).
+        joint_norms: the same for the program with joint products.
+        notes: why problems cannot be timed alone, and the time of problems that are several dispatches in the
+            program.
+    """
+
+    outlook: Outlook
+    own: Outlook
+    kinds: tuple[KernelVariants | None, ...]
+    notes: tuple[str, ...]
+    replaced: frozenset[str] = frozenset()
+    norms: Chosen = ()
+    joint_norms: Chosen = ()
+
+    def of(self, workload: str) -> list[KernelVariants]:
+        """The variants of kernels that compute a workload, by its key."""
+        return [kind for kind in self.kinds if kind is not None and kind.workload == workload]
+
+    @property
+    def chains(self) -> Chosen:
+        """Chains of ops that take fewer dispatches when written as one op."""
+        return chains_in(self.own)
+
+    def choices(self, results: Sequence[WorkloadResult], target: Target, lab: Lab) -> Mapping[str, Chosen]:
+        """Choices to try in the program, by name: kernels, with chains, with norms, and joint products.
+
+        One choice has the kernels that win alone, also over the best configuration. `more kernels` adds near
+        winners: in the program, the surrounding ops may cost more or less than alone. It also adds kernels
+        without a verdict: the best variant that was tried, or the first one if none was.
+        """
+        wins, near = _chosen(results, 1.0), _chosen(results, NEARLY)
+        more = {**self._unjudged(results, target), **near}
+        picked = {"kernels": wins, "more kernels": more if len(more) > len(wins) else {}}
+        found = _made({name: picks for name, picks in picked.items() if picks}, target, lab)
+        own = {site for _, site, _ in self.own.pairs}
+        choices = {name: [each for each in chosen if each[0] in own] for name, chosen in found.items()}
+        choices = {name: chosen for name, chosen in choices.items() if chosen}
+        choices = with_chains(choices, self.chains, self.norms)
+        if self.own.rewritten is not None:
+            sites = {site for _, site, _ in self.own.rewritten.pairs}
+            kept = [each for chosen in list(found.values())[-1:] for each in chosen if each[0] in sites]
+            rest = self.joint_norms or chains_in(self.own.rewritten)
+            choices["joint products"] = [*self.own.joint, *kept, *rest]
+        return choices
+
+    def _unjudged(self, results: Sequence[WorkloadResult], target: Target) -> dict[Site, _Pick]:
+        """For each problem without a verdict on a kernel, what seems to be the best variant."""
+        tried = {id(each.kind): (result, each) for result in results for each in result.competitors}
+        best: dict[Site, tuple[float, _Pick]] = {}
+        for (_, site, kernel), kind in zip(self.outlook.pairs, self.kinds, strict=True):
+            result, own = tried.get(id(kind), (None, None))
+            if site.problem.fused or (own is not None and own.final.comparison is not None):
+                continue
+            speedup, variants = 1.0, kernel.variants(site.problem, target) if kind is None else kind.knobs
+            knobs = next(iter(variants), None)
+            if result is not None and own is not None and kind is not None and own.trials:
+                ran = [each for each in own.trials if each.outcome == "ok"]
+                fastest = min(ran, key=lambda trial: trial.score, default=None)
+                configured = result.comparison.speedup if result.entry and result.comparison else 1.0
+                slower = 1 / default_scale(kind, result.task, result.weight_us)
+                speedup = slower / fastest.score if fastest is not None else 0.0
+                knobs = dict(fastest.assignment) if fastest is not None and speedup > configured else None
+            if knobs is not None and speedup > best.get(site, (0.0,))[0]:
+                best[site] = speedup, _Pick(kernel, Assignment.of(knobs))
+        return {site: pick for site, (_, pick) in best.items()}
+
+    @property
+    def apply(self) -> bool:
+        """Whether any kernel can be compared, alone or in the program."""
+        return any(self.kinds) or bool(self.chains or self.norms or self.own.joint)
+
+    def versions(self, target: Target, further: int) -> int:
+        """The approximate number of program versions with kernels (`versions_with`)."""
+        choices = any(self.kinds) + bool(self.chains) + bool(self.norms) + bool(self.own.rewritten)
+        return choices + (further + bool(fusing_more(target))) * min(choices, _WITH_MOST)
+
+    def beside(self, tasks: Sequence[Task], faster: float) -> list[tuple[Task, float]]:
+        """Workloads of kernels that are not among the tasks, because flags changed the dispatches.
+
+        Each is returned with an estimate of its time, in microseconds an invocation: the default's time,
+        divided by the flags' speedup of the program (`faster`).
+        """
+        known = {task.workload.key for task in tasks}
+        found: dict[str, tuple[Task, float]] = {}
+        for (place, _, _), kind in zip(self.outlook.pairs, self.kinds, strict=True):
+            if kind is not None and kind.workload not in known:
+                spent_us = kind.prepared.spent_us * len(place.functions)
+                found[kind.workload] = Task(kind.competes_for, ()), spent_us / faster
+        return list(found.values())
+
+
+def find_competitors(
+    finding: Future[Places], dispatches: Sequence[Dispatch], kernels: Sequence[Kernel], lab: Lab,
+    records: Records,
+) -> Competitors:  # fmt: skip
+    """Ask kernels which places of a program they compute, and time the compiler's code for them.
+
+    Args:
+        finding: the places of the program (`find.begin_finding`).
+        dispatches: the program's dispatches by default.
+        kernels: the kernels to try.
+        lab: with the target that the program was read for.
+        records: keep the trials.
+
+    Raises:
+        CompileError: the program does not compile.
+        TunerError: it has no functions or no dispatches.
+    """
+    own = outlook_of(lab.compilers.wait(finding), kernels)
+    known = {site for _, site, _ in own.pairs}
+    more = own.rewritten.pairs if own.rewritten else ()
+    outlook = replace(own, pairs=(*own.pairs, *(pair for pair in more if pair[1] not in known)))
+    making = make_norms(outlook, lab)
+    sites = list(dict.fromkeys(site for _, site, _ in outlook.pairs if not site.problem.fused))
+    workloads = {
+        site: workload
+        for place, site, _ in outlook.pairs
+        if (workload := _in_program(place, site, dispatches)) is not None
+    }
+    prepared = dict(zip(sites, prepare(sites, lab, timed=workloads), strict=True))
+    kinds: list[KernelVariants | None] = []
+    notes: list[str] = []
+    for _, site, kernel in outlook.pairs:
+        found = prepared.get(site)
+        if found is None:
+            notes.append(f"{site.problem.name}: {kernel.name} is compared only within the program")
+            kinds.append(None)
+        elif isinstance(found, str):
+            notes.append(f"{kernel.name} does not support {site.problem.name}: {found}")
+            kinds.append(None)
+        else:
+            kinds.append(KernelVariants(kernel, found, lab, records, workloads.get(site)))
+            if site.one_op and site not in workloads:
+                notes.append(
+                    f"{site.problem.name}: the program spends {found.spent_us:.0f} us on it, in several "
+                    f"dispatches; {kernel.name} is compared with one op of the compiler's, which takes "
+                    f"{found.default_us:.0f} us"
+                )
+    joint_norms = norms_in(own.rewritten, making, lab) if own.rewritten is not None else ()
+    sums = {name for place, site, _ in own.pairs if site.problem.fused for name in place.dispatches}
+    replaced = frozenset(each.workload.key for each in dispatches if each.workload and each.name in sums)
+    return Competitors(
+        outlook, own, tuple(kinds), tuple(notes), replaced, norms_in(own, making, lab), joint_norms
+    )  # fmt: skip
+
+
+def _in_program(place: Place, site: Site, dispatches: Sequence[Dispatch]) -> Workload | None:
+    """The workload of a site's dispatch in the program.
+
+    It may differ from the workload alone. For example, strides of 1x1 convolutions become strides of a
+    reduction. None if a kernel replaces more than a dispatch and its padding, or the root op differs.
+    """
+    own = next((each.workload for each in dispatches if each.name == place.dispatch), None)
+    alone = site.problem.workload
+    if own is None or (site.one_op and not site.padded):
+        return None
+    same = own.reduction_length == alone.reduction_length and math.prod(own.loops) == math.prod(alone.loops)
+    return own if same else None
+
+
+def most_variants(effort: str, *, limited: bool) -> float:
+    """The most variants of a kernel to try. With a budget, only time limits them."""
+    return math.inf if limited else _VARIANTS.get(effort, math.inf)
+
+
+@dataclass(frozen=True)
+class _Pick:
+    """A kernel's variant for a problem; its code, if that was kept."""
+
+    kernel: Kernel
+    knobs: Assignment
+    code: Code | None = field(default=None, compare=False)
+
+
+def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, _Pick]:
+    """For each problem, the fastest kernel that wins, also over the best configuration.
+
+    If `least` is below 1, a kernel with so large a part of the best configuration's speed is also taken.
+    """
+    best: dict[Site, tuple[float, _Pick]] = {}
+    for result in results:
+        configured = result.comparison.speedup if result.entry and result.comparison else 1.0
+        for each in result.competitors:
+            kind, comparison = each.kind, each.final.comparison
+            code = each.final.built.code if each.final.built is not None else None
+            if not isinstance(kind, KernelVariants) or comparison is None or not isinstance(code, Code):
+                continue
+            site, scale = kind.prepared.site, default_scale(kind, result.task, result.weight_us)
+            speedup = comparison.speedup / scale
+            wins = comparison.verdict == "win" or comparison.interval[0] / scale > FAR
+            wins &= speedup > configured
+            if (wins or (speedup >= least * configured > 0 and least < 1.0)) and speedup > best.get(
+                site, (0.0,)
+            )[0]:
+                best[site] = speedup, _Pick(kind.kernel, Assignment.of(code.knobs), code)
+    return {site: pick for site, (_, pick) in best.items()}
+
+
+def _made(
+    choices: Mapping[str, Mapping[Site, _Pick]], target: Target, lab: Lab
+) -> dict[str, list[tuple[Site, Code]]]:
+    """The code of each choice's variants, also for packed constants. Variants that fail are left out."""
+    making = {
+        (site, pick): lab.compilers.submit(
+            code_here, pick.kernel, site.problem, target, pick.knobs, pick.code
+        )
+        for picks in choices.values()
+        for site, pick in picks.items()
+    }
+    codes = {key: _result(future) for key, future in making.items()}
+    return {
+        name: [(site, code) for site, pick in picks.items() if isinstance(code := codes[site, pick], Code)]
+        for name, picks in choices.items()
+    }
+
+
+def code_here(kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, code: Code | None) -> Code:
+    """A variant's code with the code for a packed constant. Runs in workers. Raises KernelError."""
+    return with_packed(kernel, problem, target, code or kernel.make(problem, target, knobs))
+
+
+def _result(future: Future[Code]) -> Code | None:
+    try:
+        return future.result()
+    except Exception:  # the kernel's error, or the end of its worker: it is left out
+        return None
+
+
+def versions_with(
+    tuned: Tuned, choices: Mapping[str, Chosen], lab: Lab, folder: Path, further: Sequence[Target] = ()
+) -> dict[ProgramVersion, Chosen]:
+    """The tuned program with each choice of kernels.
+
+    The last choices, which have the most kernels, are also tried with further flags, as kernels change the
+    ops that are left: with those of `further`, and with the option that fuses more, if there is one.
+    """
+    found: dict[ProgramVersion, Chosen] = {}
+    more = fusing_more(tuned.target)
+    others = [*further, *([with_options(tuned.target, more)] if more else [])]
+    for number, (name, chosen) in enumerate(choices.items()):
+        for target in (tuned.target, *(others if number >= len(choices) - _WITH_MOST else ())):
+            path = folder / f"{name.replace(' ', '_')}_{len(found)}.mlir"
+            what = f"{tuned.version.what if target == tuned.target else untuned(target).what} and {name}"
+            entries = () if target in further else tuned.reached
+            found[ProgramVersion(what, _with_kernels(target, chosen, lab, path), entries)] = chosen
+    return found
+
+
+def mended_with(
+    version: ProgramVersion, known: Mapping[ProgramVersion, Chosen], blamed: Collection[str] | None,
+    lab: Lab, folder: Path,
+) -> dict[ProgramVersion, Chosen]:  # fmt: skip
+    """Repair a version: leave out wrong kernels, or use the given flags. Empty if no new version results.
+
+    The compiler may fail on a program with kernels under flags that work without kernels: under
+    `--iree-opt-level=O3` it fuses more ops around them.
+
+    Args:
+        version: the program with kernels.
+        known: all versions with their kernels.
+        blamed: names of dispatches with wrong results. None if the version does not compile or run: then it
+            is compiled with the given flags.
+        lab: has the given flags and the context of the spec.
+        folder: where the spec is written.
+    """
+    plain, chosen = without_kernels(version.target), known[version]
+    if blamed is None:
+        right, entries, what = list(chosen), (), f"{version.what}, with the given flags"
+        plain = lab.target
+        same = any(without_kernels(each.target) == plain and own == right for each, own in known.items())
+    else:
+        names = executable_names([site for site, _ in chosen])
+        right = [each for name, each in zip(names, chosen, strict=True) if name not in blamed]
+        entries, what = version.entries, f"{version.what} that are right"
+        same = len(right) == len(chosen)
+    if not right or same:
+        return {}
+    path = folder / f"mended_{version.what.replace(' ', '_')}.mlir"
+    return {ProgramVersion(what, _with_kernels(plain, right, lab, path), entries): right}
+
+
+def without_kernels(target: Target) -> Target:
+    """A target without the flag that names a spec of kernels."""
+    return replace(target, flags=tuple(flag for flag in target.flags if not flag.startswith(SPEC_FLAG)))
+
+
+def _with_kernels(target: Target, chosen: Chosen, lab: Lab, path: Path) -> Target:
+    """Write a spec of kernels to a file; the target with the flag that names it."""
+    save_kernel_spec(chosen, executable_target(target, lab.compilers), lab.context, path)
+    return with_flags(target, (f"{SPEC_FLAG}={path}",))

@@ -1,0 +1,172 @@
+"""Build many candidates at once.
+
+Have a device's driver compile executables before they are measured.
+
+CUDA's driver compiles PTX when an executable is loaded, on the host, which takes seconds for large
+code. It keeps the result in its cache on disk (`CUDA_CACHE_PATH`), which processes share, so that loading
+again costs less than a millisecond. Other processes than the measuring one therefore load first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+
+import iree.runtime as rt
+
+from iree_tuner.compiler.worker import Calls, Ok, Timeout, Workers
+from iree_tuner.measure.candidate import Built, build_here, start_here
+from iree_tuner.program.bindings import Harness
+from iree_tuner.space.configuration import Configuration
+from iree_tuner.targets import Target, kind_of_device
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+
+DEFAULT_TIMEOUT_S = 60.0
+
+Build = Callable[[bytes, tuple[str, ...], Configuration | None, int, int, bool], Built]
+"""The function that runs in a worker; see
+`build_here`.
+"""
+
+
+class Builder:
+    """Compiles harnesses in disposable workers; a crash or a time-out is an outcome, not an exception.
+
+    Args:
+        target: whose flags to compile with.
+        workers: where.
+        timeout_s: limit of one compilation.
+        build: what compiles, a module-level function; tests and benchmarks put others in its place.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        workers: Calls,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        build: Build = build_here,
+    ) -> None:
+        self._target = target
+        self._workers = workers
+        self.timeout_s = timeout_s
+        self._build = build
+        self._defaults: dict[bytes, Future[Built]] = {}
+
+    def start(self, count: int) -> list[Future[None]]:
+        """Have that many workers begin to load the compiler; one that cannot fails again when it is used."""
+        return [self._workers.submit(start_here, self._target.flags) for _ in range(count)]
+
+    def build(self, harness: Harness, configuration: Configuration | None) -> Built:
+        """One executable; None is the compiler's own choice."""
+        return self.result(self.submit(harness, configuration))
+
+    def build_placements(
+        self, harness: Harness, configuration: Configuration | None, count: int
+    ) -> list[Built]:
+        """The same code at `count` places (see `device.placement`)."""
+        futures = [self.submit(harness, configuration, placement) for placement in range(count)]
+        return [self.result(future) for future in futures]
+
+    def build_all(self, harness: Harness, configurations: Sequence[Configuration]) -> Iterator[Built]:
+        """One result for each configuration, in order, as they are ready."""
+        futures = [self.submit(harness, configuration) for configuration in configurations]
+        try:
+            for future in futures:
+                yield self.result(future)
+        finally:
+            for future in futures:
+                if not future.running():  # a running one would take its worker with it
+                    future.cancel()
+
+    def submit(
+        self,
+        harness: Harness,
+        configuration: Configuration | None,
+        placement: int = 0,
+        timeout_s: float = math.inf,
+        most_ops: int = 0,
+        verify: bool = True,
+    ) -> Future[Built]:
+        """Begin a compilation; `result` says how it ended. `timeout_s` can only shorten the builder's own.
+
+        A default that has been built, or is being built, is not built again: the profile, the baselines and
+        kernels' contests need the same.
+        """
+        is_default = configuration is None and not placement and not most_ops and verify
+        known = self._defaults.get(harness.module) if is_default else None
+        if known is not None and not _failed(known):
+            return known
+        future = self._workers.submit(
+            self._build,
+            harness.module,
+            self._target.flags,
+            configuration,
+            placement,
+            most_ops,
+            verify,
+            timeout_s=min(timeout_s, self.timeout_s),
+        )
+        if is_default:
+            self._defaults[harness.module] = future
+        return future
+
+    def result(self, future: Future[Built]) -> Built:
+        """Wait for a compilation."""
+        match self._workers.end(future):
+            case Ok(built):
+                return built
+            case Timeout(limit_s) as end:
+                return Built("compile_timeout", message=str(end), seconds=limit_s)
+            case end:
+                return Built("compile_crash", message=str(end))
+
+
+def _failed(future: Future[Built]) -> bool:
+    """Whether it ended without a result: another attempt may do better."""
+    return future.cancelled() or (future.done() and future.exception() is not None)
+
+
+class Loader:
+    """Loads executables in workers of its own.
+
+    Args:
+        device: URI of the device; each worker has a context on it.
+        workers: where; without a limit of memory, as drivers map more than they use.
+    """
+
+    def __init__(self, device: str, workers: Calls) -> None:
+        self._device = device
+        self._workers = workers
+
+    def submit(self, vmfb: bytes, timeout_s: float) -> Future[None]:
+        """Begin to load an executable; `result` says how it ended."""
+        return self._workers.submit(load_here, vmfb, self._device, timeout_s=timeout_s)
+
+    def result(self, future: Future[None]) -> bool:
+        """Whether it ended in time. The measuring worker finds executables that do not load, and says why."""
+        return not isinstance(self._workers.end(future), Timeout)
+
+    def close(self) -> None:
+        """Stop the workers."""
+        self._workers.close()
+
+
+def loader_for(device: str, jobs: int, calls: Calls | None = None) -> Loader | None:
+    """A loader with a worker for every four of `jobs`, or with others' calls.
+
+    None where nothing is compiled when it is loaded.
+    """
+    if not kind_of_device(device).compiles_on_load:
+        return None
+    return Loader(device, calls or Workers(max(2, jobs // 4), memory_bytes=None, yielding=True))
+
+
+def load_here(vmfb: bytes, device: str) -> None:
+    """Load an executable, and forget it."""
+    try:
+        config, hal = device_for(device)
+        module = rt.VmModule.copy_buffer(config.vm_instance, vmfb)
+        rt.VmContext(config.vm_instance, modules=[hal, module])
+    except RUNTIME_ERRORS:
+        return  # `Loader.result` says who tells of it
