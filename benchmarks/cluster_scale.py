@@ -57,7 +57,7 @@ from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
@@ -202,8 +202,7 @@ def _tried(
         tempfile.TemporaryDirectory() as folder,
         open_records(Path(folder) / "trials.db", "scale", {}, stop=stop, fresh=False) as records,
     ):
-        ledger = records.ledger(kind.study, kind.reproduce)
-        search = Search(kind, kind.strategy(setup.strategy, 0), ledger, cap=10_000_000)
+        search = Search(kind, kind.strategy(setup.strategy, 0), records, cap=10_000_000)
         engine = Engine(cast(Lab, lab), stop, 16)
         begin = time.monotonic() + ramp
         end = begin + setup.seconds

@@ -34,7 +34,7 @@ from iree_tuner.program.parts import take_apart
 from iree_tuner.program.phases import compile_widened, run_phases
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
-from iree_tuner.tuning.sound import sums_of
+from iree_tuner.tuning.faults import sums_of
 
 _SSE = ("--iree-llvmcpu-target-cpu=x86-64", "--iree-llvmcpu-target-cpu-features=")
 _FURTHER = 5.0  # times as far from f32 as the default: no correct version

@@ -38,15 +38,15 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.budget import Budget
-from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.finals import build_placed
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.options import effort_named
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
-from iree_tuner.tuning.verdict import ProgramJudge, TunedVariant, Verdict
+from iree_tuner.tuning.verdict import ProgramJudge, Tuned, Verdict
 from iree_tuner.tuning.versions import ProgramVersions
 
 HEAD = 512  # columns of the honest workload
@@ -172,7 +172,7 @@ def judged(program: Program, lab: Lab, results: Sequence[WorkloadResult]) -> tup
     budget = Budget(math.inf, Timeline(), lab.jobs, StopRequest())
     judge = ProgramJudge(whole, lab.target, effort_named("default"), budget)
     entries = tuple(each.entry for each in results if each.entry is not None)
-    return judge.choose([TunedVariant(lab.target, tuple(results), entries)]), whole
+    return judge.choose([Tuned(lab.target, tuple(results), entries)]), whole
 
 
 def told(found: Found) -> dict[str, object]:

@@ -39,15 +39,14 @@ from iree_tuner.space.joint import JointSpace
 from iree_tuner.store.reproducer import RUN, FailedCandidate, write_reproducer
 from iree_tuner.store.trial import Trial
 from iree_tuner.targets import Target, target_for_device
-from iree_tuner.tuning.baseline import measure_baselines
+from iree_tuner.tuning.baseline import Task, make_tasks, measure_baselines
 from iree_tuner.tuning.candidate import Configurations
-from iree_tuner.tuning.effort import effort_named
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Ledger, open_records
+from iree_tuner.tuning.options import effort_named
+from iree_tuner.tuning.records import Records, open_records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import Task, make_tasks
 
 PROGRAM = Path(__file__).parent.parent / "programs" / "ops" / "cpu_matmul_f32.mlir"
 DEVICE = "local-task"
@@ -93,17 +92,17 @@ class Own:
         self._folder = folder
         self._stack = stack
         self._stop = StopRequest()
-        self._started: tuple[Lab, Configurations, Ledger] | None = None
+        self._started: tuple[Lab, Configurations, Records] | None = None
 
     def run(self, assignments: list[Assignment]) -> list[Trial]:
         """One block; trials in the order of the assignments."""
-        lab, kind, ledger = self._started = self._started or self._start()
-        search = Search(kind, FixedOrder(assignments), ledger)
+        lab, kind, records = self._started = self._started or self._start()
+        search = Search(kind, FixedOrder(assignments), records)
         engine = Engine(lab, self._stop, len(assignments))
         found = {trial.assignment: trial for _, trial in engine.run(OneSearch(search))}
         return [found[each] for each in assignments]
 
-    def _start(self) -> tuple[Lab, Configurations, Ledger]:
+    def _start(self) -> tuple[Lab, Configurations, Records]:
         subject = self._subject
         lab = self._stack.enter_context(Lab(subject.target, JOBS))
         lab.start()
@@ -113,7 +112,7 @@ class Own:
         )
         (baseline,) = measure_baselines([subject.task], lab, self._stop)
         kind = Configurations(baseline, lab, effort_named("default"), records)
-        return lab, kind, records.ledger(kind.study, kind.reproduce)
+        return lab, kind, records
 
 
 def main() -> None:

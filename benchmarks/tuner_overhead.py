@@ -42,11 +42,10 @@ from iree_tuner.store.study import StudyKey
 from iree_tuner.store.trial import Trial
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.baseline import tolerance_of
-from iree_tuner.tuning.candidate import CompileLimits
-from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.candidate import CompileLimits, setting_on
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
@@ -121,8 +120,7 @@ def _timed(case: Case, dispatch: Dispatch, lab: Lab) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trials.db"
         with open_records(path, "overhead", {}, stop=stop, fresh=False) as records:
-            ledger = records.ledger(kind.study, kind.reproduce)
-            search = Search(kind, kind.strategy(case.strategy, 0), ledger, cap=case.trials)
+            search = Search(kind, kind.strategy(case.strategy, 0), records, cap=case.trials)
             start = time.perf_counter()
             for _, trial in Engine(lab, stop, 16).run(OneSearch(search)):
                 measured += trial.measure_s

@@ -47,10 +47,9 @@ from iree_tuner.store.record import (
     conditions_of,
 )
 from iree_tuner.targets import Target, with_flags
-from iree_tuner.tuning.conditions import setting_on
-from iree_tuner.tuning.flags import FlagChoice
+from iree_tuner.tuning.candidate import setting_on
+from iree_tuner.tuning.flags import FlagChoice, RuntimeChoice
 from iree_tuner.tuning.result import NOT_JUDGED, Competitor, WorkloadResult
-from iree_tuner.tuning.runtime_flags import RuntimeChoice
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
 from iree_tuner.tuning.versions import ComparisonStep, with_spec
 

@@ -30,7 +30,6 @@ from iree_tuner.script.script import Script
 from iree_tuner.script.search import ScriptSearch, Watch, search_script
 from iree_tuner.search.registry import check_strategy
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import open_records
 from iree_tuner.tuning.options import (
     AMOUNT,
     CANDIDATES,
@@ -41,6 +40,7 @@ from iree_tuner.tuning.options import (
     at_least,
     check_budget,
 )
+from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.versions import widened_of
 

@@ -28,7 +28,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.spec.check import MatcherHits, check_against_program
 from iree_tuner.spec.io import embed_bytes, load_spec
 from iree_tuner.targets import Target, parse_target, with_flags
-from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.tuning.options import CompilerFlags
 
 _NO_FLAGS = CompilerFlags()
 

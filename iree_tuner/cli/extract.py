@@ -11,7 +11,7 @@ from iree_tuner.cli.inputs import InputFlags, ProgramName, opened
 from iree_tuner.compiler.task import preload
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.targets.registry import DEFAULT_DEVICE
-from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.tuning.options import CompilerFlags
 
 if TYPE_CHECKING:
     from rich.table import Table

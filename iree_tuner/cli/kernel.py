@@ -50,19 +50,19 @@ from iree_tuner.kernels.source import chains_in, choices_of, each_once, make_nor
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.targets import Target, parse_target
-from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Records, open_records
 from iree_tuner.tuning.options import (
     AMOUNT,
     CANDIDATES,
     MEASURING,
+    CompilerFlags,
     DatabaseOptions,
     DeviceOptions,
     Duration,
     at_least,
     check_budget,
 )
+from iree_tuner.tuning.records import Records, open_records
 from iree_tuner.tuning.stop import StopRequest
 
 app = App(

@@ -28,7 +28,7 @@ from iree_tuner.profiling.run import profile_program
 from iree_tuner.suite.profilers.onnx import profile_onnx
 from iree_tuner.suite.profilers.xla import profile_xla
 from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device
-from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.tuning.options import CompilerFlags
 
 _METHODS = cast("tuple[str, ...]", get_args(Method))
 _DEFAULTS = InputFlags()

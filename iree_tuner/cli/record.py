@@ -17,10 +17,10 @@ from iree_tuner.cli.output import people, print_json
 from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
 from iree_tuner.program.dynamic import sized
-from iree_tuner.record import Recorded, record_program
 from iree_tuner.report.progress import Progress
 from iree_tuner.store.recordings import Recording, to_recording
 from iree_tuner.tuning.options import RecordingOptions
+from iree_tuner.tuning.recording import Recorded, record_program
 
 _DEFAULTS = RecordingOptions()
 

@@ -26,9 +26,9 @@ from iree_tuner.result import (
 )
 from iree_tuner.store.record import Use, as_json
 from iree_tuner.targets.options import options_of
+from iree_tuner.tuning.flags import ENVIRONMENT
 from iree_tuner.tuning.reading import NothingToTuneError
 from iree_tuner.tuning.result import Competitor
-from iree_tuner.tuning.runtime_flags import ENVIRONMENT
 from iree_tuner.tuning.timeline import TimeUse
 
 

@@ -27,8 +27,8 @@ from iree_tuner.program.source import Program
 from iree_tuner.script.build import Scripted, agree_alone, compile_with_script, depth_of
 from iree_tuner.script.script import Script
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
-from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.options import CompilerFlags
 from iree_tuner.tuning.versions import widened_of
 
 Compare = Literal["default", "numpy", "none"]

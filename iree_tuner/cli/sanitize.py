@@ -16,8 +16,8 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.spec.io import embed_bytes, load_spec
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
-from iree_tuner.tuning.compiler_flags import CompilerFlags
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.options import CompilerFlags
 from iree_tuner.tuning.sanitize import CUDA_TOOLS, Sanitized, sanitize
 
 _DEFAULTS = InputFlags()

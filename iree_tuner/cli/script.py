@@ -17,7 +17,7 @@ from iree_tuner.files import planned_output, write
 from iree_tuner.script.script import Script, load_script, shipped
 from iree_tuner.script.stages import stages_of
 from iree_tuner.targets import parse_target
-from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.tuning.options import CompilerFlags
 
 LIBRARY_FLAG = "--iree-codegen-transform-dialect-library"
 

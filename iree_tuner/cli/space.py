@@ -29,7 +29,7 @@ from iree_tuner.space.interpreter import smtlib
 from iree_tuner.space.starting_point import find_default, parse_assignment
 from iree_tuner.targets import Target
 from iree_tuner.targets.registry import DEFAULT_DEVICE
-from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.tuning.options import CompilerFlags
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from iree_tuner.spec.io import load_spec, save_spec
 from iree_tuner.spec.link import link_specs
 from iree_tuner.spec.near import NearMiss
 from iree_tuner.targets import Target, parse_target, target_for_device
-from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.tuning.options import CompilerFlags
 
 
 def hits_in(spec: ir.Module, program: Program, target: Target) -> tuple[MatcherHits, ...]:

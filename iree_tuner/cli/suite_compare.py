@@ -27,8 +27,7 @@ from iree_tuner.suite.pages.together import gains, standings, together
 from iree_tuner.suite.results import read_results, write_csv
 from iree_tuner.suite.site import Place, Site, site_at
 from iree_tuner.suite.tuned import Tuning
-from iree_tuner.tuning.effort import EffortName
-from iree_tuner.tuning.options import Duration
+from iree_tuner.tuning.options import Duration, EffortName
 
 _OPTIONS, _OUTPUTS = SuiteOptions(), SuiteOutputs()
 _ALL = "all"

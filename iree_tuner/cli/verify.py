@@ -24,7 +24,7 @@ from iree_tuner.spec.grammar import ENTRYPOINT, ENTRYPOINT_NAME, entry_sequence
 from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.targets.registry import DEFAULT_DEVICE
-from iree_tuner.tuning.compiler_flags import CompilerFlags
+from iree_tuner.tuning.options import CompilerFlags
 
 Source = Annotated[
     str,

@@ -20,7 +20,7 @@ from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import Final, FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
@@ -140,7 +140,7 @@ def hold_contest(
         return replace(contest, note=prepared)
     kind = KernelVariants(kernel, prepared, lab, records)
     contest = replace(contest, bench=kind.bench, default_us=kind.default_us)
-    search = _search(kind, records, most)
+    search = Search(kind, kind.strategy("", 0), records, cap=most or math.inf)
     until = start + (1.0 - _FINALS_PART) * seconds
     for _ in Engine(lab, records.stop, 2 * lab.jobs).run(OneSearch(search), lambda: until):
         watch(
@@ -161,12 +161,6 @@ def hold_contest(
     best = Best(final.winner, with_packed(kernel, site.problem, lab.target, final.built.code))
     contest = replace(contest, best=best, over_default=final.comparison, note=final.note)
     return _beside_tuned(contest, final, tuned.get(kind.workload), kind, lab, plan(search, 2))
-
-
-def _search(kind: KernelVariants, records: Records, most: int) -> Search:
-    """A search over at most `most` variants; 0 for all."""
-    ledger = records.ledger(kind.study, kind.reproduce)
-    return Search(kind, kind.strategy("", 0), ledger, cap=most or math.inf)
 
 
 def _beside_tuned(

@@ -37,7 +37,7 @@ from iree_tuner.spec.io import load_spec
 from iree_tuner.spec.starters import read_starters
 from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.versions import for_processor, widened_of, with_spec
 

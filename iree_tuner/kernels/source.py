@@ -37,14 +37,14 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.targets import Target, with_flags
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import fusing_more
+from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import default_scale
 from iree_tuner.tuning.finals import NEARLY
 from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.task import Task
-from iree_tuner.tuning.verdict import TunedVariant
+from iree_tuner.tuning.verdict import Tuned
 from iree_tuner.tuning.versions import ProgramVersion
 
 
@@ -385,7 +385,7 @@ def _result(future: Future[Code]) -> Code | None:
 
 
 def versions_with(
-    tuned: TunedVariant, choices: Mapping[str, Chosen], lab: Lab, folder: Path, further: Sequence[Target] = ()
+    tuned: Tuned, choices: Mapping[str, Chosen], lab: Lab, folder: Path, further: Sequence[Target] = ()
 ) -> dict[ProgramVersion, Chosen]:
     """The tuned program with each choice of kernels.
 

@@ -41,10 +41,9 @@ from iree_tuner.store.study import KERNEL, StudyKey
 from iree_tuner.store.trial import Setting, Trial
 from iree_tuner.targets import Target
 from iree_tuner.tuning.baseline import tolerance_of
-from iree_tuner.tuning.candidate import CompileLimits
-from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.candidate import CompileLimits, setting_on
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 
 _TIMEOUT_S = 120.0
 _ROUNDS, _BATCH_S = 4, 0.01  # to time a problem that has several dispatches

@@ -16,9 +16,9 @@ from rich.text import Text
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.extract import Extraction
 from iree_tuner.store.trial import Trial
+from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.observer import Observer, SearchStanding, Silent
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.task import Task
 
 _SHOWN = 12
 """Number of searches in the live table."""

@@ -31,10 +31,9 @@ from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.store.study import StudyKey
 from iree_tuner.store.trial import Trial
 from iree_tuner.targets import Target
-from iree_tuner.tuning.candidate import CompileLimits
-from iree_tuner.tuning.conditions import setting_on
+from iree_tuner.tuning.candidate import CompileLimits, setting_on
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 
 SCRIPT = "script:"
 """How the label of a script's space begins; its name follows."""

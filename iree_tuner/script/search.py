@@ -18,7 +18,7 @@ from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
@@ -87,8 +87,7 @@ def search_script(
     records = records or Records(None, stop)
     kind = ScriptChoices(script, subjects, dispatch.workload, lab, records)
     search = Search(
-        kind, kind.strategy(strategy, seed), records.ledger(kind.study, kind.reproduce), first=[kind.start],
-        cap=trials,
+        kind, kind.strategy(strategy, seed), records, first=[kind.start], cap=trials
     )  # fmt: skip
     until = time.monotonic() + seconds
     for _ in Engine(lab, stop, 2 * lab.jobs).run(OneSearch(search), lambda: until):

@@ -23,11 +23,10 @@ from iree_tuner.suite.backends.iree import TUNED, Version, spec_of
 from iree_tuner.suite.solving import SOLVER
 from iree_tuner.tune import tune_program
 from iree_tuner.tuning.baseline import measure_baselines
-from iree_tuner.tuning.conditions import setting_on
-from iree_tuner.tuning.effort import EffortName
+from iree_tuner.tuning.candidate import setting_on
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
-from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.options import EffortName, TuningOptions
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.stop import StopRequest
 

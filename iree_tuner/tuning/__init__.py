@@ -1,4 +1,4 @@
-"""The parts of the tuning loop: effort, tasks, rounds, finals, results. `iree_tuner.tune` puts them together.
+"""How a program is tuned: `run` is what all steps are given, `loop` their order.
 
-May import every room before it; only `tune` and `cli` may import it.
+May import every room before it; `tuning.loop` also those between it and `tune`.
 """

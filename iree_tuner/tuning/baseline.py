@@ -1,4 +1,4 @@
-"""Where the time goes: every task's default, built and timed, and what there is to search."""
+"""Where the time goes: the tasks of a program, their defaults, and what there is to search."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from iree_tuner.measure.candidate import Built
 from iree_tuner.ops.family import family_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
+from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.build import build_spaces
 from iree_tuner.space.emitted import Emitted, begin_emitting
 from iree_tuner.space.joint import JointSpace
@@ -23,7 +24,31 @@ from iree_tuner.space.restriction import restricted
 from iree_tuner.targets import GpuLimits
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import Task
+
+
+@dataclass(frozen=True)
+class Task:
+    """A workload to tune once. `dispatches` are the ones that have it, the most called first."""
+
+    workload: Workload
+    dispatches: tuple[Dispatch, ...]
+
+    @property
+    def calls(self) -> int:
+        """How often the program runs this workload."""
+        return sum(dispatch.calls.count for dispatch in self.dispatches)
+
+
+def make_tasks(dispatches: Sequence[Dispatch]) -> list[Task]:
+    """Group what can be tuned by workload, without what runs only while a program is loaded."""
+    groups: dict[Workload, list[Dispatch]] = {}
+    for dispatch in dispatches:
+        if dispatch.tunable and dispatch.workload is not None and dispatch.calls.count:
+            groups.setdefault(dispatch.workload, []).append(dispatch)
+    return [
+        Task(workload, tuple(sorted(group, key=lambda dispatch: -dispatch.calls.count)))
+        for workload, group in groups.items()
+    ]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from iree_tuner.measure.program import SCREENED
 from iree_tuner.measure.statistics import LEAST_PAIRS
-from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.finals import FinalPlan
+from iree_tuner.tuning.options import Effort
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import APART, Timeline, TimeUse
 

@@ -13,6 +13,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
+from iree_tuner.compiler.versions import installed
+from iree_tuner.device.device_facts import DeviceFacts, facts_of
 from iree_tuner.device.machine import machine_of
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench
@@ -26,15 +28,14 @@ from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.starting_point import nearest_member, starting_point_of
 from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.spec.starters import Starter
+from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.store.study import StudyKey
-from iree_tuner.store.trial import Trial
-from iree_tuner.tuning.baseline import Baseline
-from iree_tuner.tuning.conditions import setting_on
-from iree_tuner.tuning.effort import Effort
-from iree_tuner.tuning.failures import Reproducing
+from iree_tuner.store.trial import Setting, Trial
+from iree_tuner.targets import Target
+from iree_tuner.tuning.baseline import Baseline, Task
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Records
-from iree_tuner.tuning.task import Task
+from iree_tuner.tuning.options import Effort
+from iree_tuner.tuning.records import Records
 
 _ALIKE = 3.0
 """Times: cold caches and what surrounds a dispatch make less of a difference."""
@@ -170,10 +171,7 @@ class Configurations:
         self._start = starting_point_of(
             self.space, dispatch.default, dispatch.pipeline, dispatch.decomposition
         )
-        self._reproducing = Reproducing(
-            records.failures, baseline.task.workload.name, self.bench.harness, lab.target,
-            self.space.configuration,
-        )  # fmt: skip
+        self._failures = records.failures
 
     @property
     def size(self) -> int:
@@ -240,11 +238,37 @@ class Configurations:
         )
 
     def reproduce(self, trial: Trial) -> str:
-        """With a command of IREE's own tools."""
-        return self._reproducing(trial)
+        """With a command of IREE's own tools; empty where none is wanted or could be written."""
+        if self._failures is None:
+            return ""
+        target = self._lab.target
+        failure = FailedCandidate(
+            workload=self.baseline.task.workload.name, harness=self.bench.harness,
+            configuration=self.configuration(trial.assignment), flags=target.flags, outcome=trial.outcome,
+            message=trial.message, device=trial.device or target.device or "", versions=installed(),
+        )  # fmt: skip
+        return write_reproducer(self._failures, failure)[0]
 
 
 def best_of_relatives(records: Records, key: StudyKey) -> list[Assignment]:
     """The best candidates of similar workloads, the best of each first."""
     found = records.relatives(key, _RELATIVES, _EACH)
     return [each.best[place].assignment for place in range(_EACH) for each in found if place < len(each.best)]
+
+
+def setting_on(target: Target, facts: DeviceFacts | None = None, *, cold: bool = True) -> Setting:
+    """The setting of this process, with a device whose host says this of it; by default of this machine."""
+    versions = installed()
+    uri = target.device or ""
+    facts = facts or facts_of(uri)
+    return Setting(
+        compiler=versions["iree-base-compiler"] or "",
+        runtime=versions["iree-base-runtime"] or "",
+        target=str(target),
+        flags=target.flags,
+        device=uri.partition("://")[0],
+        processor=facts.name,
+        cores=facts.units,
+        driver=facts.driver,
+        cold=cold,
+    )

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, MutableSequence, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
@@ -143,7 +143,7 @@ class DeviceRunner:
         """Time a default."""
         self.track(bench).begin(self._clock())
         self.last = bench
-        return self.measurer.submit_screen(bench.default, replace(bench, device=self.measurer.device), None)
+        return self.measurer.submit_screen(bench.default, bench)
 
     def end_baseline(self, bench: AnyBench, timed: Timed) -> None:
         """Take a default's time. Raises DeviceLostError where it fails again and again."""
@@ -165,10 +165,9 @@ class DeviceRunner:
         track = self.track(bench)
         track.count()
         self.last = bench
-        own = replace(bench, device=self.measurer.device)
         limit_us = limit_score * track.last_us if limit_score < math.inf else None
         plan = ScreenPlan(checked=built.for_check != b"", for_check=built.for_check or b"")
-        return self.measurer.submit_screen(built.vmfb, own, limit_us, plan)
+        return self.measurer.submit_screen(built.vmfb, bench, limit_us, plan)
 
 
 class RunDevices:

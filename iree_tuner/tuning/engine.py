@@ -43,7 +43,7 @@ _POLL_S = 0.1
 
 
 @dataclass(frozen=True)
-class _Made:
+class _Candidate:
     """A candidate with its executable."""
 
     search: Search
@@ -88,12 +88,12 @@ class Engine:
         self._dry = False  # whether the source had nothing when it was asked last
         self._measuring = not lab.alternate  # whether devices may work now
         self._compiling: dict[Future[Built], tuple[Search, Assignment]] = {}
-        self._loading: dict[Future[None], _Made] = {}  # where the driver compiles too
-        self._ready: deque[_Made] = deque()
+        self._loading: dict[Future[None], _Candidate] = {}  # where the driver compiles too
+        self._ready: deque[_Candidate] = deque()
         # None: the default
-        self._running: dict[Future[Timed], tuple[DeviceRunner, AnyBench, _Made | None]] = {}
+        self._running: dict[Future[Timed], tuple[DeviceRunner, AnyBench, _Candidate | None]] = {}
         self._first: dict[tuple[int, str], Trial | None] = {}  # by code; None while it is being measured
-        self._twins: dict[tuple[int, str], list[_Made]] = {}
+        self._twins: dict[tuple[int, str], list[_Candidate]] = {}
         self._done: deque[tuple[Search, Trial]] = deque()
         self._asker: ThreadPoolExecutor | None = None
         self._late: list[tuple[Search, Trial]] | None = None  # ended while a strategy was being asked
@@ -132,15 +132,15 @@ class Engine:
             while self._done:
                 self._dry = False
                 yield self._done.popleft()
-            if self._under_way:
+            if self._unmeasured or self._running:
                 self._await()
             elif self._dry or self._closed():
                 return
 
     @property
-    def _under_way(self) -> int:
-        waiting = len(self._compiling) + len(self._loading) + len(self._ready)
-        return waiting + len(self._running)
+    def _unmeasured(self) -> int:
+        """Candidates that are compiled now, or wait for a device."""
+        return len(self._compiling) + len(self._loading) + len(self._ready)
 
     def _begin_compiling(self) -> None:
         """Ask for as much as may be compiled now."""
@@ -185,13 +185,12 @@ class Engine:
 
     def _room(self) -> int:
         """How many more candidates may be compiled now."""
-        under_way = len(self._compiling) + len(self._loading) + len(self._ready)
         if not self._lab.alternate:
             # A strategy that learns takes longer for each question than for each answer: several at once.
             half = self._lab.jobs + len(self.devices.working)
-            room = 2 * half - under_way
+            room = 2 * half - self._unmeasured
             return room if room >= half else 0
-        return 0 if self._measuring else min(self._batch, self._fitting) - under_way
+        return 0 if self._measuring else min(self._batch, self._fitting) - self._unmeasured
 
     @property
     def _fitting(self) -> int:
@@ -231,7 +230,9 @@ class Engine:
                     continue
                 busy[id(device)] += 1
 
-    def _run(self, timing: Future[Timed], device: DeviceRunner, bench: AnyBench, made: _Made | None) -> None:
+    def _run(
+        self, timing: Future[Timed], device: DeviceRunner, bench: AnyBench, made: _Candidate | None
+    ) -> None:
         self._running[timing] = device, bench, made
         timing.add_done_callback(self._ended.put)
 
@@ -254,7 +255,7 @@ class Engine:
                     del self._first[made.code]
                     self._ready.appendleft(made)
 
-    def _next_ready(self, device: DeviceRunner) -> _Made | None:
+    def _next_ready(self, device: DeviceRunner) -> _Candidate | None:
         """The next candidate whose code was not measured yet, of the device's last bench where there is one.
 
         Others are finished on the way.
@@ -305,7 +306,7 @@ class Engine:
             built = replace(built, seconds=limit_s)  # so that a run with more patience tries it again
         elif built.outcome == "compile_timeout" and limit_s < self._lab.builder.timeout_s:
             built = replace(built, message=f"{GIVEN_UP} after {limit_s:.1f} s of compiling", seconds=limit_s)
-        made = _Made(search, assignment, built)
+        made = _Candidate(search, assignment, built)
         if built.outcome != "ok":
             self._finish(search, self._trial(made))
         elif self._lab.loader is None:
@@ -315,7 +316,7 @@ class Engine:
             self._loading[future] = made
             future.add_done_callback(self._ended.put)
 
-    def _loaded(self, made: _Made, future: Future[None]) -> None:
+    def _loaded(self, made: _Candidate, future: Future[None]) -> None:
         """The driver has compiled it, or is given up."""
         assert self._lab.loader is not None, "it is loading"
         if self._lab.loader.result(future):
@@ -326,7 +327,7 @@ class Engine:
         built = replace(made.built, outcome="compile_timeout", message=message, seconds=patience_s)
         self._finish(made.search, self._trial(replace(made, built=built)))
 
-    def _timed(self, device: DeviceRunner, bench: AnyBench, made: _Made | None, timed: Timed) -> None:
+    def _timed(self, device: DeviceRunner, bench: AnyBench, made: _Candidate | None, timed: Timed) -> None:
         if made is None:
             if not self.devices.end_baseline(device, bench, timed):
                 self._take_from(device)
@@ -341,7 +342,7 @@ class Engine:
         for twin in self._twins.pop(made.code, []):
             self._finish(twin.search, _twin(self._trial(twin), trial))
 
-    def _trial(self, made: _Made) -> Trial:
+    def _trial(self, made: _Candidate) -> Trial:
         built = made.built
         digest = built.digest if built.outcome == "ok" else ""
         return Trial(
@@ -349,7 +350,7 @@ class Engine:
             message=built.message, digest=digest, compile_s=built.seconds,
         )  # fmt: skip
 
-    def _tie(self, made: _Made) -> Trial:
+    def _tie(self, made: _Candidate) -> Trial:
         """The default's own code has its time by definition."""
         times = (device.track(made.bench).last_us for device in self.devices.every)
         time_us = next(filter(None, times), made.search.kind.default_us)
@@ -364,7 +365,7 @@ class Engine:
             return
         seconds = 0.0
         if not recorded:
-            trial = search.ledger.record(replace(trial, at=time.time()))
+            trial = search.record(replace(trial, at=time.time()))
             seconds = self._cost_s(trial)
             self._recent_s.append(seconds)
         search.add(trial, seconds)

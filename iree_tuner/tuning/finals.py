@@ -25,10 +25,10 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.store.trial import Trial
+from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.search import Search
-from iree_tuner.tuning.task import Task
 
 _PROMISING = 1.05  # relative to the default: noise may have held back a better one by so much
 NEARLY = 0.6
@@ -148,7 +148,7 @@ def play_finals(
         fits: whether there is time for one, asked when it is its turn, and so many are to be judged.
 
     Returns:
-        Of each search that there was time for. A winner's verdict is kept in its ledger.
+        Of each search that there was time for. A winner's verdict is stored.
     """
     every: list[_Finals] = []
     for search in searches:
@@ -181,7 +181,7 @@ def play_finals(
             left -= 1
         if each.final.comparison is not None:
             winner = each.final.winner
-            each.search.ledger.judged(winner.assignment if winner else None, each.final.comparison)
+            each.search.judged(winner.assignment if winner else None, each.final.comparison)
         seconds = each.seconds + time.monotonic() - start
         each.final = replace(each.final, seconds=seconds, note=each.note)
         done(each.search, each.final)
@@ -240,7 +240,7 @@ def _choose(finals: _Finals, lab: Lab) -> None:
                 continue
             wrong.append(f"wrong result: {agreement.message}")
             found = replace(trial, outcome="wrong_result", message=agreement.message, worst=agreement.worst)
-            search.amend(trial, search.ledger.record(found))
+            search.amend(trial, found)
         if right:
             best = right[0].comparison
             if best is None or plan.takes(best):
@@ -283,7 +283,7 @@ def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
             finals.refused.append(f"a finalist failed to compile a second time: {built.message}")
             if built.outcome == "compile_error":
                 refused = replace(trial, outcome="compile_error", message=built.message, samples_us=())
-                finals.search.amend(trial, finals.search.ledger.record(refused))
+                finals.search.amend(trial, refused)
         building = _build_next(finals, failed) if failed else {}
         _settle(lab, list(building.values()))
     return ready
@@ -300,9 +300,7 @@ def _of_this_code(search: Search, trial: Trial, built: Built, lab: Lab) -> Trial
         trial, outcome=timed.outcome, samples_us=timed.samples_us, message=timed.message, digest=built.digest,
         compile_s=built.seconds, measure_s=timed.seconds, worst=timed.worst, at=time.time(),
     )  # fmt: skip
-    found = search.ledger.record(found)
-    search.amend(trial, found)
-    return found
+    return search.amend(trial, found)
 
 
 def _build_places(finals: _Finals, lab: Lab) -> None:

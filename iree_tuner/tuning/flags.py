@@ -1,22 +1,50 @@
-"""Compiler flags as knobs of the whole program: tried first, for they decide what its dispatches are."""
+"""Flags as knobs of the whole program.
+
+Compiler flags are tried first, for they decide what its dispatches are; flags of the runtime last, on the
+version that is used. Trials are kept one by one, and a run that was killed goes on with them. Comparisons of
+whole programs with other flags take as long as many trials, and are kept as soon as all are there.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import os
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
+from typing import Any, cast
 
+from iree_tuner.compiler.versions import RELEASE
+from iree_tuner.errors import TunerError
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.targets import Target
+from iree_tuner.program.dump_body import own_target
+from iree_tuner.program.source import Program
+from iree_tuner.store.rows import comparison_from_json
+from iree_tuner.targets import Target, kind_of_device
 from iree_tuner.targets.find import with_options
+from iree_tuner.targets.kind import RuntimeFlag, RuntimeFlags
 from iree_tuner.targets.options import options_of
+from iree_tuner.tuning.options import Effort
+from iree_tuner.tuning.records import Records
+from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion, ProgramVersions
 
+KIND = "flags"
+"""Of the finding: `key`, `choices` (see `_to_json`), and the seconds of `FlagChoices`."""
+
 _CLOSE = 2.0
 """Tuning may make up for so much: a slower choice of flags is not looked at any more."""
+
+_ROUNDS_S, _ROUNDS_PART = 2.0, 0.015  # to compare compiler flags in turns; of the budget
+_MOST_ROUNDS_S = 15.0
+
+ENVIRONMENT = "IREE_PY_RUNTIME_FLAGS"
+"""The variable that IREE's Python runtime reads flags from."""
 
 
 @dataclass(frozen=True)
@@ -116,3 +144,176 @@ def _compared(
         for each, one in zip(candidates, found, strict=True)
         if one.comparison is not None
     ]
+
+
+def choose_flags(run: Run) -> tuple[FlagChoices, str]:
+    """Choices of flags, fastest first; the given one alone, and why, where none are tried."""
+    program, versions, budget = run.program, run.versions, run.budget
+    target, effort, records = run.lab.target, run.effort, run.records
+    given = FlagChoices((FlagChoice(target),), 0.0, 0.0)
+    if not run.try_flags or options_of(target) or not target.axes or run.stop.requested:
+        return given, ""
+    if own_target(program.data, program.name) is not None:
+        return given, "no compiler flags were tried: they do not change a dumped dispatch"
+    run.watch.working("trying compiler flags")
+    key = choices_key(program, target, effort)
+    known = unfinished_choices(records, key, target)
+    if known:
+        run.watch.noted(
+            "compiler flags: results of the last run, which was interrupted (--fresh measures them again)"
+        )
+        budget.measured.build_s, budget.measured.check_s = known.build_s, known.check_s
+        keep_choices(records, key, known)
+        return known, ""
+    until = budget.flags_until()
+    rounds_s = min(_MOST_ROUNDS_S, _ROUNDS_S + _ROUNDS_PART * budget.total_s)
+    places = 1 if budget.limited else min(2, target.placements)
+    look = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
+    try:
+        with run.at_once():
+            versions.vmfb(untuned(target))  # says how long the others will take
+            if budget.limited:
+                versions.time(untuned(target))
+            most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
+            if most < 1:
+                return given, "no compiler flags were tried: no time left for another compilation"
+            found = try_options(versions, target, look, most, until - rounds_s, run.stop)
+            choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
+            if not run.stop.requested:
+                keep_choices(records, key, choices)
+            return choices, ""
+    except TunerError as error:
+        return given, f"no compiler flags were tried: {error}"
+    return given, ""  # stopped
+
+
+@dataclass(frozen=True)
+class FlagChoices:
+    """The findings of trying choices of flags.
+
+    Attributes:
+        choices: the fastest first.
+        build_s, check_s: what compiling and checking the program took, as `ProgramVersions` has it.
+        searched_s: for how long candidates were tried since then, by runs that did not end.
+    """
+
+    choices: tuple[FlagChoice, ...]
+    build_s: float
+    check_s: float
+    searched_s: float = 0.0
+
+
+def choices_key(program: Program, target: Target, effort: Effort) -> str:
+    """The facts that must be equal for choices to be taken over."""
+    parts = (
+        hashlib.sha256(program.data).hexdigest(), str(target), target.device, target.axes, RELEASE,
+        effort.options, effort.program_rounds, effort.program_batch_s,
+    )  # fmt: skip
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def keep_choices(records: Records, key: str, looked: FlagChoices) -> None:
+    """Write them down, whatever becomes of the run."""
+    body = {
+        "key": key,
+        "choices": [_to_json(each, looked.choices) for each in looked.choices],
+        "build_s": looked.build_s,
+        "check_s": looked.check_s,
+        "searched_s": looked.searched_s,
+    }
+    records.write(lambda store: store.add_finding(records.run, KIND, body))
+
+
+def unfinished_choices(records: Records, key: str, target: Target) -> FlagChoices | None:
+    """Those of the last run with this key, where it did not end; None for a fresh run, or of any other."""
+    if records.store is None or records.fresh or records.failure is not None:
+        return None
+    try:
+        for finding, state, tried_s in records.store.latest_findings(KIND):
+            if finding.body.get("key") == key:
+                return None if state == "done" else _from_json(finding.body, target, tried_s)
+    except (TunerError, KeyError, TypeError, ValueError, IndexError, RecursionError):
+        return None  # they are measured again
+    return None
+
+
+def _to_json(choice: FlagChoice, among: Sequence[FlagChoice]) -> dict[str, object]:
+    base = next((index for index, each in enumerate(among) if each is choice.base), None)
+    comparison = asdict(choice.comparison) if choice.comparison else None
+    return {"options": list(options_of(choice.target)), "base": base, "comparison": comparison}
+
+
+def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> FlagChoices:
+    rows = cast("list[dict[str, Any]]", body["choices"])
+    made: dict[int, FlagChoice] = {}
+
+    def choice(index: int) -> FlagChoice:
+        if index not in made:
+            row = rows[index]
+            comparison: Comparison | None = (
+                comparison_from_json(row["comparison"]) if row["comparison"] is not None else None
+            )
+            base = choice(row["base"]) if row["base"] is not None else None
+            made[index] = FlagChoice(with_options(target, row["options"]), comparison, base)
+        return made[index]
+
+    choices = tuple(choice(index) for index in range(len(rows)))
+    searched_s = float(body.get("searched_s", 0.0)) + tried_s
+    return FlagChoices(choices, float(body["build_s"]), float(body["check_s"]), searched_s)
+
+
+@dataclass(frozen=True)
+class RuntimeChoice:
+    """Flags of the runtime that make a program faster.
+
+    Attributes:
+        flags: as tools take them.
+        speedup: of the same program over the runtime's defaults: the product of the flags' own.
+        note: why none were tried.
+    """
+
+    flags: tuple[str, ...] = ()
+    speedup: float = 1.0
+    note: str = ""
+
+
+def runtime_flags_of(run: Run) -> list[RuntimeFlag]:
+    """Flags to try on the first device, without the ones that the user has set for the process."""
+    if not run.try_flags:
+        return []
+    measurer, given = run.lab.measurer, os.environ.get(ENVIRONMENT, "")
+    known = kind_of_device(measurer.device).runtime_flags(measurer.device, measurer.facts.cores)
+    return [each for each in known if each.name not in given]
+
+
+def choose_runtime(run: Run, version: ProgramVersion | None) -> RuntimeChoice:
+    """Flags under which a version is measurably faster; none where there is no version that runs.
+
+    They are added one at a time, the best one first, while that wins.
+    """
+    left, budget = runtime_flags_of(run), run.budget
+    chosen = RuntimeChoice()
+    base: RuntimeFlags = ()
+    while version is not None and left and not run.stop.requested:
+        seconds = budget.runtime_rounds_s(len(left))
+        if not budget.runtime_fits(len(left)):
+            return chosen if base else RuntimeChoice(note="no runtime flags were tried: no time left")
+        look = ComparisonPlan(1, run.effort.program_rounds, run.effort.program_batch_s, seconds)
+        others: list[RuntimeFlags] = [(*base, each) for each in left]
+        found: list[ProgramComparison] = []
+        try:
+            with run.at_once():
+                found = run.versions.compare_runtimes(version, base, others, look)
+        except TunerError as error:
+            return replace(chosen, note=f"runtime flags were not compared: {error}")
+        won = [
+            (one.comparison.speedup, flags)
+            for flags, one in zip(others, found, strict=False)
+            if one.comparison is not None and one.comparison.verdict == "win"
+        ]
+        if not won:
+            break
+        speedup, base = max(won, key=lambda each: each[0])
+        chosen = RuntimeChoice(tuple(each.text for each in base), chosen.speedup * speedup)
+        left = [each for each in left if each.name != base[-1].name]
+    return chosen

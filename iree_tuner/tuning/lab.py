@@ -28,13 +28,13 @@ from iree_tuner.measure.measurer import Measurer
 from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target, on_host
 from iree_tuner.targets.machine import processor_name
+from iree_tuner.tuning.options import ClusterOptions
+from iree_tuner.tuning.timeline import Timeline, TimeUse
 
 if TYPE_CHECKING:
     from distributed import Client
 
     from iree_tuner.cluster.cluster import Cluster
-    from iree_tuner.tuning.timeline import Timeline, TimeUse
-from iree_tuner.tuning.options import ClusterOptions
 
 EVERYTHING = Restriction()
 

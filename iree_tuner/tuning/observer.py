@@ -9,8 +9,8 @@ from typing import Protocol
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.extract import Extraction
 from iree_tuner.store.trial import Trial
+from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.task import Task
 
 
 @dataclass(frozen=True)
@@ -39,67 +39,31 @@ class Observer(Protocol):
 
     def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
         """The program's dispatches were extracted."""
-        ...
 
     def working(self, what: str) -> None:
         """A step other than a search begins, described by `what`."""
-        ...
 
     def noted(self, message: str) -> None:
         """The run has a note for the user."""
-        ...
 
     def started(self, task: Task, share: float, trials: int) -> None:
         """The search of a task begins or continues, with at most `trials` trials in total."""
-        ...
 
     def standing(self, standings: Sequence[SearchStanding]) -> None:
         """The state of all searches changed."""
-        ...
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
         """A batch of candidates was measured. `best` is the best of all batches."""
-        ...
 
     def finished(self, result: WorkloadResult) -> None:
         """A task has a verdict."""
-        ...
 
     def compared(self, what: str, comparison: Comparison) -> None:
         """Two versions of the whole program, described by `what`, were compared."""
-        ...
 
     def stopping(self) -> None:
         """A signal requests the end of the run. Called in the signal handler: only write a line."""
-        ...
 
 
-class Silent:
+class Silent(Observer):
     """An observer that ignores all events."""
-
-    def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
-        """Ignored."""
-
-    def working(self, what: str) -> None:
-        """Ignored."""
-
-    def noted(self, message: str) -> None:
-        """Ignored."""
-
-    def started(self, task: Task, share: float, trials: int) -> None:
-        """Ignored."""
-
-    def standing(self, standings: Sequence[SearchStanding]) -> None:
-        """Ignored."""
-
-    def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
-        """Ignored."""
-
-    def finished(self, result: WorkloadResult) -> None:
-        """Ignored."""
-
-    def compared(self, what: str, comparison: Comparison) -> None:
-        """Ignored."""
-
-    def stopping(self) -> None:
-        """Ignored."""

@@ -7,27 +7,20 @@ profile says what each spends, a few at a time are enough: the rest wait until t
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from iree_tuner.profiling.attribution import floor_us
-from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.tuning.baseline import Baseline, measure_baselines
-from iree_tuner.tuning.candidate import CandidateKind
-from iree_tuner.tuning.gain import Prospects, floor_score
-from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.observer import Observer, SearchStanding
-from iree_tuner.tuning.plan import TuningPlan
-from iree_tuner.tuning.result import RunContext, WorkloadResult
-from iree_tuner.tuning.search import Search
-from iree_tuner.tuning.task import Task
-from iree_tuner.tuning.timeline import Timeline
-from iree_tuner.tuning.workload_search import WorkloadSearch
-
-Competing = Callable[[str], Sequence[tuple[CandidateKind, float]]]
-"""For a workload's key: other kinds of candidates, and how many of each are tried at most."""
+from iree_tuner.store.trial import Trial
+from iree_tuner.tuning.baseline import Baseline, Task, measure_baselines
+from iree_tuner.tuning.candidate import CandidateKind, Configurations, default_scale
+from iree_tuner.tuning.observer import SearchStanding
+from iree_tuner.tuning.reading import ReadProgram
+from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.run import Run
+from iree_tuner.tuning.search import LEAST_FLOOR, Prospects, Search, floor_score
 
 NOT_TRIED = "not tried: other workloads promised a larger gain"
 
@@ -51,65 +44,140 @@ _IN_FLIGHT = 0.5
 _UNKNOWN_S, _LEAST_S = 1.0, 1e-3
 _LEAST_GROUP = 8
 
+_BUDGETED = 5
+"""Times the effort's trials: where a budget ends the search, this only bounds it."""
 
-class WorkloadQueue:
+_QUICK = 0.1
+
+
+@dataclass(eq=False)
+class Queued:
+    """A workload with its searches, and what these may still gain.
+
+    Attributes:
+        task: the workload and its dispatches.
+        share: part of the program's time.
+        weight_us: what the program spends on it with the default, in microseconds an invocation.
+        floor: the least score that can be hoped for.
+        searches: one for each kind of candidates, configurations first.
+        configurations: these; None where the compiler's own cannot be changed.
+    """
+
+    task: Task
+    share: float
+    weight_us: float
+    floor: float = LEAST_FLOOR
+    searches: list[Search] = field(default_factory=list[Search])
+    configurations: Configurations | None = None
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial so far, relative to its default."""
+        ran = [
+            (self.scale(search) * search.best.score, search.best) for search in self.searches if search.best
+        ]
+        return min(ran, key=lambda each: each[0], default=(0.0, None))[1]
+
+    @property
+    def best_score(self) -> float:
+        """Its time relative to the program's default, at most 1 where that may be used."""
+        start = max((search.prospects.start for search in self.searches), default=1.0)
+        ran = (self.scale(search) * search.best.score for search in self.searches if search.best is not None)
+        return min([start, *ran])
+
+    def scale(self, search: Search) -> float:
+        """The time of what a search's candidates are compared with, relative to the program's default."""
+        return default_scale(search.kind, self.task, self.weight_us)
+
+    def earlier(self, search: Search) -> list[Search]:
+        """Other searches that come first: after them, little may be left to gain.
+
+        These are kernels before configurations, and searches each of whose candidates takes a small part of
+        the time of one of this search.
+        """
+        last = search.kind is self.configurations
+        return [
+            each
+            for each in self.searches
+            if self._quicker(each, search)
+            or (last and each is not search and not self._quicker(search, each))
+        ]
+
+    def _quicker(self, search: Search, other: Search) -> bool:
+        return self.scale(search) < _QUICK * self.scale(other)
+
+    def gain_us(self, search: Search) -> float:
+        """Expected microseconds of an invocation that the next slice of a search saves."""
+        scale = self.scale(search)
+        return scale * search.prospects.gain_us(self.best_score / scale)
+
+    @property
+    def gained_us(self) -> float:
+        """Microseconds of an invocation that the best would save."""
+        return self.weight_us * (1.0 - self.best_score)
+
+    @property
+    def corrects(self) -> bool:
+        """Whether the default is wrong, and a configuration is not."""
+        return any(search.corrects for search in self.searches if search.kind is self.configurations)
+
+    @property
+    def tried(self) -> int:
+        """Trials so far."""
+        return sum(search.tried for search in self.searches)
+
+    @property
+    def open(self) -> bool:
+        """Whether there is more to try."""
+        return any(search.open for search in self.searches)
+
+
+class Queue:
     """The searches of a program under one choice of flags; the engine's source of candidates.
 
+    Where the program has no profile, the defaults of all workloads are measured at once.
+
     Args:
-        tasks: what can be tuned.
-        weights_us: what the program spends on each workload, by its key, in microseconds an invocation;
-            empty where that is not known: all are measured at once then.
-        lab: where.
-        roofline: of the device, where it is known.
-        findings, plan: of the run.
-        watch: gets the workload that goes on, and the state of all.
-        timeline: of the run.
-        competing: what else computes a workload, by its key, and how many candidates of each are tried.
-        extra_tasks: workloads that have only these, and the program's time for them.
-        replaced: keys of workloads of which the program is expected to have nothing left in the end.
+        run: the run.
+        read: the program under these flags.
         measure: measures defaults.
 
     Attributes:
+        lab: with the target of the flags.
         workloads: those whose default was measured so far, and that have something to search.
         results: those with nothing to search.
         total_us: what the program spends on all, in microseconds an invocation.
     """
 
     def __init__(
-        self, tasks: Sequence[Task], weights_us: Mapping[str, float], lab: Lab, roofline: Roofline | None,
-        findings: RunContext, plan: TuningPlan, watch: Observer, timeline: Timeline,
-        *, competing: Competing = lambda _: (), extra_tasks: Sequence[tuple[Task, float]] = (),
-        replaced: Collection[str] = (), measure: Callable[..., list[Baseline]] = measure_baselines,
-    ) -> None:  # fmt: skip
-        self.workloads: list[WorkloadSearch] = []
+        self, run: Run, read: ReadProgram, measure: Callable[..., list[Baseline]] = measure_baselines
+    ) -> None:
+        self.run = run
+        self.lab = read.lab
+        self.workloads: list[Queued] = []
         self.results: list[WorkloadResult] = []
-        self._weights_us = weights_us
-        self._lab = lab
-        self._roofline = roofline
-        self._findings = findings
-        self._plan = plan
-        self._watch = watch
-        self._timeline = timeline
-        self._competing = competing
-        self._replaced = replaced
+        self._weights_us = read.weights_us
+        self._roofline = read.roofline
         self._measure = measure
-        self._slice = plan.effort.batch if not lab.alternate else max(4, plan.effort.batch // 2)
-        if not weights_us:
-            self._waiting: list[Task] = []
-            baselines = measure(tasks, lab, findings.stop)
+        self._owners: dict[Search, Queued] = {}
+        self._waiting: list[Task] = []
+        batch = run.effort.batch
+        self._slice = max(4, batch // 2) if self.lab.alternate else batch
+        if not self._weights_us:
+            baselines = measure(read.tasks, self.lab, run.stop)
             self._least_share = self._least([each.share for each in baselines if each.space is not None])
             self._enter(baselines)
             self.total_us = sum(each.weight_us for each in self.workloads)
-            self._enter_extra(extra_tasks)
+            self._enter_extra(read.extra)
             return
-        self.total_us = sum(map(self._spent_us, tasks))
-        self._least_share = self._least(list(map(self._share, tasks)))
-        self._enter_extra(extra_tasks)
-        worth_it = [task for task in tasks if not self._is_small(task)]
+        self.total_us = sum(map(self._spent_us, read.tasks))
+        self._least_share = self._least(list(map(self._share, read.tasks)))
+        self._enter_extra(read.extra)
+        worth_it = [task for task in read.tasks if not self._is_small(task)]
         self._waiting = sorted(worth_it, key=self._spent_us, reverse=True)
         self.results += [
             self._unmeasured(task, f"only {self._share(task):.1%} of the program's time")
-            for task in tasks
+            for task in read.tasks
             if task not in worth_it
         ]
 
@@ -119,9 +187,9 @@ class WorkloadQueue:
         return [search for each in self.workloads for search in each.searches]
 
     @property
-    def promising(self) -> list[WorkloadSearch]:
+    def promising(self) -> list[Queued]:
         """Workloads worth a verdict within a budget: their best candidate would save enough, or mends."""
-        kept = (each for each in self.workloads if each.task.workload.key not in self._replaced)
+        kept = (each for each in self.workloads if each.task.workload.key not in self.run.replaced)
         left_us = self.total_us - self._replaced_us - sum(max(0.0, each.gained_us) for each in kept)
         least_us = _WORTH_A_FINAL * max(0.0, left_us)
         return [each for each in self.workloads if each.corrects or each.gained_us > least_us]
@@ -129,23 +197,29 @@ class WorkloadQueue:
     def ask(self, count: int) -> list[tuple[Search, Assignment]]:
         """Up to `count` candidates, a slice of each search that is chosen."""
         asked: list[tuple[Search, Assignment]] = []
-        while len(asked) < count and not self._findings.stop.requested:
+        while len(asked) < count and not self.run.stop.requested:
             chosen = self._choose(may_admit=not asked)
             if chosen is None:
                 break
             workload, search = chosen
+            self._owners[search] = workload
             new = search.ask(min(self._slice, count - len(asked)))
             if new:
-                self._watch.started(workload.task, workload.share, round(min(search.cap, search.kind.size)))
+                self.run.watch.started(
+                    workload.task, workload.share, round(min(search.cap, search.kind.size))
+                )
             asked += [(search, each) for each in new]
         return asked
 
     def add(self, search: Search) -> None:
         """A trial of a search has ended: notify the observer."""
-        workload = next(each for each in self.workloads if search in each.searches)
-        self._watch.tried(workload.task, search.trials[-1:], workload.best)
+        workload = self._owners[search]
+        self.run.watch.tried(workload.task, search.trials[-1:], workload.best)
         if not search.pending or search.tried % self._slice == 0:
-            self._watch.standing([standing_of(each) for each in self.workloads])
+            self.run.watch.standing([
+                SearchStanding(each.task, each.share, each.tried, each.best_score, each.gained_us, each.open)
+                for each in self.workloads
+            ])  # fmt: skip
 
     def left(self) -> list[WorkloadResult]:
         """Searches that never had their turn."""
@@ -156,9 +230,9 @@ class WorkloadQueue:
         """The time of workloads that are replaced, in microseconds an invocation."""
         known = {each.task.workload.key: each.weight_us for each in (*self.workloads, *self.results)}
         known |= {each.workload.key: self._spent_us(each) for each in self._waiting}
-        return sum(spent_us for key, spent_us in known.items() if key in self._replaced)
+        return sum(spent_us for key, spent_us in known.items() if key in self.run.replaced)
 
-    def _choose(self, *, may_admit: bool) -> tuple[WorkloadSearch, Search] | None:
+    def _choose(self, *, may_admit: bool) -> tuple[Queued, Search] | None:
         """The search that goes on; None where none is worth it, or others have to be measured first."""
         while True:
             open_ones = [
@@ -191,14 +265,14 @@ class WorkloadQueue:
     @property
     def _least_us(self) -> float:
         """The gain that a slice has to promise; where time is no matter, nothing."""
-        return 0.0 if self._plan.options.budget_s is None else _LEAST_GAIN * self.total_us
+        return 0.0 if self.run.options.budget_s is None else _LEAST_GAIN * self.total_us
 
-    def _worth(self, workload: WorkloadSearch, search: Search) -> float:
+    def _worth(self, workload: Queued, search: Search) -> float:
         """Microseconds of an invocation that the next slice may save, for each second that it takes."""
         seconds = search.prospects.slice_s(self._typical_s())
         return self._gain_us(workload, search) / max(seconds, _LEAST_S)
 
-    def _gain_us(self, workload: WorkloadSearch, search: Search) -> float:
+    def _gain_us(self, workload: Queued, search: Search) -> float:
         """The possible saving of the next slice, if the running ones save nothing."""
         in_flight = -(-search.pending // self._slice)
         return workload.gain_us(search) * _IN_FLIGHT**in_flight
@@ -210,17 +284,17 @@ class WorkloadQueue:
 
     def _hope_us(self) -> float:
         """Microseconds of an invocation that the first slice of the next one may save; 0 without any."""
-        if not self._waiting or self._findings.stop.requested:
+        if not self._waiting or self.run.stop.requested:
             return 0.0
         return Prospects(self._spent_us(self._waiting[0])).gain_us()
 
     def _admit(self) -> None:
         """Measure the defaults of the next few; the first one's candidates do not wait for the others."""
-        count = max(_LEAST_GROUP, self._lab.jobs) if self._lab.alternate or self.searches else 1
+        count = max(_LEAST_GROUP, self.lab.jobs) if self.lab.alternate or self.searches else 1
         group, self._waiting = self._waiting[:count], self._waiting[count:]
-        overlapping = not self._lab.alternate and any(search.pending for search in self.searches)
-        with self._timeline.stage("baselines") if not overlapping else nullcontext():
-            found = self._measure(group, self._lab, self._findings.stop)
+        overlapping = not self.lab.alternate and any(search.pending for search in self.searches)
+        with self.run.timeline.stage("baselines") if not overlapping else nullcontext():
+            found = self._measure(group, self.lab, self.run.stop)
         missed = [task for task in group if all(each.task is not task for each in found)]
         self._waiting = [*missed, *self._waiting]  # a request to stop came between
         self._enter([replace(each, share=self._share(each.task)) for each in found])
@@ -229,8 +303,7 @@ class WorkloadQueue:
         for each in baselines:
             task = each.task
             spent_us = self._weights_us.get(task.workload.key, each.weight_us)
-            competing = self._competing(task.workload.key)
-            if each.space is None and not competing:
+            if each.space is None and not self.run.competing.get(task.workload.key):
                 self.results.append(WorkloadResult(task, each.share, note=each.note))
                 continue
             if not self._weights_us and self._is_small(task, each.share):
@@ -238,26 +311,50 @@ class WorkloadQueue:
                 self.results.append(WorkloadResult(task, each.share, note=note, weight_us=spent_us))
                 continue
             attainable_us = floor_us(task.dispatches[0], self._roofline) if self._roofline else 0.0
-            prospects = Prospects(spent_us, floor_score(each.default_us, attainable_us))
-            search = WorkloadSearch(task, each.share, prospects, self._slice, self._findings, self._plan)
+            queued = Queued(task, each.share, spent_us, floor_score(each.default_us, attainable_us))
             if each.space is not None:
-                for doubt in search.configure(each, self._lab):
-                    self._watch.noted(doubt)
-            for kind, cap in competing:
-                search.add(kind, cap)
-            self.workloads.append(search)
+                self._configure(queued, each)
+            self._compete(queued)
 
-    def _enter_extra(self, extra_tasks: Sequence[tuple[Task, float]]) -> None:
-        for task, spent_us in extra_tasks:
-            share = spent_us / (self.total_us or spent_us)
-            search = WorkloadSearch(task, share, Prospects(spent_us), self._slice, self._findings, self._plan)
-            for kind, cap in self._competing(task.workload.key):
-                search.add(kind, cap)
-            self.workloads.append(search)
+    def _configure(self, queued: Queued, baseline: Baseline) -> None:
+        """Let the compiler's configurations compete; first those of specs and of similar workloads."""
+        run, task = self.run, queued.task
+        starters = run.starters.get(task.workload.key, ())
+        kind = Configurations(baseline, self.lab, run.effort, run.records, starters)
+        queued.configurations, first = kind, kind.first(run.records)
+        if run.options.budget_s is not None:  # only the time counts: the queue knows what is not worth it
+            cap = run.effort.trials_for(1.0) * _BUDGETED
+        else:  # workloads that are too small to be searched may still take results from elsewhere
+            small = bool(starters) and queued.share < run.effort.least_share
+            cap = len(first) if small else run.effort.trials_for(queued.share)
+        self._add(queued, kind, cap, first)
+        for doubt in kind.doubts():
+            run.watch.noted(doubt)
+
+    def _compete(self, queued: Queued) -> None:
+        """Let other kinds of candidates compete; the workload is in the queue."""
+        for kind, cap in self.run.competing.get(queued.task.workload.key, ()):
+            self._add(queued, kind, cap)
+        self.workloads.append(queued)
+
+    def _add(self, queued: Queued, kind: CandidateKind, cap: float, first: Sequence[Assignment] = ()) -> None:
+        options = self.run.options
+        if options.candidates is not None:
+            cap = min(cap, options.candidates)
+        strategy = kind.strategy(options.strategy, options.seed)
+        search = Search(
+            kind, strategy, self.run.records, first=first, again=self.run.before_s > 0,
+            prospects=Prospects(queued.weight_us, queued.floor), cap=cap, slice_trials=self._slice,
+        )  # fmt: skip
+        queued.searches.append(search)
+
+    def _enter_extra(self, extra: Sequence[tuple[Task, float]]) -> None:
+        for task, spent_us in extra:
+            self._compete(Queued(task, spent_us / (self.total_us or spent_us), spent_us))
 
     def _is_small(self, task: Task, share: float | None = None) -> bool:
         """Whether it is left alone; with a budget, the time decides that."""
-        if self._plan.options.budget_s is not None or self._plan.starters.get(task.workload.key):
+        if self.run.options.budget_s is not None or self.run.starters.get(task.workload.key):
             return False
         return (self._share(task) if share is None else share) < self._least_share
 
@@ -267,7 +364,7 @@ class WorkloadQueue:
         In a program of many small workloads, this is less than the effort's: the largest are searched, as
         they may save something together.
         """
-        wanted, largest = self._plan.effort.least_share, sorted(shares, reverse=True)[:_LARGEST]
+        wanted, largest = self.run.effort.least_share, sorted(shares, reverse=True)[:_LARGEST]
         enough = sum(share for share in shares if share >= wanted) >= _ENOUGH
         return wanted if enough or not largest else min(wanted, largest[-1])
 
@@ -284,10 +381,3 @@ class WorkloadQueue:
 def _unknown(search: Search) -> bool:
     """Whether the first results of a search are still to come."""
     return not search.prospects.bests and (search.open or search.pending > 0)
-
-
-def standing_of(workload: WorkloadSearch) -> SearchStanding:
-    """How a workload's search stands, for the caller that watches."""
-    return SearchStanding(
-        workload.task, workload.share, workload.tried, workload.best_score, workload.gained_us, workload.open
-    )

@@ -1,36 +1,70 @@
-"""A program's tasks, read while the workers start; and where its time goes."""
+"""A program under one choice of flags: what can be tuned, and where its time goes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from iree_tuner.errors import TunerError
 from iree_tuner.profiling.profile import Profile
+from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import Tools, profile_program
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.tuning.budget import Budget
+from iree_tuner.tuning.baseline import Task, make_tasks
+from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
-from iree_tuner.tuning.plan import TuningPlan
-from iree_tuner.tuning.task import Task, make_tasks
+from iree_tuner.tuning.run import Run
 
 _ROUNDS, _FEW_ROUNDS = 6, 2  # of whole and profiled invocations
+_PROFILE_S, _PROFILE_RUNS = 4.0, 20.0  # before one was made
+_BASELINE_S = 0.5
 
 
 class NothingToTuneError(TunerError):
     """A program without dispatches that can be tuned; the message says why."""
 
 
-def read_tasks(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> list[Task]:
-    """The workloads of a program, or of some of its functions; see `read_dispatches`."""
-    return read_dispatches(program, lab, watch, functions)[1]
+@dataclass(frozen=True)
+class ReadProgram:
+    """A program under a choice of flags.
+
+    Attributes:
+        lab: with the target of these flags.
+        dispatches: of the program.
+        tasks: what can be tuned.
+        extra: further workloads, which only other kinds of candidates compute (`Run.competing`), each with
+            the program's time for it, in microseconds an invocation.
+        profile: where the time goes; None where it was not looked at.
+    """
+
+    lab: Lab
+    dispatches: Sequence[Dispatch]
+    tasks: Sequence[Task]
+    extra: Sequence[tuple[Task, float]] = ()
+    profile: Profile | None = None
+
+    @property
+    def roofline(self) -> Roofline | None:
+        """The device's, where it is known."""
+        return self.profile.roofline if self.profile else None
+
+    @property
+    def weights_us(self) -> Mapping[str, float]:
+        """The program's time for each workload, by its key, in microseconds per invocation."""
+        if self.profile is None:
+            return {}
+        return {each.workload: each.time_us for each in self.profile.by_workload() if each.workload}
 
 
-def read_dispatches(
-    program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()
-) -> tuple[Sequence[Dispatch], list[Task]]:
+def read_tasks(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> Sequence[Task]:
+    """The workloads of a program, or of some of its functions; see `read_program`."""
+    return read_program(program, lab, watch, functions).tasks
+
+
+def read_program(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> ReadProgram:
     """A program's dispatches, and what of them can be tuned, read while the workers start.
 
     Raises:
@@ -44,7 +78,7 @@ def read_dispatches(
     if not tasks:
         message = f"the program has no dispatches that can be tuned: {_why_none(extraction.dispatches)}"
         raise NothingToTuneError(message, location=program.name)
-    return extraction.dispatches, tasks
+    return ReadProgram(lab, extraction.dispatches, tasks)
 
 
 def _why_none(dispatches: Sequence[Dispatch]) -> str:
@@ -55,22 +89,43 @@ def _why_none(dispatches: Sequence[Dispatch]) -> str:
     return "; ".join(reasons) or "the compiler makes no dispatches of it"
 
 
-def profile_of(
-    program: Program, vmfb: bytes, dispatches: Sequence[Dispatch], lab: Lab, plan: TuningPlan,
-    budget: Budget, watch: Observer,
-) -> tuple[Profile | None, str]:  # fmt: skip
+def with_profile(run: Run, read: ReadProgram) -> ReadProgram:
+    """The program with a profile, where there is time for one."""
+    measured = run.budget.measured
+    predicted_s = measured.profile_s or max(_PROFILE_S, _PROFILE_RUNS * measured.invocation_s)
+    # Of many workloads few are searched: a profile says which, and only their baselines are measured.
+    many = run.lab.on_host and len(read.tasks) * _BASELINE_S > predicted_s
+    wanted = run.profiled or (many and run.options.profile is None)
+    if not wanted or run.options.self_test or run.stop.requested:
+        return read
+    if not run.budget.profile_fits(predicted_s):
+        return read
+    profile, problem = None, ""
+    with run.timeline.stage("profile"), run.at_once():
+        try:
+            vmfb = run.versions.vmfb(untuned(read.lab.target))
+        except TunerError as error:
+            run.watch.noted(f"the program was not profiled: {error}")
+            return read
+        profile, problem = profile_of(run, read, vmfb)
+    if problem:
+        run.watch.noted(problem)
+    return replace(read, profile=profile)
+
+
+def profile_of(run: Run, read: ReadProgram, vmfb: bytes) -> tuple[Profile | None, str]:
     """Where a compiled program's time goes; None, and why, where that cannot be found out."""
-    watch.working("profiling the program")
-    start = budget.timeline.clock()
-    known = plan.rooflines is not None and plan.rooflines.exists()
+    run.watch.working("profiling the program")
+    lab, budget, start = read.lab, run.budget, run.timeline.clock()
+    known = run.rooflines is not None and run.rooflines.exists()
     try:
         found = profile_program(
-            program, lab.target, run=plan.run, dispatches=dispatches, vmfb=vmfb, cache=plan.rooflines,
-            rounds=_FEW_ROUNDS if budget.limited or not plan.profiled else _ROUNDS,
-            with_roofline=known or (plan.profiled and not budget.is_short),
+            run.program, lab.target, run=run.how, dispatches=read.dispatches, vmfb=vmfb, cache=run.rooflines,
+            rounds=_FEW_ROUNDS if budget.limited or not run.profiled else _ROUNDS,
+            with_roofline=known or (run.profiled and not budget.is_short),
             tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold),
         )  # fmt: skip
     except TunerError as error:
         return None, f"the program was not profiled: {error}"
-    budget.measured.profile_s = budget.timeline.clock() - start
+    budget.measured.profile_s = run.timeline.clock() - start
     return found, "; ".join(found.notes)

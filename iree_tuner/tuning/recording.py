@@ -1,65 +1,38 @@
-"""Record a space: measure a seeded sample of it, without a search, and look again at the best."""
+"""Samples of a program's search spaces, for the development of strategies (docs/search.md).
+
+A seeded sample of each space is measured, without a search, and the best of it once more.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from iree_tuner.compiler.worker import WorkerError
+from iree_tuner.device.machine import machine_of
+from iree_tuner.errors import TunerError
+from iree_tuner.program.source import Program
 from iree_tuner.search.orders import FixedOrder
 from iree_tuner.space.configuration import Assignment
+from iree_tuner.space.starting_point import starting_point_of
+from iree_tuner.store.recordings import Recording
 from iree_tuner.store.trial import Trial
-from iree_tuner.tuning.baseline import Baseline
+from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.candidate import CompileLimits, Configurations
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import Ledger
-from iree_tuner.tuning.observer import Observer
+from iree_tuner.tuning.lab import Lab, lab_for
+from iree_tuner.tuning.observer import Observer, Silent
+from iree_tuner.tuning.options import RecordingOptions, effort_named
+from iree_tuner.tuning.reading import read_tasks
+from iree_tuner.tuning.records import Records, open_records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 
 _NEAR = 1.15  # times the best: what may be the best when it is timed again
 _FEWEST, _MOST = 12, 32
 _ROUNDS = 20
-
-
-@dataclass(frozen=True)
-class SampledSpace:
-    """The measurements of a space.
-
-    Attributes:
-        trials: what became of each member of the sample, in the order in which they ended.
-        again_us: for the default (None) and the best, the median of the samples of a second look, in turns.
-        note: why there was no second look.
-    """
-
-    trials: tuple[Trial, ...]
-    again_us: dict[Assignment | None, float] = field(default_factory=dict[Assignment | None, float])
-    note: str = ""
-
-
-def sample_space(
-    baseline: Baseline, kind: Configurations, members: Sequence[Assignment], lab: Lab, batch: int,
-    stop: StopRequest, ledger: Ledger, watch: Observer,
-) -> SampledSpace:  # fmt: skip
-    """Measure members of a space, then the best ones and the default again, in turns.
-
-    Raises:
-        DeviceLostError: the device does not run the default any more.
-    """
-    search = Search(kind, FixedOrder(members), ledger)
-    watch.started(baseline.task, baseline.share, len(members))
-    for _, trial in Engine(lab, stop, batch).run(OneSearch(search)):
-        watch.tried(baseline.task, [trial], search.best)
-        lab.tell(watch.noted)
-    trials = tuple(search.trials)
-    if stop.requested:
-        return SampledSpace(trials, note="interrupted")
-    try:
-        return SampledSpace(trials, _look_again(search, lab))
-    except WorkerError as error:
-        return SampledSpace(trials, note=f"the best candidates were not measured again: {error}")
 
 
 def _look_again(search: Search, lab: Lab) -> dict[Assignment | None, float]:
@@ -90,3 +63,82 @@ def _best(trials: Sequence[Trial], default_digest: str) -> list[Trial]:
         return []
     near = sum(trial.score <= _NEAR * ranked[0].score for trial in ranked)
     return ranked[: max(_FEWEST, min(near, _MOST))]
+
+
+_EFFORT = "default"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The recording of one workload. `recording` is None if nothing was measured. `note` says why."""
+
+    name: str
+    recording: Recording | None
+    note: str = ""
+    interrupted: bool = False
+
+
+def record_program(
+    program: Program, options: RecordingOptions, observer: Observer | None = None
+) -> Generator[Recorded]:
+    """Measure a sample of the search space of each workload. Yields one item per workload when it is done.
+
+    Args:
+        program: the program.
+        options: the device, the size of the sample, and the database.
+        observer: receives progress.
+
+    Raises:
+        TunerError: the program cannot be compiled, or has no workload to record.
+    """
+    watch = observer or Silent()
+    stop = StopRequest(watch.stopping)
+    count, seed = options.count, options.seed
+    started = {"record": count, "seed": seed, "device": options.devices[0], "chip": options.chip}
+    with (
+        lab_for(options, cold=not options.warm) as lab,
+        open_records(options.db, program.name, started, stop=stop, fresh=options.fresh) as records,
+    ):
+        tasks = read_tasks(program, lab, watch)
+        with stop:
+            baselines = measure_baselines(tasks, lab, stop)
+            if stop.requested and not baselines:
+                raise KeyboardInterrupt  # there is nothing to keep
+            for baseline in baselines:
+                yield _record_one(baseline, count, seed, lab, records, watch)
+                if stop.requested:
+                    break
+        if records.failure is not None:
+            raise TunerError(records.rescue())
+
+
+def _record_one(
+    baseline: Baseline, count: int, seed: int, lab: Lab, records: Records, watch: Observer
+) -> Recorded:
+    """Measure members of a space, then the best ones and the default again, in turns.
+
+    Raises:
+        DeviceLostError: the device does not run the default any more.
+    """
+    name, space, dispatch = baseline.task.workload.name, baseline.space, baseline.task.dispatches[0]
+    if space is None:
+        return Recorded(name, None, baseline.note)
+    effort, stop = effort_named(_EFFORT), records.stop
+    kind = Configurations(baseline, lab, effort, records)
+    members = list(islice(space.shuffled(seed), count or None))
+    search = Search(kind, FixedOrder(members), records)
+    watch.started(baseline.task, baseline.share, len(members))
+    for _, trial in Engine(lab, stop, effort.batch).run(OneSearch(search)):
+        watch.tried(baseline.task, [trial], search.best)
+        lab.tell(watch.noted)
+    trials = tuple(search.trials)
+    again_us: dict[Assignment | None, float] = {}
+    note = "interrupted" if stop.requested else ""
+    try:
+        again_us = {} if note else _look_again(search, lab)
+    except WorkerError as error:
+        note = f"the best candidates were not measured again: {error}"
+    machine = machine_of(lab.measurer.facts, dispatch.limits)
+    start = starting_point_of(space, dispatch.default, dispatch.pipeline, dispatch.decomposition)
+    recording = Recording(kind.study(), trials, again_us, machine, start)
+    return Recorded(name, recording, note, stop.requested)

@@ -9,11 +9,9 @@ from typing import Literal
 from iree_tuner.measure.statistics import Comparison, Verdict
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.store.trial import Trial
+from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CandidateKind
 from iree_tuner.tuning.finals import Final
-from iree_tuner.tuning.ledger import Records
-from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import Task
 
 NOT_JUDGED: Literal["not judged"] = "not judged"
 """The value that replaces a verdict if nothing was compared."""
@@ -104,14 +102,6 @@ class WorkloadResult:
         for trial in self.trials:
             counts[trial.outcome] = counts.get(trial.outcome, 0) + 1
         return counts
-
-
-@dataclass(frozen=True)
-class RunContext:
-    """The records that store results, and the request to stop."""
-
-    stop: StopRequest
-    records: Records
 
 
 def entries_of(results: Sequence[WorkloadResult]) -> list[SpecEntry]:

@@ -22,8 +22,8 @@ from iree_tuner.measure.sanitize import Watched, guarded_here
 from iree_tuner.program.parts import ProgramPart
 from iree_tuner.program.source import Program
 from iree_tuner.targets import kind_of_device, on_host
+from iree_tuner.tuning.faults import begin_parts, in_parts
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.sound import begin_parts, in_parts
 
 CUDA_TOOLS = ("memcheck", "racecheck")
 """Of compute-sanitizer: reads and writes out of bounds; races in shared memory."""

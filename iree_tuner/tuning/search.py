@@ -1,19 +1,125 @@
-"""A search: candidates of one kind for one workload, what became of them, and what more of them may bring."""
+"""A search: candidates of one kind for one workload, what became of them, and what more of them may bring.
+
+The expected gain of more tries is share times headroom times chance, per second. This is after the task
+scheduler of MetaSchedule's ancestor (L. Zheng et al., *Ansor*, OSDI 2020, section 6.2), which mixes the gain
+of the last tries with the largest possible gain of the next. Here the best is bounded by the device's
+roofline where it is known, and hope halves with every slice of tries that finds nothing.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from iree_tuner.measure.candidate import GIVEN_UP
+from iree_tuner.measure.statistics import Comparison
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.candidate import CandidateKind
-from iree_tuner.tuning.gain import Prospects
-from iree_tuner.tuning.ledger import Ledger
+from iree_tuner.tuning.records import Records
+
+_FINE = ("ok", "too_slow")
+
+LEAST_FLOOR = 0.2
+"""Where the roofline says nothing, or more: the compiler's choice is rarely five times too slow."""
+
+_LEAST_HEADROOM = 0.1
+"""Of the best time: so much can be hoped for where nothing is known of a floor. Kernels on GPUs are often
+more than five times as fast as the compiler's choice, and their variants differ."""
+
+_MOST_FLOOR = 0.9
+"""Where the roofline leaves nothing to gain: it was measured too, and a little hope costs little."""
+
+_HOPE = 0.5
+"""Part of the headroom that the first slice may gain; every two slices, fruitless ones more, it falls so."""
+
+_UNMENDED = 8.0
+"""Instead of a score, where the default is wrong and nothing right is known yet."""
+
+_CATCHING_UP = 4
+"""The chance to pass another search's best falls with this power of how far it is ahead."""
+
+_WINDOW = 2
+"""Slices that speak for the next."""
+
+_OBSERVED = 0.5
+"""Weight of the past gain against the possible gain."""
+
+
+@dataclass
+class Prospects:
+    """How a workload's search stands.
+
+    Attributes:
+        weight_us: what the program spends on the workload with the default, in microseconds an invocation.
+        floor: the least score (time relative to the default's) that can be hoped for.
+        bests: the best score after each slice of tries, at most `start`.
+        seconds: spent on the slices.
+        start: the score without any of them: of the default, if that may be used.
+    """
+
+    weight_us: float
+    floor: float = LEAST_FLOOR
+    bests: list[float] = field(default_factory=list[float])
+    seconds: float = 0.0
+    start: float = 1.0
+
+    @property
+    def best(self) -> float:
+        """The best score so far."""
+        return self.bests[-1] if self.bests else self.start
+
+    def mend(self) -> None:
+        """The default turned out to be wrong: whatever is right will be used, and what it takes counts."""
+        self.bests, self.start = [], _UNMENDED
+
+    def add(self, score: float, seconds: float) -> None:
+        """A slice has ended with this best score."""
+        self.bests.append(min(self.best, score))
+        self.seconds += seconds
+
+    @property
+    def fruitless(self) -> int:
+        """Slices since the last that found something better."""
+        scores = [self.start, *self.bests]
+        return next(
+            (back for back in range(len(self.bests)) if scores[-1 - back] < scores[-2 - back]),
+            len(self.bests),
+        )
+
+    def next_gain(self, elsewhere: float = math.inf) -> float:
+        """Expected fall of the workload's best score in the next slice; another search has one already."""
+        best = min(self.best, elsewhere)
+        floor = self.floor
+        if floor <= LEAST_FLOOR and self.best <= elsewhere:
+            floor = min(floor, (1.0 - _LEAST_HEADROOM) * best)
+        hope = max(0.0, best - floor) * _HOPE ** (1 + len(self.bests) / 2 + self.fruitless / 2)
+        window = min(_WINDOW, len(self.bests))
+        if window == 0:
+            return hope
+        if elsewhere < self.best:
+            return hope * (elsewhere / self.best) ** _CATCHING_UP
+        before = self.bests[-1 - window] if len(self.bests) > window else self.start
+        return _OBSERVED * (before - self.best) / window * _HOPE + (1.0 - _OBSERVED) * hope
+
+    def gain_us(self, elsewhere: float = math.inf) -> float:
+        """Expected microseconds of an invocation that the next slice saves."""
+        return self.weight_us * self.next_gain(elsewhere)
+
+    def slice_s(self, unknown_s: float) -> float:
+        """The time of a slice; `unknown_s` before the first."""
+        return self.seconds / len(self.bests) if self.bests else unknown_s
+
+
+def floor_score(default_us: float, attainable_us: float) -> float:
+    """The least score that can be hoped for, from the roofline's time of one call (0 where unknown)."""
+    if default_us <= 0.0:
+        return 1.0
+    return min(_MOST_FLOOR, max(LEAST_FLOOR, attainable_us / default_us))
 
 
 class Search:
@@ -22,8 +128,9 @@ class Search:
     Args:
         kind: what can be tried.
         strategy: proposes candidates.
-        ledger: knows earlier trials, and keeps new ones.
+        records: know earlier trials of its study, and keep new ones.
         first: tried before anything that the strategy asks for.
+        again: whether all earlier trials come before these.
         prospects: what more tries may be worth.
         cap: candidates at most.
         slice_trials: how many are tried before `prospects` gets their results.
@@ -39,12 +146,12 @@ class Search:
     """
 
     def __init__(
-        self, kind: CandidateKind, strategy: Strategy, ledger: Ledger, *, first: Sequence[Assignment] = (),
-        prospects: Prospects | None = None, cap: float = math.inf, slice_trials: int = 16,
+        self, kind: CandidateKind, strategy: Strategy, records: Records, *,
+        first: Sequence[Assignment] = (), again: bool = False, prospects: Prospects | None = None,
+        cap: float = math.inf, slice_trials: int = 16,
     ) -> None:  # fmt: skip
         self.kind = kind
         self.strategy = strategy
-        self.ledger = ledger
         self.prospects = prospects or Prospects(kind.default_us)
         if kind.wrong:
             self.prospects.mend()
@@ -55,7 +162,9 @@ class Search:
         self.begun = self.tried = 0
         self.began = time.time()
         self.seconds = 0.0
-        self._first = list(first)
+        self._records = records
+        self._key, self._study, self._known = records.study(kind.study)
+        self._first = [*(self.known_assignments if again else ()), *first]
         self._asked: set[Assignment] = set()
         self._exhausted = False
         self._slice = slice_trials
@@ -94,10 +203,29 @@ class Search:
 
     def known(self, assignment: Assignment, patience_s: float) -> Trial | None:
         """Its earlier result; None for trials that were given up sooner than they would be now."""
-        known = self.ledger.known(assignment)
+        known = self._known.get(assignment)
         if known is None or known.outcome != "compile_timeout":
             return known
         return known if known.compile_s >= min(self.kind.limits.compile_s, patience_s) else None
+
+    @property
+    def known_assignments(self) -> list[Assignment]:
+        """All with an earlier result, in the order in which they ended."""
+        return sorted(self._known, key=lambda assignment: self._known[assignment].at)
+
+    def record(self, trial: Trial) -> Trial:
+        """Store a trial that has ended; a failure gets its reproducer."""
+        if trial.outcome not in _FINE and not trial.message.startswith(GIVEN_UP):
+            trial = replace(trial, reproducer=self.kind.reproduce(trial))
+        records, study = self._records, self._study
+        if self._key is not None and not records.write(lambda store: store.add(study, records.run, [trial])):
+            records.unsaved.append((self._key, trial))
+        return trial
+
+    def judged(self, assignment: Assignment | None, comparison: Comparison) -> None:
+        """Store a verdict."""
+        records, study = self._records, self._study
+        records.write(lambda store: store.add_verdict(study, records.run, assignment, comparison))
 
     def add(self, trial: Trial, seconds: float = 0.0) -> None:
         """Keep a trial, which took so much of the machine's time, and let the strategy know."""
@@ -123,12 +251,14 @@ class Search:
         """So many candidates that were asked for are not tried any more."""
         self.begun -= count
 
-    def amend(self, trial: Trial, found: Trial) -> None:
-        """Replace a trial by a later finding."""
+    def amend(self, trial: Trial, found: Trial) -> Trial:
+        """Replace a trial by a later finding, and store that."""
+        found = self.record(found)
         self.trials[self.trials.index(trial)] = found
         self.corrects = any(each.corrects for each in self.trials)
         ran = [each for each in self.trials if self._counts(each)]
         self.best = min(ran, key=lambda each: each.score, default=None)
+        return found
 
     def _counts(self, trial: Trial) -> bool:
         return trial.corrects if self.corrects or self.kind.wrong else trial.outcome == "ok"

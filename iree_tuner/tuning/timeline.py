@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 
 from iree_tuner.compiler.worker import Span
 
@@ -156,13 +157,6 @@ class Timeline:
 
 
 def _joined(stages: Sequence[Stage]) -> Iterator[Stage]:
-    last: Stage | None = None
-    for stage in stages:
-        if last is not None and last.name == stage.name:
-            last = Stage(last.name, last.begin, stage.end)
-            continue
-        if last is not None:
-            yield last
-        last = stage
-    if last is not None:
-        yield last
+    for name, group in groupby(stages, key=lambda stage: stage.name):
+        first, *rest = group
+        yield Stage(name, first.begin, rest[-1].end if rest else first.end)

@@ -1,4 +1,7 @@
-"""The last word is the program's: versions compared whole, what hurts left out, the best one chosen."""
+"""The last word is the program's: versions compared whole, what hurts left out, the best one chosen.
+
+Winners that hurt the program are found by leaving out halves.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,8 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target
 from iree_tuner.tuning.budget import Budget
-from iree_tuner.tuning.effort import Effort
 from iree_tuner.tuning.flags import untuned
-from iree_tuner.tuning.prune import Patience, keeps_its_promise, prune
+from iree_tuner.tuning.options import Effort
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion, ProgramVersions
 
@@ -22,13 +24,18 @@ _FEW_PLACES = 2
 _LONG_BUILD_S = 2.0
 """A program that takes so long to compile has many dispatches, and what places do to each levels out."""
 
+_KEPT_PROMISE = 0.5
+"""The part of its entries' promised gain that the program must reach, or they are examined."""
+
+_WORTH_A_LOOK = 0.02
+"""Of the program's time: a smaller promise cannot be distinguished from no gain."""
 
 Mend = Callable[[ProgramVersion, ProgramComparison], ProgramVersion | None]
 """Makes another version of one that is wrong or fails, if it can."""
 
 
 @dataclass(frozen=True)
-class TunedVariant:
+class Tuned:
     """The result of one choice of flags.
 
     Attributes:
@@ -87,7 +94,7 @@ class Verdict:
         note: why, if something is left out or nothing is used.
     """
 
-    tuned: TunedVariant
+    tuned: Tuned
     version: ProgramVersion
     found: ProgramComparison | None = None
     flags_alone: Comparison | None = None
@@ -105,7 +112,7 @@ class ProgramJudge:
         budget: of the run: what hurts is looked for while there is time.
         in_model: candidates of a workload that are tried in the program.
         few_places: whether one address of the code is enough, as what it does to many dispatches levels out.
-        mend: of one of `TunedVariant.more` that is wrong, or does not compile or run, makes another one.
+        mend: of one of `Tuned.more` that is wrong, or does not compile or run, makes another one.
     """
 
     def __init__(
@@ -137,7 +144,7 @@ class ProgramJudge:
         seconds = self._budget.comparison_s(versions, places, _LOOK_S)
         return ComparisonPlan(places, self._effort.program_rounds, self._effort.program_batch_s, seconds)
 
-    def choose(self, tuned: Sequence[TunedVariant]) -> Verdict:
+    def choose(self, tuned: Sequence[Tuned]) -> Verdict:
         """The fastest version that is right; the program as it was given where none is faster.
 
         Raises:
@@ -171,7 +178,7 @@ class ProgramJudge:
                 found.append(self._judged(each.tuned, version, one))
         return found
 
-    def _from_nothing(self, tuned: TunedVariant) -> Verdict:
+    def _from_nothing(self, tuned: Tuned) -> Verdict:
         """Where nothing won alone: what is better in the program all the same, if that is asked for."""
         version = self._swapped(self._given, tuned) if self._in_model > 1 else self._given
         if version == self._given:
@@ -194,7 +201,7 @@ class ProgramJudge:
         (found,) = self._whole.compare(self._given, [version], self._plan(1, self._places))
         return self._judged(best.tuned, version, found)
 
-    def _judged(self, tuned: TunedVariant, version: ProgramVersion, found: ProgramComparison) -> _Judged:
+    def _judged(self, tuned: Tuned, version: ProgramVersion, found: ProgramComparison) -> _Judged:
         mends = bool(tuned.mending) and set(tuned.mending) <= set(version.entries)
         return _Judged(tuned, version, found, version.target != self._given.target, mends)
 
@@ -209,7 +216,7 @@ class ProgramJudge:
         promised = best.tuned.promised_us([each for each in entries if each not in mending]) * each_us
         return keeps_its_promise(1.0 - before / comparison.speedup - cost, promised)
 
-    def _swapped(self, version: ProgramVersion, tuned: TunedVariant) -> ProgramVersion:
+    def _swapped(self, version: ProgramVersion, tuned: Tuned) -> ProgramVersion:
         """Others than the winners alone, tried in the program; they must win there."""
         for result in tuned.promising:
             workload = result.task.workload
@@ -235,7 +242,7 @@ class ProgramJudge:
                 version = max(winners, key=lambda pair: pair[0])[1]
         return version
 
-    def _verdict(self, best: _Judged, used: TunedVariant, alone: Comparison | None) -> Verdict:
+    def _verdict(self, best: _Judged, used: Tuned, alone: Comparison | None) -> Verdict:
         if not best.accepted or best.version == self._given:
             return Verdict(
                 used, self._given, None, None, best.tuned.reached, best.refusal if best.tuned.reached else ""
@@ -258,7 +265,7 @@ class ProgramJudge:
 class _Judged:
     """A version with its comparison."""
 
-    tuned: TunedVariant
+    tuned: Tuned
     version: ProgramVersion
     found: ProgramComparison
     flags_changed: bool
@@ -309,3 +316,118 @@ def _chosen(judged: Sequence[_Judged]) -> _Judged:
     with_entries = [each for each in judged if each.tuned is best.tuned and each.version.entries]
     kept = [each for each in with_entries if each.accepted and not best.beats(each)]
     return max(kept, key=lambda each: each.hope, default=best)
+
+
+@dataclass
+class Patience:
+    """The limit of the search for harmful entries: so many comparisons, while there is time."""
+
+    steps: int
+    is_time: Callable[[], bool] = lambda: True
+
+    def spend(self) -> bool:
+        """Take one comparison; False when there is none left."""
+        self.steps -= 1
+        return self.steps >= 0 and self.is_time()
+
+
+def keeps_its_promise(gained: float, promised: float) -> bool:
+    """Whether a program gains what its parts promise, both as parts of its time.
+
+    Parts overlap, share caches, and are measured alone: a half is near enough.
+    """
+    return promised < _WORTH_A_LOOK or gained >= _KEPT_PROMISE * promised
+
+
+def prune(
+    whole: ProgramVersions,
+    version: ProgramVersion,
+    found: ProgramComparison,
+    base: ProgramVersion,
+    look: ComparisonPlan,
+    patience: Patience,
+) -> ProgramVersion:
+    """The version without the entries that make the program slower, or its results wrong.
+
+    The entries to leave out: without them the program is measurably faster, at least on one of several
+    sizes (or right again). They are found by leaving out halves of halves. Where a half hurts and neither of
+    its own halves does, all of it goes.
+
+    Args:
+        whole: the program.
+        version: with all entries.
+        found: what is wrong with it.
+        base: the same with only the entries that stay at any cost.
+        look: how versions are compared.
+        patience: how long to look; the version as it is by then is returned.
+    """
+    if found.error:
+        return _repaired(whole, version, base, look, patience)
+    suspects = [entry for entry in version.entries if entry not in base.entries]
+    harmful = _harmful(whole, version, suspects, look, patience)
+    return _without(version, harmful)
+
+
+def _harmful(
+    whole: ProgramVersions,
+    version: ProgramVersion,
+    suspects: Sequence[SpecEntry],
+    look: ComparisonPlan,
+    patience: Patience,
+) -> list[SpecEntry]:
+    """Those of the suspects that hurt."""
+    halves = _halves(suspects)
+    if not halves or not patience.spend():
+        return []
+    found = whole.compare(version, [_without(version, half) for half in halves], look)
+    harmful: list[SpecEntry] = []
+    for half, one in zip(halves, found, strict=True):
+        if one.comparison is None or not one.wins_somewhere:
+            continue
+        if len(half) == 1:
+            harmful += half
+            continue
+        harmful += _harmful(whole, version, half, look, patience) or half
+    return harmful
+
+
+def _repaired(
+    whole: ProgramVersions,
+    version: ProgramVersion,
+    base: ProgramVersion,
+    look: ComparisonPlan,
+    patience: Patience,
+) -> ProgramVersion:
+    """Halve until the program is right: what is kept is the half that is, again and again."""
+    suspects = [entry for entry in version.entries if entry not in base.entries]
+    if len(suspects) <= 1 or not patience.spend():
+        return base
+    halves = [replace(version, entries=(*base.entries, *half)) for half in _halves(suspects)]
+    named = [replace(half, what=_named(version.what, half.entries)) for half in halves]
+    found = whole.compare(base, named, look)
+    good = [half for half, one in zip(named, found, strict=True) if one.ok]
+    bad = [half for half, one in zip(named, found, strict=True) if not one.ok]
+    kept = {entry for half in good for entry in half.entries}
+    for half in bad:
+        kept |= set(_repaired(whole, half, base, look, patience).entries)
+    order = {entry: place for place, entry in enumerate(version.entries)}
+    entries = tuple(sorted(kept, key=lambda entry: order[entry]))
+    return replace(version, what=_named(version.what, entries), entries=entries)
+
+
+def _halves(entries: Sequence[SpecEntry]) -> list[list[SpecEntry]]:
+    """Two halves; every other entry, so that entries with the largest shares are not all in one."""
+    return [half for half in (list(entries[::2]), list(entries[1::2])) if half]
+
+
+def _without(version: ProgramVersion, part: Sequence[SpecEntry]) -> ProgramVersion:
+    entries = tuple(entry for entry in version.entries if entry not in part)
+    if entries == version.entries:
+        return version
+    left_out = ", ".join(entry.workload.name for entry in part)
+    return replace(version, what=f"{version.what} without {left_out}", entries=entries)
+
+
+def _named(what: str, entries: Sequence[SpecEntry]) -> str:
+    names = ", ".join(entry.workload.name for entry in entries)
+    return f"{what.split(' with only ')[0]} with only {names}" if names else what

@@ -37,8 +37,8 @@ ORDER = (
     "script",
     "report",
     "result",
+    "tuning.loop",
     "tune",
-    "record",
     "suite",
     "",  # iree_tuner/__init__.py: the names a user needs
     "cli",

@@ -26,8 +26,7 @@ from iree_tuner import TunerError, UsageError
 from iree_tuner.cli.main import run
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.tuning.finals import Final
-from iree_tuner.tuning.variant import note_of
-from iree_tuner.tuning.workload_search import is_judged
+from iree_tuner.tuning.workloads import is_judged, note_of
 
 SCALED = """
 func.func @main(%a: tensor<SIZExSIZExf32>, %b: tensor<SIZExSIZExf32>) -> tensor<SIZExSIZExf32> {
@@ -492,8 +491,8 @@ def test_a7_what_had_no_finals_is_no_tie(score, promised, says):
         tried=5, best_score=score, searches=[SimpleNamespace(kind=SimpleNamespace(bench=None))]
     )
     engine = SimpleNamespace(devices=SimpleNamespace(note=lambda bench: ""))
-    findings = SimpleNamespace(stop=SimpleNamespace(requested=False))
-    assert note_of(workload, None, engine, "", findings, promised=promised) == says
+    stop = SimpleNamespace(requested=False)
+    assert note_of(workload, None, engine, "", stop, promised=promised) == says
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,10 @@ from iree_tuner.result import TuningResult
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import parse_target
+from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.result import Competitor, WorkloadResult
-from iree_tuner.tuning.task import Task
 from iree_tuner.tuning.timeline import SEARCH, Stage, TimeUse, WorkerTimeline
 from iree_tuner.tuning.versions import ComparisonStep
 

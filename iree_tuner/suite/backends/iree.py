@@ -47,12 +47,11 @@ from iree_tuner.suite.suite_file import Patterns, is_found, patterns_of
 from iree_tuner.suite.tensors import read_inputs
 from iree_tuner.targets.registry import on_host, on_one_core
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
-from iree_tuner.tuning.baseline import measure_baselines
+from iree_tuner.tuning.baseline import Task, measure_baselines
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import Task
 
 DEFAULT, TUNED, BEFORE = "iree", "iree-tuned", "iree-before"
 """Names of back ends: as the compiler makes it, tuned, and as an earlier run's compiler made it."""

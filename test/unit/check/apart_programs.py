@@ -17,7 +17,7 @@ from iree_tuner.program.parts import take_apart_flow
 from iree_tuner.program.phases import run_phases, select_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets import target_for_device, with_flags
-from iree_tuner.tuning.sound import functions_run
+from iree_tuner.tuning.faults import functions_run
 
 DEVICE = "local-task"
 OTHERWISE = ("--iree-llvmcpu-reassociate-fp-reductions=false",)

@@ -20,7 +20,7 @@ from iree_tuner.program.parts import take_apart_flow
 from iree_tuner.program.phases import compile_widened, run_phases
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
-from iree_tuner.tuning.sound import sums_of
+from iree_tuner.tuning.faults import sums_of
 
 WAYS = {**LEGAL, "O3": ("--iree-opt-level=O3",), "packed": ("--iree-opt-data-tiling=true",)}
 

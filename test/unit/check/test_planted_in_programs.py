@@ -14,7 +14,7 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.parts import take_apart_flow
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
-from iree_tuner.tuning.sound import sums_of
+from iree_tuner.tuning.faults import sums_of
 
 DEVICE = "local-task"
 LEGAL = {

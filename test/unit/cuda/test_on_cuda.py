@@ -32,7 +32,7 @@ from iree_tuner.targets import Target, target_for_device
 from iree_tuner.targets.cuda import cuda_devices
 from iree_tuner.targets.llvm_cpu import host_target
 from iree_tuner.tuning.baseline import tolerance_of
-from iree_tuner.tuning.sound import sums_of
+from iree_tuner.tuning.faults import sums_of
 
 pytestmark = [
     pytest.mark.hardware,

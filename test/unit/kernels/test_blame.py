@@ -13,7 +13,7 @@ from iree_tuner.kernels.source import mended_with, without_kernels
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import with_flags
-from iree_tuner.tuning.blame import blame
+from iree_tuner.tuning.faults import blame
 from iree_tuner.tuning.versions import ProgramVersion
 
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())

@@ -17,11 +17,11 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.trial import Trial
+from iree_tuner.tuning.baseline import make_tasks
 from iree_tuner.tuning.finals import Final
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.task import make_tasks
 
 SHORTCUT = Path(__file__).parents[2] / "kernels" / "Inputs" / "shortcut.mlir"
 needs_cc = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())

@@ -17,7 +17,7 @@ from iree_tuner.kernels.harness import build_kernel_here, extract_alone_here, wh
 from iree_tuner.kernels.in_program import Outlook, hold_contests
 from iree_tuner.kernels.source import winners
 from iree_tuner.kernels.variants import make_here
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest
 
 briefly = partial(hold_contest, rounds=8)

@@ -18,7 +18,7 @@ from iree_tuner.store import Store, StoreError
 from iree_tuner.store.lines import import_file
 from iree_tuner.store.queries import summaries
 from iree_tuner.tuning.device import DeviceLostError
-from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.stop import StopRequest
 
 briefly = partial(hold_contest, rounds=8)

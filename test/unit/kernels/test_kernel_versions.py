@@ -11,7 +11,7 @@ from iree_tuner.kernels.in_program import SPEC_FLAG
 from iree_tuner.kernels.source import versions_with, without_kernels
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.options import fusing_more
-from iree_tuner.tuning.verdict import TunedVariant
+from iree_tuner.tuning.verdict import Tuned
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_the_last_choices_are_tried_with_it(chip: str, compilers, tmp_path) -> N
     target = parse_target(f"cuda:{chip}")
     own = SimpleNamespace(context=new_context(), compilers=compilers, target=target)
     choices = {"kernels": [], "more kernels": [], "kernels and fused ops": []}
-    made = versions_with(TunedVariant(target, (), ()), choices, own, tmp_path)
+    made = versions_with(Tuned(target, (), ()), choices, own, tmp_path)
     fused = [each for each in made if without_kernels(each.target) != target]
     assert len(made) == 3 + len(fused)
     assert [each.what for each in fused] == (
@@ -48,7 +48,7 @@ def test_the_last_choices_are_tried_without_the_chosen_flags(compilers, tmp_path
     given, chosen = parse_target("llvm-cpu:host"), parse_target("llvm-cpu:host+data-tiling")
     own = SimpleNamespace(context=new_context(), compilers=compilers, target=given)
     choices = {"kernels": [], "more kernels": [], "kernels and fused ops": []}
-    made = versions_with(TunedVariant(chosen, (), ()), choices, own, tmp_path, (given,))
+    made = versions_with(Tuned(chosen, (), ()), choices, own, tmp_path, (given,))
     assert [each.what for each in made if without_kernels(each.target) == given] == [
         "default flags and more kernels", "default flags and kernels and fused ops",
     ]  # fmt: skip

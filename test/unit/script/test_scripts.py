@@ -23,7 +23,7 @@ from iree_tuner.script.space import ScriptLandscape, own_choice, script_space
 from iree_tuner.search.registry import make_strategy, strategy_names
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.stop import StopRequest
 
 WRONG = Path(__file__).resolve().parents[2] / "script" / "Inputs" / "wrong_numbers.mlir"

@@ -22,7 +22,7 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.candidate import CompileLimits
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
 
@@ -176,6 +176,5 @@ def fake_search(texts, lab, records=None, stop=None, **how):
     slice_trials = how.pop("slice_trials", 16)
     kind = FakeKind(texts, lab, **how)
     records = records or Records(None, stop or StopRequest())
-    ledger = records.ledger(kind.study, kind.reproduce)
     strategy = kind.strategy("listed", 0)
-    return Search(kind, strategy, ledger, prospects=prospects, cap=cap, slice_trials=slice_trials)
+    return Search(kind, strategy, records, prospects=prospects, cap=cap, slice_trials=slice_trials)

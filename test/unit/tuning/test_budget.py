@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
-from iree_tuner.tuning.effort import EFFORTS, effort_named
+from iree_tuner.tuning.options import EFFORTS, effort_named
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import APART, Stage, Timeline, TimeUse, WorkerTimeline
 

@@ -18,7 +18,7 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.device import DeviceLostError, Track
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.ledger import open_records
+from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.search import OneSearch
 from iree_tuner.tuning.stop import StopRequest
 

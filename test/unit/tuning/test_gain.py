@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iree_tuner.tuning.gain import Prospects, floor_score
+from iree_tuner.tuning.search import Prospects, floor_score
 
 scores = st.floats(0.05, 3.0)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets import parse_target
-from iree_tuner.tuning.prune import Patience, keeps_its_promise, prune
+from iree_tuner.tuning.verdict import Patience, keeps_its_promise, prune
 from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion
 
 HOST = parse_target("llvm-cpu:host")

@@ -6,14 +6,11 @@ from types import SimpleNamespace
 import pytest
 from tuning.fakes import close, fake_lab, fake_search
 
-from iree_tuner.device.program_run import ProgramRun
-from iree_tuner.tuning import queue as queues
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.gain import Prospects
 from iree_tuner.tuning.observer import Silent
-from iree_tuner.tuning.options import TuningOptions
-from iree_tuner.tuning.plan import TuningPlan
-from iree_tuner.tuning.queue import WorkloadQueue
+from iree_tuner.tuning.options import TuningOptions, effort_named
+from iree_tuner.tuning.queue import Queue
+from iree_tuner.tuning.search import Prospects
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
 
@@ -58,46 +55,30 @@ class World:
         self.cap = 40
         world = self
 
-        class Searching:
-            """A `WorkloadSearch` without a compiler."""
+        def configure(queue, queued, baseline):
+            """Candidates without a compiler."""
+            queued.searches.append(
+                fake_search(
+                    texts(queued.task.workload.key), world.lab, stop=world.stop,
+                    prospects=Prospects(queued.weight_us, queued.floor), slice_trials=queue._slice,
+                    cap=world.cap,
+                )
+            )  # fmt: skip
 
-            def __init__(self, task, share, prospects, slice_trials, *_):
-                self.task, self.share, self.weight_us = task, share, prospects.weight_us
-                self.searches = [
-                    fake_search(
-                        texts(task.workload.key), world.lab, stop=world.stop, prospects=prospects,
-                        slice_trials=slice_trials, cap=world.cap,
-                    )
-                ]  # fmt: skip
-
-            def configure(self, *_):
-                return []
-
-            def earlier(self, _):
-                return []
-
-            def gain_us(self, search):
-                return search.prospects.gain_us(self.best_score)
-
-            best = property(lambda self: self.searches[0].best)
-            best_score = property(lambda self: min(1.0, self.best.score) if self.best else 1.0)
-            gained_us = property(lambda self: self.weight_us * (1.0 - self.best_score))
-            tried = property(lambda self: self.searches[0].tried)
-            open = property(lambda self: self.searches[0].open)
-
-        monkeypatch.setattr(queues, "WorkloadSearch", Searching)
+        monkeypatch.setattr(Queue, "_configure", configure)
 
     def measure(self, tasks, lab, stop):
         self.groups.append([task.workload.key for task in tasks])
         return [Baseline(task, share=1 / len(tasks)) for task in tasks]
 
     def queue(self, *weights, budget_s=60.0):
-        plan = TuningPlan(TuningOptions(effort="quick", budget_s=budget_s), ProgramRun(), {})
-        findings = SimpleNamespace(stop=self.stop)
-        return WorkloadQueue(
-            self.tasks, {str(number): size for number, size in enumerate(weights)}, self.lab, None, findings,
-            plan, Silent(), Timeline(), measure=self.measure,
+        run = SimpleNamespace(
+            options=TuningOptions(effort="quick", budget_s=budget_s), effort=effort_named("quick"),
+            stop=self.stop, watch=Silent(), timeline=Timeline(), starters={}, competing={}, replaced=(),
         )  # fmt: skip
+        weights_us = {str(number): size for number, size in enumerate(weights)}
+        read = SimpleNamespace(lab=self.lab, tasks=self.tasks, weights_us=weights_us, roofline=None, extra=())
+        return Queue(run, read, measure=self.measure)
 
     def run(self, queue, most=10_000):
         """Keys of the workloads whose candidates were tried, in order."""

@@ -11,8 +11,9 @@ from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets.cuda import Cuda
 from iree_tuner.targets.llvm_cpu import LlvmCpu
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
-from iree_tuner.tuning.effort import effort_named
-from iree_tuner.tuning.runtime_flags import ENVIRONMENT, RuntimeChoice, choose_runtime, runtime_flags_of
+from iree_tuner.tuning.flags import ENVIRONMENT, RuntimeChoice, choose_runtime, runtime_flags_of
+from iree_tuner.tuning.options import TuningOptions, effort_named
+from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
 
@@ -44,15 +45,17 @@ def lab(device="local-task", cores=4):
     return SimpleNamespace(measurer=measurer, compilers=None)
 
 
-def plan(*, try_flags=True, self_test=False):
-    effort, options = effort_named("default"), SimpleNamespace(self_test=self_test)
-    return SimpleNamespace(try_flags=try_flags, options=options, effort=effort)
+def run_of(versions=None, budget=None, **how):
+    found = Run.__new__(Run)
+    found.options, found.effort = TuningOptions(**{"try_flags": True, **how}), effort_named("default")
+    found.lab, found.versions, found.budget, found.stop = lab(), versions, budget, StopRequest()
+    return found
 
 
 def choose(worth, *, total_s=math.inf, **measured):
     whole, clock = FakeWhole(worth), lambda: 1000.0
     budget = Budget(total_s, Timeline(clock), 2, StopRequest(), MeasuredTimes(**measured))
-    return choose_runtime(object(), whole, lab(), plan(), budget), whole
+    return choose_runtime(run_of(whole, budget), object()), whole
 
 
 def test_winners_are_added_one_at_a_time():
@@ -78,12 +81,12 @@ def test_without_time_nothing_is_tried():
 
 def test_what_the_user_has_set_stays(monkeypatch):
     monkeypatch.setenv(ENVIRONMENT, f"{SPIN}=100")
-    assert {each.name for each in runtime_flags_of(lab(), plan())} == {FEW}
+    assert {each.name for each in runtime_flags_of(run_of())} == {FEW}
 
 
 @pytest.mark.parametrize("how", [{"try_flags": False}, {"self_test": True}])
 def test_they_are_not_tried_where_no_flags_are(how):
-    assert runtime_flags_of(lab(), plan(**how)) == []
+    assert runtime_flags_of(run_of(**how)) == []
 
 
 def test_flags_of_devices():

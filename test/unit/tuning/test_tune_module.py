@@ -9,9 +9,9 @@ from programs import TWO_EPILOGUES, ZERO_MATMUL
 
 import iree_tuner
 from iree_tuner.targets import target_for_device
-from iree_tuner.tuning.effort import EFFORTS
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.options import EFFORTS
 
 ALONE = {"try_flags": False, "profile": False, "strategy": "shuffle"}
 """Without what is tried and measured for the program as a whole: the first test has that."""

@@ -10,11 +10,17 @@ from iree_tuner.store import Store
 from iree_tuner.store.trial import Trial
 from iree_tuner.targets import target_for_device
 from iree_tuner.targets.find import with_options
-from iree_tuner.tuning.effort import effort_named
-from iree_tuner.tuning.flags import FlagChoice
-from iree_tuner.tuning.ledger import Records
+from iree_tuner.tuning.flags import (
+    KIND,
+    FlagChoice,
+    FlagChoices,
+    choices_key,
+    keep_choices,
+    unfinished_choices,
+)
+from iree_tuner.tuning.options import effort_named
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.unfinished import KIND, FlagChoices, choices_key, keep_choices, unfinished_choices
 
 TARGET = target_for_device("local-task")
 PROGRAM = Program("m.mlir", b"module {}")

@@ -12,10 +12,10 @@ from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
-from iree_tuner.tuning.effort import effort_named
+from iree_tuner.tuning.options import effort_named
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
-from iree_tuner.tuning.verdict import ProgramJudge, TunedVariant
+from iree_tuner.tuning.verdict import ProgramJudge, Tuned
 from iree_tuner.tuning.versions import ProgramVersion
 
 HOST = parse_target("llvm-cpu:host")
@@ -98,7 +98,7 @@ def judged(tuned, whole=None, in_model=1, mend=lambda *_: None):
 
 def tuned(target, *results):
     entries = tuple(each.entry for each in results if each.entry is not None)
-    return TunedVariant(target, results, entries)
+    return Tuned(target, results, entries)
 
 
 def names(verdict):
@@ -166,7 +166,7 @@ def test_a_version_with_a_wrong_kernel_is_judged_again_without_it():
         asked.append(version)
         return ProgramVersion("those that are right", HOST, (good,))
 
-    own = TunedVariant(HOST, (result(entry("a", 50), 50),), (entry("a", 50),), more=(wrong,))
+    own = Tuned(HOST, (result(entry("a", 50), 50),), (entry("a", 50),), more=(wrong,))
     verdict, _ = judged([own], FakeWhole(wrong=("bad",)), mend=mend)
     assert asked == [wrong]
     assert names(verdict) == ["good"]
@@ -177,7 +177,7 @@ def test_a_version_with_a_wrong_kernel_is_judged_again_without_it():
 def test_a_version_with_kernels_that_does_not_compile_is_judged_again_as_it_is_mended():
     kernels = ProgramVersion("flags and kernels", HOST, (entry("kernels", 400),))
     plain = ProgramVersion("kernels", HOST, (entry("kernels", 300),))
-    own = TunedVariant(HOST, (result(entry("a", 50), 50),), (entry("a", 50),), more=(kernels,))
+    own = Tuned(HOST, (result(entry("a", 50), 50),), (entry("a", 50),), more=(kernels,))
     found = []
     whole = FakeWhole(fails=("flags and kernels",))
     verdict, _ = judged([own], whole, mend=lambda version, one: found.append((version, one.error)) or plain)

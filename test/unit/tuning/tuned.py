@@ -12,8 +12,8 @@ import pytest
 
 from iree_tuner.cli.main import run
 from iree_tuner.tuning import engine
-from iree_tuner.tuning.effort import EFFORTS
 from iree_tuner.tuning.finals import FinalPlan
+from iree_tuner.tuning.options import EFFORTS
 
 OPTIONS = (
     "--effort", "smoke", "--no-db", "--keep-flags", "--no-profile", "--no-kernels", "--candidates", "1",

@@ -11,8 +11,8 @@ from iree_tuner.program.source import Program, load_program
 from iree_tuner.space.build import build_space
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import target_for_device
+from iree_tuner.tuning.faults import EntryCheck, functions_run, not_checked
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.sound import EntryCheck, functions_run, not_checked
 
 ATTENTION = Path(__file__).parents[3] / "programs" / "ops" / "cpu_attention.mlir"
 

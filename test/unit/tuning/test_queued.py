@@ -5,12 +5,10 @@ from types import SimpleNamespace
 import pytest
 from tuning.fakes import close, fake_lab, fake_search
 
-from iree_tuner.tuning.gain import Prospects
 from iree_tuner.tuning.observer import Silent
-from iree_tuner.tuning.queue import WorkloadQueue
-from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.queue import Queue, Queued
+from iree_tuner.tuning.search import Prospects, Search
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.workload_search import WorkloadSearch
 
 SPENT_US = 1e6
 
@@ -22,10 +20,10 @@ def lab():
     close(found)
 
 
-def workload(lab, *defaults_us: float, spent_us: float = SPENT_US) -> WorkloadSearch:
+def workload(lab, *defaults_us: float, spent_us: float = SPENT_US) -> Queued:
     """One that the program runs once, with a search for each default: configurations, then kernels."""
     task = SimpleNamespace(calls=1, workload=SimpleNamespace(key=str(spent_us)))
-    found = WorkloadSearch(task, 0.9, Prospects(spent_us), 8, None, None)
+    found = Queued(task, 0.9, spent_us)
     for default_us in defaults_us:
         search = fake_search(["code:1 time:100"], lab, prospects=Prospects(spent_us))
         search.kind.default_us, search.kind.name = default_us, "kernel" if found.searches else ""
@@ -94,14 +92,14 @@ def ended(search: Search, score: float) -> None:
     search.prospects.add(score, 1.0)
 
 
-def queue_of(*workloads: WorkloadSearch) -> WorkloadQueue:
+def queue_of(*workloads: Queued) -> Queue:
     """A queue in which their baselines are measured."""
-    found = WorkloadQueue.__new__(WorkloadQueue)
+    found = Queue.__new__(Queue)
     found.workloads, found.total_us = [*workloads], SPENT_US
-    found._waiting, found._weights_us, found._slice = [], {}, 8
-    found.results, found._replaced = [], ()
-    found._findings, found._watch = SimpleNamespace(stop=StopRequest()), Silent()
-    found._plan = SimpleNamespace(options=SimpleNamespace(budget_s=60.0))
+    found._waiting, found._weights_us, found._slice, found._owners = [], {}, 8, {}
+    found.results = []
+    options = SimpleNamespace(budget_s=60.0)
+    found.run = SimpleNamespace(stop=StopRequest(), watch=Silent(), options=options, replaced=())
     return found
 
 
@@ -124,5 +122,5 @@ def test_what_is_left_decides_who_is_worth_a_final(lab) -> None:
     assert queue.promising == [first, second]
     first.searches[1].best = None
     assert queue.promising == []  # a half of a thousandth is little while the other one stays
-    queue._replaced = {first.task.workload.key}
+    queue.run.replaced = {first.task.workload.key}
     assert queue.promising == [second]

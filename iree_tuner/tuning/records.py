@@ -1,24 +1,20 @@
-"""The records of a search, and known results of earlier ones."""
+"""The records of a run, and known results of earlier runs."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from iree_tuner.compiler.process import shared_folder
-from iree_tuner.measure.candidate import GIVEN_UP
-from iree_tuner.measure.statistics import Comparison
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store, StoreError, write_rescue
 from iree_tuner.store.queries import Relative, relatives
 from iree_tuner.store.study import StudyKey
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.stop import StopRequest
-
-_FINE = ("ok", "too_slow")
 
 
 @dataclass
@@ -37,19 +33,18 @@ class Records:
     failure: StoreError | None = None
     unsaved: list[tuple[StudyKey, Trial]] = field(default_factory=list[tuple[StudyKey, Trial]])
 
-    def ledger(self, key: Callable[[], StudyKey], reproduce: Callable[[Trial], str]) -> Ledger:
-        """The part of it for one study."""
+    def study(self, key: Callable[[], StudyKey]) -> tuple[StudyKey | None, int, Mapping[Assignment, Trial]]:
+        """Open a study: its key and number, and trials of earlier runs; without a store, no key is made."""
         if self.store is None:
-            return Ledger(self, None, 0, {}, reproduce)
-        made = key()
-        study = 0
+            return None, 0, {}
+        made, study = key(), 0
         known: Mapping[Assignment, Trial] = {}
         try:
             study = self.store.study(made)
             known = {} if self.fresh else self.store.trials(study)
         except StoreError as error:
             self._fail(error)
-        return Ledger(self, made, study, known, reproduce)
+        return made, study, known
 
     def relatives(self, key: StudyKey, studies: int, trials: int) -> list[Relative]:
         """Known results of similar workloads (see `store.queries`); nothing for a fresh run."""
@@ -121,47 +116,3 @@ def open_records(
             state = "interrupted" if stop.requested else "done"
         finally:
             records.write(lambda store: store.end_run(run, state))
-
-
-class Ledger:
-    """Trials of one study."""
-
-    def __init__(
-        self,
-        records: Records,
-        key: StudyKey | None,
-        study: int,
-        known: Mapping[Assignment, Trial],
-        reproduce: Callable[[Trial], str],
-    ) -> None:
-        self._records = records
-        self._key = key
-        self._study = study
-        self._known = known
-        self._reproduce = reproduce
-
-    def known(self, assignment: Assignment) -> Trial | None:
-        """The result of an assignment in an earlier run under the same setting."""
-        return self._known.get(assignment)
-
-    @property
-    def known_assignments(self) -> list[Assignment]:
-        """All of those, in the order in which they ended."""
-        return sorted(self._known, key=lambda assignment: self._known[assignment].at)
-
-    def record(self, trial: Trial) -> Trial:
-        """Keep a trial that has ended; a failure gets its reproducer."""
-        if trial.outcome not in _FINE and not trial.message.startswith(GIVEN_UP):
-            trial = replace(trial, reproducer=self._reproduce(trial))
-        if self._key is None:
-            return trial
-        run, study = self._records.run, self._study
-        if not self._records.write(lambda store: store.add(study, run, [trial])):
-            self._records.unsaved.append((self._key, trial))
-        return trial
-
-    def judged(self, assignment: Assignment | None, comparison: Comparison) -> None:
-        """Keep a verdict."""
-        if self._key is not None:
-            run, study = self._records.run, self._study
-            self._records.write(lambda store: store.add_verdict(study, run, assignment, comparison))
