@@ -3,8 +3,6 @@
 From equal inputs a dispatch's result has the tolerance of its own sums only, not what errors before it have
 grown to. All memory that it allocates, and what lies behind its inputs, is filled: with NaN, with zeros, and
 with large numbers.
-
-A program in parts on a device: its dispatches are called one by one. Runs in the measuring worker.
 """
 
 from __future__ import annotations
@@ -48,6 +46,9 @@ from iree_tuner.program.entries import Taken, plain_name
 from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+
+# A program in parts on a device: its dispatches are called one by one. Runs in the measuring worker.
+
 
 Uploads = Recent[tuple[int, int], tuple[Held, rt.HalBuffer]]
 """By value and filling: a value, which lives as long as it stands here, and its copy on the device."""

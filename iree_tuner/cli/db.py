@@ -1,9 +1,4 @@
-"""`iree-tuner db`: list the trials of earlier runs.
-
-`iree-tuner db export|import|merge|prune`: copy trials between databases and files, and delete trials.
-
-The database that stores trials, and the options that the `db` commands share.
-"""
+"""`iree-tuner db`: list the trials of earlier runs."""
 
 from __future__ import annotations
 
@@ -51,6 +46,9 @@ from iree_tuner.store.spreadsheet import csv_rows
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.options import DATABASE, DatabaseOptions
 
+# The database that stores trials, and the options that the `db` commands share.
+
+
 Options = TypeVar("Options", bound=DatabaseOptions)
 
 
@@ -91,6 +89,9 @@ def to_read(path: Path | None) -> Store:
 def to_change(path: Path | None, *, create: bool = False) -> Store:
     """Open a database to write to."""
     return Store.open(path or default_database(), create=create)
+
+
+# `iree-tuner db export|import|merge|prune`: copy trials between databases and files, and delete trials.
 
 
 Form = Literal["trials", "csv", "recordings", "t4"]

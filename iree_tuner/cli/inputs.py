@@ -1,9 +1,4 @@
-"""Options that set a program's inputs, parameters and entry functions, for commands that run one.
-
-A program on the command line.
-
-Options that name a codegen script, for commands that compile with one.
-"""
+"""Options that set a program's inputs, parameters and entry functions, for commands that run one."""
 
 from __future__ import annotations
 
@@ -134,6 +129,9 @@ def _number(text: str) -> int | float | None:
     return None
 
 
+# A program on the command line.
+
+
 def no_option(_: object, text: str) -> None:
     """Reject mistyped options: a parameter that accepts `-` would otherwise accept them as its value."""
     if text.startswith("-") and text != "-":
@@ -151,6 +149,9 @@ ProgramName = Annotated[
     ),
 ]
 """A program on the command line."""
+
+
+# Options that name a codegen script, for commands that compile with one.
 
 
 @Parameter(name="*")

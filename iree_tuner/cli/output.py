@@ -1,9 +1,4 @@
-"""Output streams: answers and JSON go to standard output, progress and notes to standard error.
-
-Make text safe to print on a terminal.
-
-Option groups that only the command line uses. `tuning.options` has the others.
-"""
+"""Output streams: answers and JSON go to standard output, progress and notes to standard error."""
 
 from __future__ import annotations
 
@@ -18,6 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from iree_tuner.errors import TunerError
+
+# Make text safe to print on a terminal.
+
 
 _KEPT = "\n\t"
 _HIDDEN = ("Cc", "Cf", "Cs")  # control codes, what turns the direction of writing, halves of pairs
@@ -67,6 +65,9 @@ def print_json(record: Mapping[str, object]) -> None:
         raise TunerError("standard output is closed")
     sys.stdout.write(json.dumps(record) + "\n")
     sys.stdout.flush()
+
+
+# Option groups that only the command line uses. `tuning.options` has the others.
 
 
 PROGRAM = Group("Program", sort_key=1)

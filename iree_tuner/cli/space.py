@@ -1,9 +1,4 @@
-"""`iree-tuner space`: print the search spaces of workloads.
-
-Print a search space.
-
-`iree-tuner space --compile`: compile samples of a space.
-"""
+"""`iree-tuner space`: print the search spaces of workloads."""
 
 from __future__ import annotations
 
@@ -30,6 +25,8 @@ from iree_tuner.space.starting_point import find_default, parse_assignment
 from iree_tuner.targets import Target
 from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.options import CompilerFlags
+
+# `iree-tuner space --compile`: compile samples of a space.
 
 
 @dataclass(frozen=True)
@@ -98,6 +95,9 @@ def _print(name: str, built: Space, assignment: Assignment, result: Built, as_js
     Console(soft_wrap=True, highlight=False, markup=False).print(
         f"{result.outcome:15} {result.seconds:6.2f} s  {line}{end}"
     )
+
+
+# Print a search space.
 
 
 @dataclass(frozen=True)

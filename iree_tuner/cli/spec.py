@@ -1,7 +1,4 @@
-"""`iree-tuner spec`: build, link, check, embed and explain tuning specs.
-
-Messages about the dispatches that a spec's matchers hit.
-"""
+"""`iree-tuner spec`: build, link, check, embed and explain tuning specs."""
 
 from __future__ import annotations
 
@@ -37,6 +34,8 @@ from iree_tuner.spec.link import link_specs
 from iree_tuner.spec.near import NearMiss
 from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.tuning.options import CompilerFlags
+
+# Messages about the dispatches that a spec's matchers hit.
 
 
 def hits_in(spec: ir.Module, program: Program, target: Target) -> tuple[MatcherHits, ...]:

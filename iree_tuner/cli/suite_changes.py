@@ -1,7 +1,4 @@
-"""`iree-tuner suite changes`: compare two runs.
-
-`iree-tuner suite history`: collect runs in one file, and show how times changed.
-"""
+"""`iree-tuner suite changes`: compare two runs."""
 
 from __future__ import annotations
 
@@ -151,6 +148,9 @@ def _to_json(change: Change) -> dict[str, object]:
         **{f"{name}_us": row and row.time_us for name, row in rows.items()},
         **{f"{name}_state": row and row.state for name, row in rows.items()},
     }
+
+
+# `iree-tuner suite history`: collect runs in one file, and show how times changed.
 
 
 app = App(

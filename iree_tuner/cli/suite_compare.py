@@ -1,7 +1,4 @@
-"""`iree-tuner suite compare`: compare operations on IREE and on other libraries, in interleaved rounds.
-
-`iree-tuner suite report`: write results as a report, and as a table for other tools.
-"""
+"""`iree-tuner suite compare`: compare operations on IREE and on other libraries, in interleaved rounds."""
 
 from __future__ import annotations
 
@@ -97,6 +94,9 @@ def _chosen(libraries: str, site: Site, places: Sequence[Place]) -> list[Backend
         else:
             found.append(each)
     return found
+
+
+# `iree-tuner suite report`: write results as a report, and as a table for other tools.
 
 
 _DEFAULT = Path("suite.html")

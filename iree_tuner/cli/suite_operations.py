@@ -1,9 +1,4 @@
-"""Options that select operations: suites, sweeps over a kind's fields, and regular expressions.
-
-`iree-tuner suite list`: list kinds of operations and suites, or the operations of a suite.
-
-`iree-tuner suite generate`: write operations as programs.
-"""
+"""Options that select operations: suites, sweeps over a kind's fields, and regular expressions."""
 
 from __future__ import annotations
 
@@ -128,6 +123,12 @@ def _only(operations: list[Operation], patterns: str | None) -> list[Operation]:
     if not found:
         raise UsageError(f"--only: no operation's name matches '{patterns}'")
     return found
+
+
+# `iree-tuner suite list`: list kinds of operations and suites, or the operations of a suite.
+
+
+# `iree-tuner suite generate`: write operations as programs.
 
 
 _DEFAULTS = OperationFlags()

@@ -1,9 +1,4 @@
-"""`iree-tuner suite run`: compile, verify and measure operations, also over configurations.
-
-The output files of `suite run` and `suite compare`.
-
-Progress of a suite run on standard error: blocks or lines for rows, and a progress bar on terminals.
-"""
+"""`iree-tuner suite run`: compile, verify and measure operations, also over configurations."""
 
 from __future__ import annotations
 
@@ -29,6 +24,9 @@ from iree_tuner.suite.session import run_suite
 from iree_tuner.suite.site import Site, site_at
 from iree_tuner.suite.suite_file import patterns_of
 from iree_tuner.suite.tuned import Tuning
+
+# Progress of a suite run on standard error: blocks or lines for rows, and a progress bar on terminals.
+
 
 _LINE = "-" * 64
 
@@ -144,6 +142,9 @@ def _ratio(value: float, interval: tuple[float, float] | None) -> str:
         return f"{value:.2f}x (too few samples for an interval)"
     low, high = interval
     return f"{value:.2f}x ({low:.2f} to {high:.2f})"
+
+
+# The output files of `suite run` and `suite compare`.
 
 
 @Parameter(name="*", group=OUTPUT)

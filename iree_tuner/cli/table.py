@@ -1,7 +1,4 @@
-"""Tables that are readable at 80 columns and in a pipe.
-
-Percentages on the command line: `3%`, `0.03`.
-"""
+"""Tables that are readable at 80 columns and in a pipe."""
 
 from __future__ import annotations
 
@@ -81,6 +78,9 @@ def _least_width(column: Column) -> int:
 def _longest(column: Column, parts: Callable[[str], list[str]]) -> int:
     texts = [str(column.header), *map(str, column.cells)]
     return max((cell_len(part) for text in texts for part in parts(text)), default=0)
+
+
+# Percentages on the command line: `3%`, `0.03`.
 
 
 _SHARE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%?)")

@@ -1,7 +1,4 @@
-"""A cluster as a run sees it: its workers, their compile slots and devices.
-
-Devices that join a cluster while a run measures on others.
-"""
+"""A cluster as a run sees it: its workers, their compile slots and devices."""
 
 from __future__ import annotations
 
@@ -332,6 +329,9 @@ def connected(address: str) -> Client:
         raise TunerError(
             f"no scheduler responds: {said}", location=address, hint="start one: dask scheduler"
         ) from None
+
+
+# Devices that join a cluster while a run measures on others.
 
 
 class Joining:

@@ -3,14 +3,6 @@
 The process is started by this module alone, without `multiprocessing`: frames go through two pipes, and the
 coordinator waits for a frame and for the end of the process at once. Its group is killed before its leader is
 reaped: until then no other process can get its number.
-
-Find what workers left behind: processes, even where they left the worker's process group, and folders.
-
-Commands have a folder for temporary files, which a later command removes if they were killed.
-
-Every worker is started with a cookie in its environment, which all that it starts inherit:
-`<coordinator's pid>.<its start time>.<pool>.<worker>.`, so that a prefix names a worker, a pool, or all
-of a coordinator's. Linux only (/proc); elsewhere no process is found, and the process group has to do.
 """
 
 from __future__ import annotations
@@ -34,6 +26,15 @@ from pathlib import Path
 from threading import Lock
 
 from iree_tuner.compiler import task
+
+# Find what workers left behind: processes, even where they left the worker's process group, and folders.
+#
+# Commands have a folder for temporary files, which a later command removes if they were killed.
+#
+# Every worker is started with a cookie in its environment, which all that it starts inherit:
+# `<coordinator's pid>.<its start time>.<pool>.<worker>.`, so that a prefix names a worker, a pool, or all
+# of a coordinator's. Linux only (/proc); elsewhere no process is found, and the process group has to do.
+
 
 COOKIE = "IREE_TUNER_WORKER"
 

@@ -5,8 +5,6 @@ Binds the few entry points of IREE's C API that `iree.compiler.api` leaves out
 
 A session lives as long as its worker: its stolen context is never freed by the compiler,
 so a session for each compile would leak about 4 MB each time.
-
-Compiler diagnostics as data.
 """
 
 from __future__ import annotations
@@ -22,6 +20,9 @@ from iree.compiler import ir
 from iree.compiler.api import Invocation, Output, Session, ctypes_dl
 
 from iree_tuner.errors import TunerError
+
+# Compiler diagnostics as data.
+
 
 Severity = Literal["note", "warning", "error", "remark"]
 

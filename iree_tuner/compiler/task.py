@@ -1,8 +1,6 @@
 """The code around each call in a worker's process: limits, its log, and a reply that always arrives.
 
 Imports nothing heavy: it is all that a new worker needs before its first call.
-
-How a call in a worker ends: with a value, or in one of three ways in which no value comes back.
 """
 
 from __future__ import annotations
@@ -267,6 +265,9 @@ def die_with(coordinator: int) -> None:
 
 
 _libc = ctypes.CDLL(None)
+
+
+# How a call in a worker ends: with a value, or in one of three ways in which no value comes back.
 
 
 R = TypeVar("R")

@@ -5,10 +5,6 @@ cancel call. A worker keeps one compiler session for each set of flags it is ask
 
 Each worker is a process (`process`) in a `slot`, whose thread decides how a call ended and starts the next
 process when one is spent. Calls that had not begun when their worker died are made again.
-
-Calls of functions that run elsewhere: in processes of this machine, or of others (`cluster`).
-
-A place for one worker: it takes calls, and hires a new worker when the last is spent.
 """
 
 from __future__ import annotations
@@ -42,6 +38,9 @@ from iree_tuner.compiler.task import Crash, End, Lost, Ok, Reply, Settings, Spen
 
 if TYPE_CHECKING:
     from iree_tuner.compiler.session import CompilerSession
+
+
+# A place for one worker: it takes calls, and hires a new worker when the last is spent.
 
 
 _PAUSES_S = (0.0, 0.0, 0.1, 0.5, 1.0)
@@ -274,6 +273,9 @@ class _RemoteTracebackError(Exception):
 
     def __str__(self) -> str:
         return f"\n{self.text}"
+
+
+# Calls of functions that run elsewhere: in processes of this machine, or of others (`cluster`).
 
 
 TIMEOUT_S = 300.0

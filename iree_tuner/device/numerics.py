@@ -8,10 +8,6 @@ where x is the expected value, K the number of values that are summed and s the 
 result for the inputs' absolute values, at most twice the largest result, and at least the median. Where a
 function after the sums limits results (tanh), s is at least the size of partial sums that `partial_sums`
 measures. The last term is for F factors that an op computes and rounds on the way. Integers must be equal.
-
-Values between a program's dispatches, as the host holds them, and how two of them differ.
-
-How `check.check_program` sees a buffer, for code that builds it and for code that runs it.
 """
 
 from __future__ import annotations
@@ -31,6 +27,9 @@ import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of, span, stepped, written
 from iree_tuner.program.bindings import Binding
+
+# How `check.check_program` sees a buffer, for code that builds it and for code that runs it.
+
 
 CHECK, SURVEY, ALLOW = "check", "survey", "allow"
 """The functions that the program exports; see `check.check_program`."""
@@ -103,6 +102,9 @@ def _longest_row(size: int) -> int:
 _RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
 _FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
 _SUMS = 3.0  # epsilons, times sqrt(K)
+# Values between a program's dispatches, as the host holds them, and how two of them differ.
+
+
 _BLOCK = 1 << 17  # values at a time: what is made of them stays in the caches
 _MANY_BLOCKS, _GROUP, _MOST_CORES = 8, 2, 8
 _WORD = 8  # bytes

@@ -1,7 +1,4 @@
-"""The outcomes of candidates. Each trial has exactly one.
-
-The state of the machine while something was measured.
-"""
+"""The outcomes of candidates. Each trial has exactly one."""
 
 from __future__ import annotations
 
@@ -31,6 +28,9 @@ MAY_BE_INVALID = "generated inputs may be invalid"
 def blamed(message: str, unclear: Sequence[str]) -> str:
     """A message about wrong code; the inputs are the other possible cause, where indices are unclear."""
     return f"{MAY_BE_INVALID}, or {message}" if unclear else message
+
+
+# The state of the machine while something was measured.
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,4 @@
-"""Arguments of a program's functions: given ones from files, the others generated.
-
-The functions of a VM module that are run, and what they are called with.
-
-The arguments of a function of a VM module, as the module declares them.
-"""
+"""Arguments of a program's functions: given ones from files, the others generated."""
 
 from __future__ import annotations
 
@@ -26,6 +21,9 @@ from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import DimensionSize, size_for
 from iree_tuner.program.entries import ASYNC, FILLED, Entry, Taken, plain_name, taken_from
 from iree_tuner.program.feeds import PLAIN, Feed
+
+# The arguments of a function of a VM module, as the module declares them.
+
 
 _DECLARATION = "iree.abi.declaration"
 _INPUT, _OUTPUT = "%input", "%output"
@@ -349,6 +347,9 @@ def _limits(kind: ElementType) -> tuple[int, int]:
         return -(1 << 63), (1 << 63) - 1
     least, most = kind.range
     return (least, most) if kind.name[0] in "su" else (-(1 << kind.bits - 1), (1 << kind.bits) - 1)
+
+
+# The functions of a VM module that are run, and what they are called with.
 
 
 @dataclass

@@ -3,8 +3,6 @@
 Between these ops are casts, reshapes, transposes, factors, heads of keys and values that several queries
 share, and a mask of later keys. The search passes them by naming dimensions (`atoms`). The attention that is
 found reads and writes the program's own arrays, so a kernel works in place and no transpose is left.
-
-Sizes and strides of an attention, for kernels that read arrays in place.
 """
 
 from __future__ import annotations
@@ -367,6 +365,9 @@ def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operati
         return True
 
     return tuple(found) if visit(last) else None
+
+
+# Sizes and strides of an attention, for kernels that read arrays in place.
 
 
 _SCALE = 3  # operand of attention

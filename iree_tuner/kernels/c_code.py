@@ -1,7 +1,4 @@
-"""Compile the C code of kernels for this machine, with gcc or clang.
-
-Translate formulas into macros of `steps_i8.h`, and refuse formulas that it does not compute.
-"""
+"""Compile the C code of kernels for this machine, with gcc or clang."""
 
 from __future__ import annotations
 
@@ -155,6 +152,9 @@ def compiled(
             first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
             raise KernelError(f"the C compiler rejected {source}: {first}")
         return Code("object", entry, output.read_bytes(), launch, knobs=dict(knobs), takes_worker=True)
+
+
+# Translate formulas into macros of `steps_i8.h`, and refuse formulas that it does not compute.
 
 
 EXACT = "-ffp-contract=off"

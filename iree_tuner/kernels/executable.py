@@ -1,15 +1,4 @@
-"""Build a `hal.executable` from a kernel's code, the form in which the compiler takes external code.
-
-A digest of a kernel's sources and tools: trials of a kernel are not reused after it changes.
-
-Move constants into the bodies that use them, so that the matcher finds the ops.
-
-The matcher of cases (`transform.iree.match.cast_compatible_dag_from_root`) follows operands. In 3.13, it does
-not follow values that only a body uses, and then never matches that body. For example, a gelu is not found,
-because the compiler hoists its constants. A spec therefore first moves constants into bodies: it matches
-scalar ops together with their constants, and replaces each by a function that contains the constants and is
-inlined at once.
-"""
+"""Build a `hal.executable` from a kernel's code, the form in which the compiler takes external code."""
 
 from __future__ import annotations
 
@@ -212,6 +201,9 @@ def _block(op: ir.Operation) -> ir.Block:
     return region.blocks[0] if len(region.blocks) else region.blocks.append()
 
 
+# A digest of a kernel's sources and tools: trials of a kernel are not reused after it changes.
+
+
 _NOT_SOURCES = ("__pycache__",)
 
 
@@ -255,6 +247,15 @@ def _files_of(module: ModuleType) -> Iterator[tuple[str, bytes]]:
         hidden = any(part.startswith(".") or part in _NOT_SOURCES for part in relative.parts)
         if each.is_file() and not hidden:
             yield str(relative), each.read_bytes()
+
+
+# Move constants into the bodies that use them, so that the matcher finds the ops.
+#
+# The matcher of cases (`transform.iree.match.cast_compatible_dag_from_root`) follows operands. In 3.13, it
+# does not follow values that only a body uses, and then never matches that body. For example, a gelu is not
+# found, because the compiler hoists its constants. A spec therefore first moves constants into bodies: it
+# matches scalar ops together with their constants, and replaces each by a function that contains the
+# constants and is inlined at once.
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 `0.5 * x * (1 + erf(x / sqrt(2)))` and `x * ((erf(x * 0.7071) + 1) * 0.5)` have the same terms. An atom is a
 name, or a function of a polynomial; the terms of a polynomial are products of atoms with a coefficient.
-
-Evaluate scalar ops, or the same ops on whole tensors, as expressions of their operands.
 """
 
 from __future__ import annotations
@@ -197,6 +195,9 @@ _ARGUMENTS: Mapping[str, Mapping[Monomial, float]] = {
     # of two constants, each rounded by at most half an epsilon.
     "tanh": {(X,): math.sqrt(2 / math.pi), (X, X, X): math.sqrt(2 / math.pi) * 0.044715},
 }
+
+
+# Evaluate scalar ops, or the same ops on whole tensors, as expressions of their operands.
 
 
 _Operands = Sequence[Polynomial]

@@ -1,7 +1,4 @@
-"""A graph of elementwise ops, slices, joins and reshapes, built as one `linalg.generic`.
-
-A kernel whose code is IR: it writes a chain of ops as one op, which becomes one dispatch.
-"""
+"""A graph of elementwise ops, slices, joins and reshapes, built as one `linalg.generic`."""
 
 from __future__ import annotations
 
@@ -356,6 +353,9 @@ def sliced(
     return tensor.ExtractSliceOp(
         kind, value, [], [], [], list(offsets), list(sizes), [1] * len(sizes)
     ).result  # fmt: skip
+
+
+# A kernel whose code is IR: it writes a chain of ops as one op, which becomes one dispatch.
 
 
 _NONE: Knobs = {}

@@ -3,8 +3,6 @@
 The joint product has all constants side by side. The compiler joins them once, when a program is loaded.
 Each product is replaced by a copy of the joint product, of which it takes a part. The spec then merges equal
 ops, so that one joint product is left.
-
-A kernel whose code is IR: it combines products of one matrix with constants into one product.
 """
 
 from __future__ import annotations
@@ -26,6 +24,8 @@ from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, zeros_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import accesses, shape_of
+
+# A kernel whose code is IR: it combines products of one matrix with constants into one product.
 
 
 class JointProducts(FusedOps):

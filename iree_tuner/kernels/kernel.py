@@ -1,7 +1,4 @@
-"""The protocol of kernels, which state the problems that they compute and make code for one of them.
-
-The kernels of all installed packages.
-"""
+"""The protocol of kernels, which state the problems that they compute and make code for one of them."""
 
 from __future__ import annotations
 
@@ -151,6 +148,9 @@ class Packing(Protocol):
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Make code for a packed input; None if packing does not help. Raises KernelError if that fails."""
         ...
+
+
+# The kernels of all installed packages.
 
 
 @cache

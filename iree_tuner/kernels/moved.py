@@ -1,8 +1,6 @@
 """Include reshapes and transposes around a product, so that a kernel reads and writes the moved arrays.
 
 Without this, each transpose would be a separate dispatch, even if the compiler fuses it with its own product.
-
-Indices into tensors as sums of loops, and the reshapes that give each loop a dimension.
 """
 
 from __future__ import annotations
@@ -220,6 +218,9 @@ def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
     if len(sizes) == 1:
         return value
     return tensor.ExpandShapeOp(wanted, value, [list(range(len(sizes)))], [], list(sizes)).result
+
+
+# Indices into tensors as sums of loops, and the reshapes that give each loop a dimension.
 
 
 @dataclass(frozen=True)

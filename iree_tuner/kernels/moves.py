@@ -1,7 +1,4 @@
-"""Ops that compute each element of their result from single elements of their operands.
-
-Pack a kernel's constant input by an op that the compiler evaluates once.
-"""
+"""Ops that compute each element of their result from single elements of their operands."""
 
 from __future__ import annotations
 
@@ -207,6 +204,9 @@ def repeats(op: ir.Operation, place: int) -> bool:
     return is_elementwise(op) and math.prod(value.shape) < math.prod(
         ir.RankedTensorType(op.result.type).shape
     )
+
+
+# Pack a kernel's constant input by an op that the compiler evaluates once.
 
 
 HOISTED = ("arith.constant", "util.global.load", "flow.tensor.constant")

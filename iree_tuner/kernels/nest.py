@@ -1,7 +1,4 @@
-"""Elementwise ops, or sums of their results, as plain data: loops, what they read, and scalar ops.
-
-Cut the loops of a nest into tiles, several of them for each workgroup of a GPU.
-"""
+"""Elementwise ops, or sums of their results, as plain data: loops, what they read, and scalar ops."""
 
 from __future__ import annotations
 
@@ -118,6 +115,9 @@ class Nest:
 
 def _known(written: tuple[int | None, ...]) -> tuple[int, ...]:
     return tuple(each or 0 for each in written)
+
+
+# Cut the loops of a nest into tiles, several of them for each workgroup of a GPU.
 
 
 WORKGROUPS = 528

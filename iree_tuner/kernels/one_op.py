@@ -1,9 +1,4 @@
-"""Build a problem as one op or one dispatch, to time it alone where the compiler makes several dispatches.
-
-Build sums of integers over a padded image as one op, to time them alone.
-
-The compiler widens and pads an image in separate dispatches. Here the op reads the original image.
-"""
+"""Build a problem as one op or one dispatch, to time it alone where the compiler makes several dispatches."""
 
 from __future__ import annotations
 
@@ -123,6 +118,11 @@ def _groups(shape: Names) -> list[list[int]]:
     """For each dimension, the numbers of the dimensions that it is split into."""
     ends = list(accumulate(map(len, shape)))
     return [list(range(end - len(own), end)) for own, end in zip(shape, ends, strict=True)]
+
+
+# Build sums of integers over a padded image as one op, to time them alone.
+#
+# The compiler widens and pads an image in separate dispatches. Here the op reads the original image.
 
 
 def build_sum(

@@ -1,15 +1,4 @@
-"""f16 matrix multiplications in hand-written PTX: a simple example of a kernel, to read and to copy.
-
-Adapt PTX to the calls of IREE's CUDA driver, which passes only one pointer for each binding.
-
-Triton's kernels have all parameters of their function, also unused ones, and two more pointers: scratch
-memory of the workgroups, for tensor descriptors, and memory for a profiler. Parameters that the code never
-reads are removed here. The remaining parameters are the bindings: inputs, result and, if it is read, scratch
-memory.
-
-Dynamic shared memory is not a parameter. The launch gives its size (`Launch.shared_bytes`, in HAL's export
-`workgroup_local_memory`).
-"""
+"""f16 matrix multiplications in hand-written PTX: a simple example of a kernel, to read and to copy."""
 
 from __future__ import annotations
 
@@ -105,6 +94,17 @@ def _tiles(problem: Problem) -> tuple[Knobs, ...]:
         for warps, depth in product(_WARPS, _DEPTHS)
         if gemm.m % (_ROWS_OF_WARP * warps) == 0 and gemm.k % depth == 0
     )
+
+
+# Adapt PTX to the calls of IREE's CUDA driver, which passes only one pointer for each binding.
+#
+# Triton's kernels have all parameters of their function, also unused ones, and two more pointers: scratch
+# memory of the workgroups, for tensor descriptors, and memory for a profiler. Parameters that the code never
+# reads are removed here. The remaining parameters are the bindings: inputs, result and, if it is read,
+# scratch memory.
+#
+# Dynamic shared memory is not a parameter. The launch gives its size (`Launch.shared_bytes`, in HAL's export
+# `workgroup_local_memory`).
 
 
 _ENTRY = re.compile(r"\.entry\s+(?P<name>[\w$]+)\s*\((?P<parameters>[^)]*)\)")

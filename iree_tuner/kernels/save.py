@@ -1,7 +1,4 @@
-"""Write a kernel spec to a file, and the code that it links to a folder next to it.
-
-Write a folder that reproduces a kernel's failure with IREE's own tools: see docs/failures.md.
-"""
+"""Write a kernel spec to a file, and the code that it links to a folder next to it."""
 
 from __future__ import annotations
 
@@ -113,6 +110,9 @@ def problems_in(spec: ir.Module) -> dict[str, str]:
             for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp)
             for export in ir.get_ops_of_type(variant, hal.ExecutableExportOp)
         }
+
+
+# Write a folder that reproduces a kernel's failure with IREE's own tools: see docs/failures.md.
 
 
 _OBJECT = "kernel.o"

@@ -1,9 +1,4 @@
-"""Recognize ops around a product: casts, factors, transposes, reshapes, and the parts of a softmax.
-
-Sizes and strides of 2-D convolutions in any layout, for kernels.
-
-Sizes and strides of contractions, for kernels that read arrays in place.
-"""
+"""Recognize ops around a product: casts, factors, transposes, reshapes, and the parts of a softmax."""
 
 from __future__ import annotations
 
@@ -206,6 +201,9 @@ def starts_with(op: ir.Operation, start: float) -> bool:
     return value.value == 0.0 if start == 0.0 else value.value <= start
 
 
+# Sizes and strides of 2-D convolutions in any layout, for kernels.
+
+
 _Moves = tuple[int, int, int, int, int]
 
 
@@ -329,6 +327,9 @@ def _dimension(map_: IndexingMap, loops: Set[int]) -> int | None:
     """The dimension that exactly these loops index together; None if there is none."""
     found = (at for at, index in enumerate(map_.results) if {loop for loop, _ in index.terms} == loops)
     return next(found, None)
+
+
+# Sizes and strides of contractions, for kernels that read arrays in place.
 
 
 LEFT, RIGHT, RESULT, BIAS, ADDED = "LEFT", "RIGHT", "RESULT", "BIAS", "ADDED"

@@ -1,7 +1,4 @@
-"""Kernels as candidates for a program's workloads, and the program with the kernels that win.
-
-Choices of kernels to try in a program: winners of contests, with chains and norms and without.
-"""
+"""Kernels as candidates for a program's workloads, and the program with the kernels that win."""
 
 from __future__ import annotations
 
@@ -46,6 +43,8 @@ from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.verdict import Tuned
 from iree_tuner.tuning.versions import ProgramVersion
+
+# Choices of kernels to try in a program: winners of contests, with chains and norms and without.
 
 
 def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:

@@ -2,8 +2,6 @@
 
 The compiler uses few threads for each result. For example, a group norm of an image has 64 sums of 81,920
 values, and takes 13 ms on an H200. The compiler's flag for split reductions does not change such sums.
-
-Add up parts of sums, as an op of the program.
 """
 
 from __future__ import annotations
@@ -27,6 +25,8 @@ from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
+
+# Add up parts of sums, as an op of the program.
 
 
 def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:

@@ -1,7 +1,4 @@
-"""2-D convolutions for NVIDIA GPUs, by Triton's ahead-of-time compiler, which needs no GPU.
-
-Tilings of a convolution for a kernel on GPUs, and the predicted time of each.
-"""
+"""2-D convolutions for NVIDIA GPUs, by Triton's ahead-of-time compiler, which needs no GPU."""
 
 from __future__ import annotations
 
@@ -25,6 +22,9 @@ from iree_tuner.kernels.triton_code import (
     unfit_arrays,
 )
 from iree_tuner.targets import Target
+
+# Tilings of a convolution for a kernel on GPUs, and the predicted time of each.
+
 
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 # Limits of a multiprocessor, compute capability 9.0: CUDA C++ Programming Guide, "Technical Specifications".

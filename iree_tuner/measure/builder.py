@@ -1,11 +1,4 @@
-"""Build many candidates at once.
-
-Have a device's driver compile executables before they are measured.
-
-CUDA's driver compiles PTX when an executable is loaded, on the host, which takes seconds for large
-code. It keeps the result in its cache on disk (`CUDA_CACHE_PATH`), which processes share, so that loading
-again costs less than a millisecond. Other processes than the measuring one therefore load first.
-"""
+"""Build many candidates at once."""
 
 from __future__ import annotations
 
@@ -125,6 +118,13 @@ class Builder:
 def _failed(future: Future[Built]) -> bool:
     """Whether it ended without a result: another attempt may do better."""
     return future.cancelled() or (future.done() and future.exception() is not None)
+
+
+# Have a device's driver compile executables before they are measured.
+#
+# CUDA's driver compiles PTX when an executable is loaded, on the host, which takes seconds for large
+# code. It keeps the result in its cache on disk (`CUDA_CACHE_PATH`), which processes share, so that loading
+# again costs less than a millisecond. Other processes than the measuring one therefore load first.
 
 
 class Loader:

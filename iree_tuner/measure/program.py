@@ -1,7 +1,4 @@
-"""Whole programs: run their functions, time them, and compare several compilations of one program.
-
-The measuring worker's calls about whole programs, which are kept as files.
-"""
+"""Whole programs: run their functions, time them, and compare several compilations of one program."""
 
 from __future__ import annotations
 
@@ -40,6 +37,9 @@ from iree_tuner.measure.statistics import Comparison, compare_rows, over_cases
 from iree_tuner.measure.timing import leave_here
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
+
+# The measuring worker's calls about whole programs, which are kept as files.
+
 
 _TIMEOUT_S = 600.0  # of the default
 _LEAST_S = 60.0  # of another: to load, and to run a few times

@@ -1,16 +1,4 @@
-"""How many samples are taken, and which of them count. Runs in the measuring worker; no IREE in here.
-
-How one sample is taken: the time of one run of a dispatch, from a batch of many. No IREE in here.
-
-A sample is `(t(n) - t(0)) / n`: `t(0)` is a call that runs nothing, and its least time is the cost of a call
-without the runs. The other way is the slope `(t(n + m) - t(n)) / m`. It needs a second batch for each sample,
-and a disturbance of the short one makes the sample too *small*, which a minimum then believes: on two busy
-cores some slopes were negative. `t(0)` leaves out what only a call with work in it costs: on an H100, where
-slopes spread a little less, samples are larger than slopes by 1 to 2 %. Candidates and default alike bear it,
-so that a gain is seen a little smaller than it is. Executables that take turns share one `t(0)`: an error of
-it must not favour one. Drivers' own timestamps would be better on GPUs; the HAL's profiling is not
-implemented on CUDA in 3.13.
-"""
+"""How many samples are taken, and which of them count. Runs in the measuring worker; no IREE in here."""
 
 from __future__ import annotations
 
@@ -146,6 +134,18 @@ def drift(baselines_us: Sequence[float]) -> float:
         return 0.0
     first, last = statistics.median(baselines_us[:third]), statistics.median(baselines_us[-third:])
     return last / first - 1.0
+
+
+# How one sample is taken: the time of one run of a dispatch, from a batch of many. No IREE in here.
+#
+# A sample is `(t(n) - t(0)) / n`: `t(0)` is a call that runs nothing, and its least time is the cost of a
+# call without the runs. The other way is the slope `(t(n + m) - t(n)) / m`. It needs a second batch for each
+# sample, and a disturbance of the short one makes the sample too *small*, which a minimum then believes: on
+# two busy cores some slopes were negative. `t(0)` leaves out what only a call with work in it costs: on an
+# H100, where slopes spread a little less, samples are larger than slopes by 1 to 2 %. Candidates and default
+# alike bear it, so that a gain is seen a little smaller than it is. Executables that take turns share one
+# `t(0)`: an error of it must not favour one. Drivers' own timestamps would be better on GPUs; the HAL's
+# profiling is not implemented on CUDA in 3.13.
 
 
 _MOST_REPEATS = 1 << 16  # of a command buffer, all of whose commands are recorded before it ends

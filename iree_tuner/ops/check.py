@@ -1,7 +1,4 @@
-"""Does an op family hold to its contract? For the authors of families, in this package and in others.
-
-Payloads and workloads that differ from a given one in one thing: a size, a type or a map.
-"""
+"""Does an op family hold to its contract? For the authors of families, in this package and in others."""
 
 from __future__ import annotations
 
@@ -19,6 +16,9 @@ from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.probe import all_ops, copy_of, matches
 from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of, structure
 from iree_tuner.ops.workload import DynamicLoop, Workload, from_json, to_json
+
+# Payloads and workloads that differ from a given one in one thing: a size, a type or a map.
+
 
 _T = TypeVar("_T")
 

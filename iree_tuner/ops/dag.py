@@ -6,17 +6,6 @@ the root op and its companions are reached from the sink by walking up operands.
 The match op fails on a region that captures a value, unless the op that defines the value is also an
 operand of something in the DAG, and is compared before the region. A DAG with such a region is
 matched op by op, by signature: exact in sizes, types and maps, not in the region's computation.
-
-Match an op by its own properties, where the compiler's DAG match op cannot.
-
-An op's signature is its name, inherent attributes (maps among them) and operand types, and for its region the
-number of ops of each name with its attributes. The order in which those are used, and the values of constants
-from outside, are not looked at.
-
-`transform.structured.match` can see all this, but is not allowed in a matcher; a sequence that a
-matcher includes may hold it. So each signature is a sequence, put first in the matcher's module and
-named for its contents: equal signatures are one sequence, also after specs are linked. It looks at
-an op and all that is in it, so that the op's own name is checked first.
 """
 
 from __future__ import annotations
@@ -34,6 +23,18 @@ from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import captured, clone, strip_discardable
 from iree_tuner.ops.matching import any_op, sizes_param
 from iree_tuner.ops.scalar_body import LABEL
+
+# Match an op by its own properties, where the compiler's DAG match op cannot.
+#
+# An op's signature is its name, inherent attributes (maps among them) and operand types, and for its region
+# the number of ops of each name with its attributes. The order in which those are used, and the values of
+# constants from outside, are not looked at.
+#
+# `transform.structured.match` can see all this, but is not allowed in a matcher; a sequence that a
+# matcher includes may hold it. So each signature is a sequence, put first in the matcher's module and
+# named for its contents: equal signatures are one sequence, also after specs are linked. It looks at
+# an op and all that is in it, so that the op's own name is checked first.
+
 
 _PREFIX = "has_signature_"
 _MEMOIZED = "linalg.memoized_indexing_maps"

@@ -5,13 +5,6 @@ and end the dispatch, matching starts from the last. Ops that it does not use ge
 
 The compiler's DAG match op compares whole attribute dictionaries: an op on which a front end has
 left an attribute is described (attributes play no part in a workload), but not matched.
-
-Names for ops that are matched by structure.
-
-Which loops of different ops walk the same dimension of the same data.
-
-The rule is the compiler's (IterationDimTracker, Codegen/Utils/SliceUtils.cpp): loops that index one
-dimension of a shared tensor, directly, are the same loop; anything computed is not followed.
 """
 
 from __future__ import annotations
@@ -28,6 +21,12 @@ from iree_tuner.ops.matching import require_bounds
 from iree_tuner.ops.scalar_body import ScalarBody, facts_of
 from iree_tuner.ops.structure import accesses, inputs_of, is_compute, iterators, structure
 from iree_tuner.ops.workload import Companion, Workload
+
+# Which loops of different ops walk the same dimension of the same data.
+#
+# The rule is the compiler's (IterationDimTracker, Codegen/Utils/SliceUtils.cpp): loops that index one
+# dimension of a shared tensor, directly, are the same loop; anything computed is not followed.
+
 
 _Loop = tuple[int, int]
 
@@ -78,6 +77,9 @@ def _is_blank(value: ir.Value) -> bool:
     """Whether a tensor holds no data of its own: one such is often the init of unrelated ops."""
     owner = value.owner
     return not isinstance(owner, ir.Block) and owner.operation.name in {"tensor.empty", "linalg.fill"}
+
+
+# Names for ops that are matched by structure.
 
 
 _NAMED = {"linalg.reduce": "reduction", "linalg.map": "elementwise"}

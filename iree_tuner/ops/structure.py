@@ -1,7 +1,4 @@
-"""The structure of a compute op, read from the IR: sizes, iterators, element types, indexing maps.
-
-The initial values of a reduction: zeros that a fill of the same dispatch writes, or values read.
-"""
+"""The structure of a compute op, read from the IR: sizes, iterators, element types, indexing maps."""
 
 from __future__ import annotations
 
@@ -150,6 +147,9 @@ def workload_of(
         parameters=tuple((name, tuple(values)) for name, values in parameters),
         dynamic=found.dynamic,
     )
+
+
+# The initial values of a reduction: zeros that a fill of the same dispatch writes, or values read.
 
 
 ACCUMULATES = "accumulates"

@@ -1,7 +1,4 @@
-"""Whose time it is: names and times to rows of a profile.
-
-How much a dispatch computes and moves, and the least time that a device could take for it.
-"""
+"""Whose time it is: names and times to rows of a profile."""
 
 from __future__ import annotations
 
@@ -22,6 +19,8 @@ from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.program.bindings import Harness, TensorSlice
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.search.cost.terms import operands_of
+
+# How much a dispatch computes and moves, and the least time that a device could take for it.
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,4 @@
-"""A device's limits: arithmetic by element type, and bytes by the memory that they lie in.
-
-Rooflines of GPUs, from `datasheets.json`, which says where each number comes from.
-
-The roofline of this machine's CPU, measured with programs that the compiler makes and the harness times.
-
-Arithmetic: a chain of multiply-adds on as many vectors as hide its latency, so that no other code is faster.
-Memory: sums over blocks of rows, which read everything once and write next to nothing, of sizes that fit in
-the cores' own caches, in the last-level cache, and in none.
-"""
+"""A device's limits: arithmetic by element type, and bytes by the memory that they lie in."""
 
 from __future__ import annotations
 
@@ -138,6 +129,9 @@ def pairs(data: Mapping[str, object], *names: str) -> dict[str, object]:
     return {name: list(msgspec.convert(data.get(name, {}), dict[str, object]).items()) for name in names}
 
 
+# Rooflines of GPUs, from `datasheets.json`, which says where each number comes from.
+
+
 _FILE = Path(__file__).with_name("datasheets.json")
 
 
@@ -157,6 +151,13 @@ def datasheet_roofline(device_name: str, cache_bytes: int) -> Roofline | None:
 @cache
 def _entries() -> list[dict[str, Any]]:
     return json.loads(_FILE.read_text())["devices"]
+
+
+# The roofline of this machine's CPU, measured with programs that the compiler makes and the harness times.
+#
+# Arithmetic: a chain of multiply-adds on as many vectors as hide its latency, so that no other code is
+# faster. Memory: sums over blocks of rows, which read everything once and write next to nothing, of sizes
+# that fit in the cores' own caches, in the last-level cache, and in none.
 
 
 _CHAIN = 128

@@ -1,7 +1,4 @@
-"""Profile a program: compile, run, attribute.
-
-Each dispatch timed alone, for devices that cannot be profiled.
-"""
+"""Profile a program: compile, run, attribute."""
 
 from __future__ import annotations
 
@@ -32,6 +29,8 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target, on_host
+
+# Each dispatch timed alone, for devices that cannot be profiled.
 
 
 def time_alone(

@@ -1,7 +1,4 @@
-"""Dispatches as data.
-
-The identity of a dispatch's code, whatever its name: equal for equal functions in different programs.
-"""
+"""Dispatches as data."""
 
 from __future__ import annotations
 
@@ -82,6 +79,9 @@ class Dispatch:
     def tunable(self) -> bool:
         """Whether there is a workload to tune and a way to run it."""
         return self.workload is not None and self.harness is not None
+
+
+# The identity of a dispatch's code, whatever its name: equal for equal functions in different programs.
 
 
 def fingerprint(harness: Harness) -> str:

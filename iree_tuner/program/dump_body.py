@@ -3,8 +3,6 @@
 A dumped function finds its tensors at offsets of numbered buffers, and assembles its numbers from constants
 of 32 bits. Here each tensor and each number becomes an argument. The place of a tensor has no part in the
 computation: the compiler decides it again.
-
-The facts about a program that calls dumped dispatches (`program.dump`), in a module that loads fast.
 """
 
 from __future__ import annotations
@@ -350,6 +348,9 @@ def _erase_unused(entry: ir.Block) -> None:
         op = view.operation
         if op.name in _WITHOUT_EFFECT and not any(list(result.uses) for result in op.results):
             op.erase()
+
+
+# The facts about a program that calls dumped dispatches (`program.dump`), in a module that loads fast.
 
 
 CONFIGURED = "iree_tuner.configured"

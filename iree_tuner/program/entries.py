@@ -1,9 +1,4 @@
-"""The functions of a program that its user can call, and what they take.
-
-Names of the arguments of a program's functions: from locations, from the text, and numbers.
-
-The phase that a program has reached: `iree-compile --compile-to=PHASE` writes programs at any of them.
-"""
+"""The functions of a program that its user can call, and what they take."""
 
 from __future__ import annotations
 
@@ -223,6 +218,9 @@ def _is_public(op: ir.Operation) -> bool:
     return ir.StringAttr(op.attributes["sym_visibility"]).value == "public"
 
 
+# Names of the arguments of a program's functions: from locations, from the text, and numbers.
+
+
 # IR as text: of names the parser keeps only their place in the text
 _SSA_NAME = re.compile(r"%([\w.$-]+)")
 _NUMBERED = ("{}", "arg{}", "input{}", "arr_{}")
@@ -259,6 +257,9 @@ def _names_of_onnx(path: str) -> list[str]:
     graph = onnx.load(path, load_external_data=False).graph
     constant = {each.name for each in graph.initializer}
     return [each.name for each in graph.input if each.name not in constant]
+
+
+# The phase that a program has reached: `iree-compile --compile-to=PHASE` writes programs at any of them.
 
 
 _EXECUTABLE, _BINARY = "hal.executable", "hal.executable.binary"

@@ -1,9 +1,4 @@
-"""Find a program's dispatches: what each computes, how often it is called, and how to run it alone.
-
-The compiler's changes to a dispatch after the lookup of tuning specs and before it wrote a dump.
-
-A spec for the dispatch has to do the same first, or it meets another op in the program.
-"""
+"""Find a program's dispatches: what each computes, how often it is called, and how to run it alone."""
 
 from __future__ import annotations
 
@@ -59,6 +54,11 @@ from iree_tuner.program.size_rules import size_rules
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.targets.limits import limits_of
+
+# The compiler's changes to a dispatch after the lookup of tuning specs and before it wrote a dump.
+#
+# A spec for the dispatch has to do the same first, or it meets another op in the program.
+
 
 _MATRICES = ("mmt4d", "batch_mmt4d")
 _PACKING = ("linalg.mmt4d", "linalg.batch_mmt4d", "linalg.pack", "linalg.unpack")

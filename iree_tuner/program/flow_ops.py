@@ -1,12 +1,4 @@
-"""Questions about ops and values of a module at phase `flow`.
-
-Functions that fill the memory which they allocate, before anything is computed: results must not depend on
-it.
-
-The memory that a program allocates for its results, and for values between its dispatches, has arbitrary
-contents. Here each such allocation is filled with a byte that the caller gives, in the place where it is used
-first.
-"""
+"""Questions about ops and values of a module at phase `flow`."""
 
 from __future__ import annotations
 
@@ -22,6 +14,14 @@ from iree_tuner.program.entries import FILLED
 
 if TYPE_CHECKING:
     _Index = ir.Value[ir.IndexType]
+
+# Functions that fill the memory which they allocate, before anything is computed: results must not depend on
+# it.
+#
+# The memory that a program allocates for its results, and for values between its dispatches, has arbitrary
+# contents. Here each such allocation is filled with a byte that the caller gives, in the place where it is
+# used first.
+
 
 _ALLOCATIONS = ("stream.resource.alloc", "stream.resource.alloca")
 _EXECUTE = "stream.cmd.execute"

@@ -7,8 +7,6 @@ with which memory is filled that it allocates (`program.flow_ops`).
 
 Dispatches in loops and branches are parts, too (`program.steps`): a loop's are called on the values of its
 first pass. Another part runs the whole loop, for what comes after it.
-
-The functions of a module at phase `flow`: calls are inlined, some are chosen, others removed.
 """
 
 from __future__ import annotations
@@ -52,6 +50,9 @@ from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.steps import CopiedOps, Guard, Step, Steps, given_as
 from iree_tuner.targets import Target
+
+# The functions of a module at phase `flow`: calls are inlined, some are chosen, others removed.
+
 
 _POLICY = "inlining_policy"
 

@@ -5,8 +5,6 @@ benchmarks only of dispatches whose arguments are constants. So the values that 
 from become constants in the functions that run the dispatches, as sizes do (`program.dynamic`). The
 arithmetic between them and the dispatch stays: a position that the program limits to the rows of its table
 remains within them.
-
-Count how often a program calls each dispatch, on IR at the phase `executable-sources`.
 """
 
 from __future__ import annotations
@@ -24,6 +22,9 @@ from iree_tuner.program.dispatch import CallCount
 from iree_tuner.program.entries import ASYNC, plain_name
 from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
+
+# Count how often a program calls each dispatch, on IR at the phase `executable-sources`.
+
 
 DISPATCH = "stream.cmd.dispatch"
 _BODIES = ("util.func", "func.func")

@@ -3,8 +3,6 @@
 Functions follow one another. A loop's body is met in its first pass, so that the values that it begins with
 stand for its arguments; a branch is met where its condition holds. A load of a global gives the value that
 was stored last. After a loop or a branch that stores to one, this is not known.
-
-Copies of ops of a program at phase `flow`, in a function that computes a part of it (`program.parts`).
 """
 
 from __future__ import annotations
@@ -259,6 +257,9 @@ def _constant(value: ir.Value) -> int | None:
 
 if TYPE_CHECKING:
     _Index = ir.Value[ir.IndexType]
+
+# Copies of ops of a program at phase `flow`, in a function that computes a part of it (`program.parts`).
+
 
 _NARROWEST = 32  # bits of an integer that a function gives
 

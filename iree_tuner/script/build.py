@@ -1,7 +1,4 @@
-"""Compile programs and dispatches with a script.
-
-Whether the code that a script makes of dispatches is right.
-"""
+"""Compile programs and dispatches with a script."""
 
 from __future__ import annotations
 
@@ -115,6 +112,9 @@ def _finish(module: ir.Module, session: CompilerSession, script: bytes) -> Scrip
     mine = tuple(symbol_of(op) for op in functions if _is_lowered(op.attributes[_INFO]))
     others = tuple(name for name in map(symbol_of, functions) if name not in mine)
     return Scripted(session.to_vmfb(module, start=_CONFIGURED), mine, others)
+
+
+# Whether the code that a script makes of dispatches is right.
 
 
 def depth_of(program: Program, lab: Lab) -> Depth:

@@ -1,9 +1,4 @@
-"""Uniformly random order, without repeats: the baseline that every other strategy has to beat.
-
-A list that is worked off: what a recording measures, and what a benchmark compares.
-
-First principles: what should be fastest by the cost model comes first. Learns nothing.
-"""
+"""Uniformly random order, without repeats: the baseline that every other strategy has to beat."""
 
 from __future__ import annotations
 
@@ -32,6 +27,9 @@ class Shuffle:
         """Nothing is learned."""
 
 
+# A list that is worked off: what a recording measures, and what a benchmark compares.
+
+
 class FixedOrder:
     """Asks for the assignments that it was given, in their order, and learns nothing."""
 
@@ -45,6 +43,9 @@ class FixedOrder:
 
     def tell(self, results: Sequence[Result]) -> None:
         """Nothing is learned."""
+
+
+# First principles: what should be fastest by the cost model comes first. Learns nothing.
 
 
 class Analytic:

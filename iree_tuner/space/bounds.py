@@ -3,13 +3,6 @@
 Sound, not complete: a bound never excludes a solution. It understands the forms that constraint generators
 write: comparisons and equalities of sums, products and quotients, memberships written as disjunctions, and
 divisibility (`a mod b == 0` with `a >= 1` bounds `b` by `a`).
-
-The finite set of values of each variable, derived from the asserts alone.
-
-Bounds come from `bounds`; within them, the asserts that concern one variable only (membership,
-divisibility by a constant) are evaluated on every integer. A variable with one value is a constant
-from then on, which may make other asserts concern one variable only. At last, asserts over few values
-are evaluated on all their combinations, and a value that is in no combination goes.
 """
 
 from __future__ import annotations
@@ -183,6 +176,14 @@ def _combined(node: Node, ranges: list[Interval]) -> Interval:
             return (min(node.data[1]), max(node.data[1]))
         case _:
             return EVERYTHING
+
+
+# The finite set of values of each variable, derived from the asserts alone.
+#
+# Bounds come from `bounds`; within them, the asserts that concern one variable only (membership,
+# divisibility by a constant) are evaluated on every integer. A variable with one value is a constant
+# from then on, which may make other asserts concern one variable only. At last, asserts over few values
+# are evaluated on all their combinations, and a value that is in no combination goes.
 
 
 Domains = dict[str, NDArray[np.int64]]

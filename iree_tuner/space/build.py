@@ -1,7 +1,4 @@
-"""Which spaces a workload has on a target.
-
-Workloads with dynamic loops, as builders of spaces for GPUs are given them.
-"""
+"""Which spaces a workload has on a target."""
 
 from __future__ import annotations
 
@@ -57,6 +54,9 @@ def build_spaces(
 def build_space(workload: Workload, limits: Limits, context: ir.Context) -> Space:
     """The first of a workload's spaces, the only one on llvm-cpu. Raises TunerError like `build_spaces`."""
     return build_spaces(workload, limits, context)[0]
+
+
+# Workloads with dynamic loops, as builders of spaces for GPUs are given them.
 
 
 _ROWS = ("m", "output_image")

@@ -1,15 +1,4 @@
-"""Builds one `iree_codegen.smt.constraints` op, in a module of its own.
-
-Which of a space's constraints the compiler insists on.
-
-A space says where a search goes. The compiler refuses configurations that break some of its asserts. Others
-keep the search from code that is slow, compiles for long, or is the same as another member's. The compiler's
-own ops mix the two as well: most of its constraints are not checked when it compiles. A configuration that a
-person wrote is judged by a *ruling* over these asserts: some are rules, some are worth a warning, some say
-nothing.
-
-Which is which was found by compiling configurations that break one of them (benchmarks/verify_agreement.py).
-"""
+"""Builds one `iree_codegen.smt.constraints` op, in a module of its own."""
 
 from __future__ import annotations
 
@@ -94,6 +83,18 @@ def integers(values: Sequence[int | str]) -> ir.ArrayAttr:
     return ir.ArrayAttr.get(
         [knob_attribute(v) if isinstance(v, str) else ir.IntegerAttr.get(i64, v) for v in values]
     )
+
+
+# Which of a space's constraints the compiler insists on.
+#
+# A space says where a search goes. The compiler refuses configurations that break some of its asserts.
+# Others keep the search from code that is slow, compiles for long, or is the same as another member's. The
+# compiler's own ops mix the two as well: most of its constraints are not checked when it compiles. A
+# configuration that a person wrote is judged by a *ruling* over these asserts: some are rules, some are
+# worth a warning, some say nothing.
+#
+# Which is which was found by compiling configurations that break one of them
+# (benchmarks/verify_agreement.py).
 
 
 Force = Literal["rule", "warning", "none"]

@@ -7,10 +7,6 @@ auxiliary unknown that the compiler declares with `smt.declare_fun`.
 Division is SMT-LIB's (the remainder is never negative). Division by zero, which SMT-LIB leaves open,
 gives 0 here (and the dividend as remainder): a constraint that divides by something that may be zero
 must exclude zero in another assert.
-
-A constraints op as SMT-LIB.
-
-Conditions of a constraints op as people write them: `wg_0 * wg_1 <= 512`.
 """
 
 from __future__ import annotations
@@ -27,6 +23,9 @@ from numpy.typing import NDArray
 
 from iree_tuner.errors import TunerError
 from iree_tuner.space.expressions import Integer, constant, if_else, is_of_search
+
+# Conditions of a constraints op as people write them: `wg_0 * wg_1 <= 512`.
+
 
 _LONGEST = 160  # characters: longer messages are not read
 _MOST_PARTS = 500  # a shared part is written each time
@@ -291,6 +290,9 @@ _OPERATIONS: dict[str, Callable[[Any, list[Array]], Array]] = {
     "smt.ite": lambda _, x: np.where(x[0], x[1], x[2]),
     "iree_codegen.smt.lookup": lambda table, x: _look_up(table, x[0]),
 }
+
+
+# A constraints op as SMT-LIB.
 
 
 _ABS = "smt.int.abs"

@@ -9,8 +9,6 @@ not drawn. Members that were drawn before are left out, which makes the order of
 random one. Whether a draw is taken tells nothing about which member it is; therefore the order stays uniform
 when, after many draws that were not taken, more variables are joined, or when the members that have not been
 drawn yet are enumerated and permuted.
-
-All members of a space, each packed into an integer; the integers are ordered as the members are.
 """
 
 from __future__ import annotations
@@ -27,6 +25,9 @@ from iree_tuner.space.bounds import Domains
 from iree_tuner.space.interpreter import Array
 from iree_tuner.space.join import FRONTIER, Join
 from iree_tuner.space.relations import Rows
+
+# All members of a space, each packed into an integer; the integers are ordered as the members are.
+
 
 MEMBER_LIMIT = 20_000_000
 """Spaces with more members are not enumerated."""

@@ -1,20 +1,4 @@
-"""The Space: an `iree_codegen.smt.constraints` op, and the questions that can be asked of it.
-
-Secondary knobs: options of a pipeline that are worth trying on the best tiles, and not before.
-
-Such a knob changes how the code of a tile is arranged, not what the tile is; together they multiply a space.
-Each has a plain value, which stands for the compiler's behavior without the option.
-
-Not secondary are knobs that decide what the tile is, or that many of the best have: tiles of any level, also
-those for caches; where operands are held (`promote`, `promote_qk`, `promote_value`, and `pad_rows`, which is
-nothing without it); and peeling on CPUs. In 13 recordings of spaces with cache tiles, the best member has one
-in 9 and peels in 6. The best member without them has 72 to 100 % of its speed, the best that is not peeled 65
-to 100 %, and where tiles do not divide, peeled members are faster in the median in 12 of 13.
-
-The members next to an assignment: one knob moved, and what follows from it.
-
-From a constraints op and an assignment to the attributes that a candidate sets.
-"""
+"""The Space: an `iree_codegen.smt.constraints` op, and the questions that can be asked of it."""
 
 from __future__ import annotations
 
@@ -42,6 +26,9 @@ from iree_tuner.space.llvm_cpu.attributes import cpu_configuration
 from iree_tuner.space.relations import Rows
 from iree_tuner.space.sampling import Members, enumerate_members, shuffled
 from iree_tuner.space.spirv.attributes import spirv_configuration
+
+# From a constraints op and an assignment to the attributes that a candidate sets.
+
 
 _ROOT = "root"
 _DECOMPOSITION = "decomposition_config"
@@ -123,6 +110,9 @@ def _substitute(attribute: ir.Attribute, assignment: Mapping[str, int]) -> objec
     return ir.IntegerAttr(attribute).value
 
 
+# The members next to an assignment: one knob moved, and what follows from it.
+
+
 _MOVE = "#move"  # a column that says from which move a row comes
 
 
@@ -166,6 +156,19 @@ def _moves(join: Join, assignment: Mapping[str, int]) -> tuple[Array, list[int]]
 
 def _place(domain: Array, value: int) -> int:
     return int(np.searchsorted(domain, value)) if value in domain else -1
+
+
+# Secondary knobs: options of a pipeline that are worth trying on the best tiles, and not before.
+#
+# Such a knob changes how the code of a tile is arranged, not what the tile is; together they multiply a
+# space. Each has a plain value, which stands for the compiler's behavior without the option.
+#
+# Not secondary are knobs that decide what the tile is, or that many of the best have: tiles of any level,
+# also those for caches; where operands are held (`promote`, `promote_qk`, `promote_value`, and `pad_rows`,
+# which is nothing without it); and peeling on CPUs. In 13 recordings of spaces with cache tiles, the best
+# member has one in 9 and peels in 6. The best member without them has 72 to 100 % of its speed, the best
+# that is not peeled 65 to 100 %, and where tiles do not divide, peeled members are faster in the median in
+# 12 of 13.
 
 
 _PLAIN: Mapping[str, int] = {

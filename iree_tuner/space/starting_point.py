@@ -1,7 +1,4 @@
-"""Where in a space the compiler's own choice lies: the point from which a local search sets out.
-
-The compiler's own choice as an assignment: read off its attributes, completed by the judge.
-"""
+"""Where in a space the compiler's own choice lies: the point from which a local search sets out."""
 
 from __future__ import annotations
 
@@ -17,6 +14,8 @@ from iree_tuner.space.chosen import read_choice
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.space import Space
+
+# The compiler's own choice as an assignment: read off its attributes, completed by the judge.
 
 
 @dataclass(frozen=True)

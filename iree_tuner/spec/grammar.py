@@ -1,12 +1,6 @@
 """Names that the compiler's tuning specs are made of, and how their parts are found.
 
 Source: IREECodegenDialect.cpp (`verifyOperationAttribute`) of release 3.13.
-
-The message about a mistake in a spec.
-
-The compiler's rules for specs that it links, which are all except default ones.
-
-The verifier sees none of this. Source: LinkTuningSpecs.cpp and MaterializeTuningSpecs.cpp of release 3.13.
 """
 
 from __future__ import annotations
@@ -173,6 +167,9 @@ def _module_of(op: ir.Operation) -> ir.Operation:
     return parent.operation
 
 
+# The message about a mistake in a spec.
+
+
 @dataclass(frozen=True)
 class SpecProblem:
     """Something wrong with a spec.
@@ -189,6 +186,11 @@ class SpecProblem:
 
     def __str__(self) -> str:
         return f"@{self.where}: {self.message}" if self.where else self.message
+
+
+# The compiler's rules for specs that it links, which are all except default ones.
+#
+# The verifier sees none of this. Source: LinkTuningSpecs.cpp and MaterializeTuningSpecs.cpp of release 3.13.
 
 
 def linking_problems(module: ir.Module) -> Iterator[SpecProblem]:

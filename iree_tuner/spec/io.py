@@ -1,9 +1,4 @@
-"""Specs from and to files: text in `.mlir`, bytecode in `.mlirbc`.
-
-A spec inside a program, so that plain `iree-compile` applies it, on every target.
-
-The compiler's path flag is ignored on CUDA and Vulkan; the attribute is read everywhere.
-"""
+"""Specs from and to files: text in `.mlir`, bytecode in `.mlirbc`."""
 
 from __future__ import annotations
 
@@ -95,6 +90,11 @@ def _as_input(source: bytes | str, name: str) -> bytes | str:
         return source.decode()
     except UnicodeDecodeError:
         raise TunerError("not MLIR: neither text nor bytecode", location=name) from None
+
+
+# A spec inside a program, so that plain `iree-compile` applies it, on every target.
+#
+# The compiler's path flag is ignored on CUDA and Vulkan; the attribute is read everywhere.
 
 
 def embed(program: ir.Module, spec: ir.Module | bytes, *, replace: bool = False) -> None:

@@ -1,7 +1,4 @@
-"""One line for each cause of failure: equal for failures that one fix would end.
-
-Errors of a database, as messages of one line.
-"""
+"""One line for each cause of failure: equal for failures that one fix would end."""
 
 from __future__ import annotations
 
@@ -98,6 +95,9 @@ def _normalised(line: str) -> str:
     for pattern, placeholder in _PLACEHOLDERS:
         line = pattern.sub(placeholder, line)
     return line[:_LONGEST]
+
+
+# Errors of a database, as messages of one line.
 
 
 T = TypeVar("T")

@@ -4,11 +4,6 @@ A record's `kind` is one of five: a study, a run, a trial, a verdict, a finding.
 Findings are about whole runs, and are exported only if all studies are. Studies are known by the digest of
 their key, the others by names that were drawn at random when they were made, so that what is there already
 is passed over.
-
-Export as Kernel Tuner's T4 results, version 1.0.0.
-
-Times are in milliseconds, as Kernel Tuner's own. The schema is kernel_tuner/schema/T4/1.0.0/
-results-schema.json in KernelTuner/kernel_tuner.
 """
 
 from __future__ import annotations
@@ -216,6 +211,12 @@ def _text(record: Record, name: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} is not a text")
     return value
+
+
+# Export as Kernel Tuner's T4 results, version 1.0.0.
+#
+# Times are in milliseconds, as Kernel Tuner's own. The schema is kernel_tuner/schema/T4/1.0.0/
+# results-schema.json in KernelTuner/kernel_tuner.
 
 
 VERSION = "1.0.0"

@@ -1,9 +1,4 @@
-"""The queries of commands.
-
-Trials that are no longer wanted.
-
-Results for similar workloads: the same op and types, in sizes that are near.
-"""
+"""The queries of commands."""
 
 from __future__ import annotations
 
@@ -154,6 +149,9 @@ def _verdicts(store: Store) -> dict[int, LastVerdict]:
     return found
 
 
+# Trials that are no longer wanted.
+
+
 @dataclass(frozen=True)
 class Unwanted:
     """Which trials to delete: the ones that fit all given conditions.
@@ -223,6 +221,9 @@ def prune(store: Store, trials: list[int]) -> None:
         connection.execute("DROP TABLE touched")
     with store_errors(store.path):
         store.connection.execute("VACUUM")
+
+
+# Results for similar workloads: the same op and types, in sizes that are near.
 
 
 _OTHER_TARGET = 4.0  # up to sizes that differ by a factor of 16

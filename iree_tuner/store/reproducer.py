@@ -1,8 +1,6 @@
 """Write a folder that shows a failure with IREE's own tools, see docs/failures.md.
 
 Nothing is compiled here: the harness is parsed, its configuration put in place, and the module printed.
-
-The scripts in a reproducer's folder.
 """
 
 from __future__ import annotations
@@ -28,6 +26,9 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.store.causes import cause_of
 from iree_tuner.targets import DEFAULT_DEVICE
+
+# The scripts in a reproducer's folder.
+
 
 _HEAD = """#!/usr/bin/env bash
 # {outcome}: {cause}

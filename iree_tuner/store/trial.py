@@ -1,7 +1,4 @@
-"""A trial: a candidate and its outcome.
-
-The facts that must be equal for two times to be comparable: compiler, target, driver, flags, device.
-"""
+"""A trial: a candidate and its outcome."""
 
 from __future__ import annotations
 
@@ -64,6 +61,9 @@ class Trial:
         """Time relative to the default's in the same round; infinite if it did not run."""
         time_us = self.time_us
         return float("inf") if time_us is None or not self.baseline_us else time_us / self.baseline_us
+
+
+# The facts that must be equal for two times to be comparable: compiler, target, driver, flags, device.
 
 
 PROTOCOL = 3

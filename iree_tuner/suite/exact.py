@@ -2,8 +2,6 @@
 
 Floats are computed in double precision, or in single where that would take long; integers as doubles, which
 hold their products and sums exactly and are multiplied far faster. A result is rounded once, at the end.
-
-Who says what is right: NumPy in high precision, or PyTorch where that would take long.
 """
 
 from __future__ import annotations
@@ -204,6 +202,9 @@ _REDUCTIONS: Mapping[Reduction, Callable[..., Floats]] = {
     "min": np.min,
     "mean": np.mean,
 }
+
+
+# Who says what is right: NumPy in high precision, or PyTorch where that would take long.
 
 
 NUMPY, TORCH = "numpy", "torch"

@@ -1,7 +1,4 @@
-"""The process in which a back end computes, as the coordinator sees it.
-
-Which cores a process computes on. Imports nothing heavy: libraries look at this when they are imported.
-"""
+"""The process in which a back end computes, as the coordinator sees it."""
 
 from __future__ import annotations
 
@@ -15,6 +12,9 @@ from iree_tuner.compiler.worker import Calls
 from iree_tuner.suite import hosted
 from iree_tuner.suite.backends.backend import Backend, BackendError, Job
 from iree_tuner.suite.hosted import Loaded
+
+# Which cores a process computes on. Imports nothing heavy: libraries look at this when they are imported.
+
 
 _VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """Environment variables of OpenMP, OpenBLAS and MKL. XLA and OpenBLAS also count their cores."""

@@ -3,12 +3,6 @@
 A failure is a row, and the other operations go on. A back end that dies is started anew for the next
 operation; a device that is lost ends the lane. Other devices measure its remaining work, or it is reported as
 lost.
-
-How many copies of its inputs an operation rotates through.
-
-Rounds of samples, as what rows tell: medians, intervals, speedups.
-
-Back ends take turns, so that all of them meet the same machine.
 """
 
 from __future__ import annotations
@@ -37,6 +31,8 @@ from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.plan import Entrant
 from iree_tuner.suite.results import Row
 from iree_tuner.suite.tensors import write_inputs
+
+# Back ends take turns, so that all of them meet the same machine.
 
 
 class Sampled(Protocol):
@@ -94,6 +90,9 @@ def take_rounds(
     return Rounds(np.array(rows, np.float64).reshape(len(rows), len(hosts)), failures)
 
 
+# Rounds of samples, as what rows tell: medians, intervals, speedups.
+
+
 Interval = tuple[float, float]
 
 
@@ -135,6 +134,9 @@ def beside(column: int, other: int, launches: Sequence[Floats]) -> tuple[float, 
 def _ratio(launches: Sequence[Floats]) -> tuple[float, Interval]:
     (found,) = compare_rows(launches)
     return found.speedup, found.interval
+
+
+# How many copies of its inputs an operation rotates through.
 
 
 _MOST = 4096

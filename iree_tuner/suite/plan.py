@@ -1,7 +1,4 @@
-"""The plan of a run of the suite.
-
-The items of a run of the suite: operations with their programs, and the contenders in the rounds.
-"""
+"""The plan of a run of the suite."""
 
 from __future__ import annotations
 
@@ -21,6 +18,8 @@ from iree_tuner.suite.programs import module_of
 from iree_tuner.suite.results import State
 from iree_tuner.suite.suite_file import DEFAULT_F8, Patterns, load_suite
 from iree_tuner.suite.tuned import Tuning
+
+# The items of a run of the suite: operations with their programs, and the contenders in the rounds.
 
 
 @dataclass(frozen=True)

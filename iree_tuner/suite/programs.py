@@ -2,8 +2,6 @@
 
 In a folder, `NAME.VERSION.json` says what there is of an operation: the whole program, which is verified and
 called, and its dispatches as harnesses, whose device time is taken.
-
-An operation as a module with one function.
 """
 
 from __future__ import annotations
@@ -124,6 +122,9 @@ def _to_json(harness: Harness) -> dict[str, Any]:
 
 def _from_json(data: Mapping[str, Any]) -> Harness:
     return msgspec.convert({**data, "module": b""}, Harness)
+
+
+# An operation as a module with one function.
 
 
 FUNCTION = "main"

@@ -1,8 +1,6 @@
 """A run's results on disk: one folder with `run.json` and `rows.jsonl`, appended as rows come.
 
 A run that is killed loses the row that was being written, and goes on where it ended.
-
-A row: what came of one operation on one back end, in one configuration, on one device.
 """
 
 from __future__ import annotations
@@ -25,6 +23,9 @@ from iree_tuner.suite import results as rows_
 from iree_tuner.suite import run_facts
 from iree_tuner.suite.operation import Value
 from iree_tuner.suite.run_facts import RunFacts
+
+# A row: what came of one operation on one back end, in one configuration, on one device.
+
 
 Verification = Literal["SUCCESS", "FAILED", "NOT VERIFIED"]
 State = Literal["ok", "failed", "cannot", "missing", "lost"]

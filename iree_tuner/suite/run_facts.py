@@ -1,7 +1,4 @@
-"""The facts about a whole run of the suite: machine, software and conditions.
-
-Work that keeps a device busy before a sample, as the rest of a model does.
-"""
+"""The facts about a whole run of the suite: machine, software and conditions."""
 
 from __future__ import annotations
 
@@ -56,6 +53,9 @@ def to_json(facts: RunFacts) -> dict[str, Any]:
 def from_json(data: Mapping[str, Any]) -> RunFacts:
     """The inverse of `to_json`. Raises ValueError for other data."""
     return data_of(data, RunFacts)
+
+
+# Work that keeps a device busy before a sample, as the rest of a model does.
 
 
 _HOST_SIZE, _GPU_SIZE = 1024, 8192

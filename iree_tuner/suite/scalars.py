@@ -1,7 +1,4 @@
-"""Functions of one element, as IR: bodies of `linalg.generic`, at the current insertion point.
-
-Element types of operations: which there are, what sums of them are held in, and how names have them.
-"""
+"""Functions of one element, as IR: bodies of `linalg.generic`, at the current insertion point."""
 
 from __future__ import annotations
 
@@ -119,6 +116,9 @@ _BINARY: Mapping[str, tuple[_Function, _Function]] = {
     "maximum": (arith.maxsi, arith.maximumf),
     "minimum": (arith.minsi, arith.minimumf),
 }
+
+
+# Element types of operations: which there are, what sums of them are held in, and how names have them.
 
 
 WIDE = ("f32", "f16", "bf16")

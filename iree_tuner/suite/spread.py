@@ -1,7 +1,4 @@
-"""How much runs of the same code differ, beyond what their samples tell: clocks, memory, neighbors.
-
-Several copies of a loaded operation that run at the same time, each in a thread of its own.
-"""
+"""How much runs of the same code differ, beyond what their samples tell: clocks, memory, neighbors."""
 
 from __future__ import annotations
 
@@ -110,6 +107,9 @@ def _deviation(squares: list[float]) -> float:
 
 def _place(row: Row) -> _Place:
     return row.operation, row.backend, row.configuration, row.device_name
+
+
+# Several copies of a loaded operation that run at the same time, each in a thread of its own.
 
 
 class SideBySide:

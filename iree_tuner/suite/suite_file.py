@@ -2,14 +2,6 @@
 
 A suite has a `summary` and tables named as kinds, `[[matmul]]`, whose fields are values, lists or sweeps
 (`suite.suite_file`); each table stands for all combinations of its fields' values.
-
-Regular expressions over names, as the dispatch profiler has them: several, joined by commas.
-
-Sweeps: many operations of one kind, of all combinations of their fields' values.
-
-A field's values are given as a value, as a list, or as text: `64,128,256`, or `64:1024:128` from the first to
-the last, which belongs to them, by a step. `types` stands for all fields that say a type; see
-`Operation.of_type`.
 """
 
 from __future__ import annotations
@@ -28,6 +20,13 @@ from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.kinds.registry import fields_of, kind_named, make
 from iree_tuner.suite.operation import Operation, Value
 from iree_tuner.suite.scalars import FLOATS, INTEGERS, OWN_F8, check_type
+
+# Sweeps: many operations of one kind, of all combinations of their fields' values.
+#
+# A field's values are given as a value, as a list, or as text: `64,128,256`, or `64:1024:128` from the first
+# to the last, which belongs to them, by a step. `types` stands for all fields that say a type; see
+# `Operation.of_type`.
+
 
 TYPES = "types"
 _MOST = 100_000
@@ -190,6 +189,9 @@ def _operations(path: Path, kind: str, tables: object, f8: str) -> list[Operatio
         except TunerError as error:
             raise TunerError(error.message, location=place, hint=error.hint) from None
     return found
+
+
+# Regular expressions over names, as the dispatch profiler has them: several, joined by commas.
 
 
 Patterns = tuple[re.Pattern[str], ...]

@@ -1,7 +1,4 @@
-"""Pieces of IR on tensors that kinds of operations are made of, at the current insertion point.
-
-Inputs of an operation: the same for every back end, in files that all processes map.
-"""
+"""Pieces of IR on tensors that kinds of operations are made of, at the current insertion point."""
 
 from __future__ import annotations
 
@@ -187,6 +184,9 @@ def flipped(value: ir.Value, dimensions: Sequence[int]) -> ir.Value:
 
     out = empty(kind.shape, str(kind.element_type))
     return generic([], out, [ir.AffineMap.get_identity(kind.rank)], ["parallel"] * kind.rank, body)
+
+
+# Inputs of an operation: the same for every back end, in files that all processes map.
 
 
 _POSITIVE, _SIGNED = 0, 1  # seeds of `device.data.kind_of`

@@ -1,7 +1,4 @@
-"""Where tuned code comes from: a spec, the database of earlier runs, or a tuning run for each operation.
-
-A tuning run in a process of its own, in parallel to other devices': z3 takes one thread of a process.
-"""
+"""Where tuned code comes from: a spec, the database of earlier runs, or a tuning run for each operation."""
 
 from __future__ import annotations
 
@@ -29,6 +26,9 @@ from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.options import EffortName, TuningOptions
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.stop import StopRequest
+
+# A tuning run in a process of its own, in parallel to other devices': z3 takes one thread of a process.
+
 
 _INTERRUPTED = "tuning was interrupted"
 

@@ -1,7 +1,4 @@
-"""NVIDIA GPUs through PTX.
-
-CUDA's driver's facts about this machine's GPUs. Nothing is imported or opened where there is no driver.
-"""
+"""NVIDIA GPUs through PTX."""
 
 from __future__ import annotations
 
@@ -14,6 +11,9 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets.gpu import BLOCK_DYNAMIC_DIMENSIONS, PREPARATION, GpuKind
 from iree_tuner.targets.kind import FoundDevice, GpuCodegen, RuntimeFlag, RuntimeFlags
 from iree_tuner.targets.target import Target
+
+# CUDA's driver's facts about this machine's GPUs. Nothing is imported or opened where there is no driver.
+
 
 _LIBRARY = "libcuda.so.1"
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR, cuda.h

@@ -1,7 +1,4 @@
-"""The abilities of a machine: the facts that a model of costs needs, as plain data.
-
-The processor of this machine.
-"""
+"""The abilities of a machine: the facts that a model of costs needs, as plain data."""
 
 from __future__ import annotations
 
@@ -52,6 +49,9 @@ def to_json(machine: Machine) -> dict[str, object]:
 def from_json(data: Mapping[str, object]) -> Machine:
     """The machine again. Raises ValueError for data that `to_json` did not write."""
     return data_of(data, Machine)
+
+
+# The processor of this machine.
 
 
 _ROOT = Path("/")

@@ -2,11 +2,6 @@
 
 They stand behind the chip: `host+im2col+O2`, `sm_80+O3`. They decide what a program's dispatches are, so that
 a tuning spec belongs to the options it was made with.
-
-Compiler flags of a user's own, in addition to a target's: they are part of the target like the others.
-
-They may decide what a program's dispatches are. Trials are kept and used again for the same flags only, and a
-spec names the flags that it was made with.
 """
 
 from __future__ import annotations
@@ -70,6 +65,12 @@ def fusing_more(target: Target) -> tuple[str, ...]:
     own = options_of(target)
     known = any(_FUSING[0] in axis for axis in target.axes)
     return (*own, _FUSING[0]) if known and not set(own) & set(_FUSING) else ()
+
+
+# Compiler flags of a user's own, in addition to a target's: they are part of the target like the others.
+#
+# They may decide what a program's dispatches are. Trials are kept and used again for the same flags only,
+# and a spec names the flags that it was made with.
 
 
 _SELECTING = ("--iree-hal-target-device", "--iree-hal-target-backends", "--compile-to", "--compile-from")

@@ -1,7 +1,4 @@
-"""Linalg ops, by their own bodies: all parallel points at once, one reduction step after the other.
-
-Ops that move elements and compute none: slices, reshapes, padding, packing.
-"""
+"""Linalg ops, by their own bodies: all parallel points at once, one reduction step after the other."""
 
 from __future__ import annotations
 
@@ -165,6 +162,9 @@ def _combine(expression: ir.AffineBinaryExpr, left: Value, right: Value) -> Valu
     if isinstance(expression, ir.AffineModExpr):
         return left % right
     raise UnsupportedError(f"an index {expression}")
+
+
+# Ops that move elements and compute none: slices, reshapes, padding, packing.
 
 
 Get = Callable[[ir.Value], Value]

@@ -3,8 +3,6 @@
 A use says which integers a value may be (`sinks`). From results to operands (`transfer`), through calls,
 globals, loops and branches (here), each value gets the integers that all of its uses allow. An op that is not
 understood ends the way; the result says so, since the values behind it may be wrong.
-
-Uses of integers that say what these may be: as an index, a position, a length, a mask.
 """
 
 from __future__ import annotations
@@ -38,6 +36,9 @@ from iree_tuner.program.valid.bodies import (
 from iree_tuner.program.valid.interval import Interval
 from iree_tuner.program.valid.known import Known
 from iree_tuner.program.valid.transfer import demands_on_operands
+
+# Uses of integers that say what these may be: as an index, a position, a length, a mask.
+
 
 Wanted = Iterator[tuple[ir.Value, Interval]]
 Sinks = Callable[[ir.Operation, Known], Wanted]

@@ -1,7 +1,4 @@
-"""Rules of ops: the integers that operands may be so that a result is a wanted one.
-
-Whether a condition holds for all integers of an interval.
-"""
+"""Rules of ops: the integers that operands may be so that a result is a wanted one."""
 
 from __future__ import annotations
 
@@ -23,6 +20,9 @@ from iree_tuner.program.valid.bodies import (
 )
 from iree_tuner.program.valid.interval import EVERYTHING, Interval, corners
 from iree_tuner.program.valid.known import Known
+
+# Whether a condition holds for all integers of an interval.
+
 
 _EQ, _NE, _SLT, _SLE, _SGT, _SGE, _ULT, _ULE, _UGT, _UGE = range(10)
 _SIGNED = {_ULT: _SLT, _ULE: _SLE, _UGT: _SGT, _UGE: _SGE}

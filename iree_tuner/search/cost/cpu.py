@@ -2,8 +2,6 @@
 
 One model for all families, as all of their pipelines do the same: distribute parallel loops, tile what is
 left into vectors, and unroll these. Other effects of a pipeline are left to models that learn.
-
-Two products with exponentials between them on CPUs, in one tile: attention.
 """
 
 from __future__ import annotations
@@ -28,6 +26,9 @@ from iree_tuner.search.cost.terms import (
     operands_of,
 )
 from iree_tuner.targets.machine import Machine
+
+# Two products with exponentials between them on CPUs, in one tile: attention.
+
 
 _PORTS = 2.0
 _LATENCY = 4.0

@@ -1,7 +1,4 @@
-"""The work of one core for one task: instructions, what they wait for, and registers.
-
-The cost of loading a CPU task's operands: bytes that move, and cache lines that evict each other.
-"""
+"""The work of one core for one task: instructions, what they wait for, and registers."""
 
 from __future__ import annotations
 
@@ -133,6 +130,9 @@ class Core:
 def vector_instructions(tile: Array, lane: int, lanes: float) -> Array:
     """Vectors that a tile is made of, when they lie along one of its loops."""
     return np.delete(tile, lane, axis=1).prod(axis=1) * np.ceil(tile[:, lane] / lanes)
+
+
+# The cost of loading a CPU task's operands: bytes that move, and cache lines that evict each other.
 
 
 _LINE = 64.0

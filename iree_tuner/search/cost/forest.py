@@ -1,9 +1,4 @@
-"""Regression trees as plain arrays: what was trained elsewhere, evaluated with numpy alone.
-
-Predictions for a space without measurements, from recordings of other workloads.
-
-`scripts/train_priors.py` makes the forests next to this file from the recordings in the repository.
-"""
+"""Regression trees as plain arrays: what was trained elsewhere, evaluated with numpy alone."""
 
 from __future__ import annotations
 
@@ -78,6 +73,11 @@ class Forest:
         texts = {name: tuple(str(each) for each in arrays[name]) for name in ("features", "about")}
         rest = {name: arrays[name] for name in arrays if name not in texts}
         return cls(**texts, **rest)
+
+
+# Predictions for a space without measurements, from recordings of other workloads.
+#
+# `scripts/train_priors.py` makes the forests next to this file from the recordings in the repository.
 
 
 FOLDER = Path(__file__).parent / "priors"

@@ -1,9 +1,4 @@
-"""Terms of an estimate: what it consists of, in words and numbers.
-
-Operands of a root op: which loops walk which of their dimensions.
-
-The work of an op for each element, if its workload has a DAG.
-"""
+"""Terms of an estimate: what it consists of, in words and numbers."""
 
 from __future__ import annotations
 
@@ -17,6 +12,9 @@ from numpy.typing import NDArray
 
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
+
+# Operands of a root op: which loops walk which of their dimensions.
+
 
 Array = NDArray[np.float64]
 
@@ -99,6 +97,9 @@ class Estimate:
     features: dict[str, Array]
     terms: tuple[Term, ...]
     cycles: Array
+
+
+# The work of an op for each element, if its workload has a DAG.
 
 
 # Instructions for a vector: a polynomial for a function, a slow divider, one for the rest.

@@ -1,7 +1,4 @@
-"""Priors that never saw the workload they are used on: leave one workload out.
-
-Train a prior on recordings. Needs scikit-learn: the extra `learn`.
-"""
+"""Priors that never saw the workload they are used on: leave one workload out."""
 
 from __future__ import annotations
 
@@ -17,6 +14,9 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.search.cost.forest import Forest
 from iree_tuner.search.cost.terms import Array
 from iree_tuner.search.replay.recorded import RecordedSpace
+
+# Train a prior on recordings. Needs scikit-learn: the extra `learn`.
+
 
 _WORST = 4.0  # log2 of a time as a multiple of the best, for what is slower, and for failures
 _DIGITS = 6  # see `search.cost.encoder`

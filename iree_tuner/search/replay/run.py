@@ -1,7 +1,4 @@
-"""One strategy on one recording.
-
-Summaries of many runs: medians over seeds, and over recordings.
-"""
+"""One strategy on one recording."""
 
 from __future__ import annotations
 
@@ -88,6 +85,9 @@ def replay_all(
 
     for seed in seeds:
         yield replay(space, name, make, seed, budget or len(space.scores), batch)
+
+
+# Summaries of many runs: medians over seeds, and over recordings.
 
 
 WITHIN = (0.02, 0.10)

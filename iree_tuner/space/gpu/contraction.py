@@ -1,7 +1,4 @@
-"""Supplements to the compiler's constraints on contractions, which all use matrix instructions.
-
-Copies into shared memory that do not pass registers, where the target has them (gfx950).
-"""
+"""Supplements to the compiler's constraints on contractions, which all use matrix instructions."""
 
 from __future__ import annotations
 
@@ -19,6 +16,9 @@ from iree_tuner.space.gpu.prefetch import PREFETCH, require_thread_layout
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
+
+# Copies into shared memory that do not pass registers, where the target has them (gfx950).
+
 
 _KNOB = "direct_loads"
 _PROMOTION = "promotion_types"

@@ -2,10 +2,6 @@
 
 The compiler emits three spaces for a dense convolution: TileAndFuse on the convolution as it is ("direct"),
 TileAndFuse on a matrix multiplication of gathered patches (IGEMM), and VectorDistribute.
-
-The parts of a convolution that must fit in shared memory, and how they get there.
-
-Images and channels that no tile divides: IGEMM pads them, before it gathers patches or after it.
 """
 
 from __future__ import annotations
@@ -36,6 +32,9 @@ from iree_tuner.space.gpu.prefetch import COPY_BITS, require_thread_layout
 from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import Supplement
+
+# Images and channels that no tile divides: IGEMM pads them, before it gathers patches or after it.
+
 
 PAD_DEPTH = "pad_k"
 PAD_CHANNELS = "pad_c"
@@ -182,6 +181,9 @@ GROUPED_SUPPLEMENTS = (
         extend=lambda draft: _pad_before(draft, roles_of(draft), draft.value(PAD_DEPTH)),
     ),
 )
+
+
+# The parts of a convolution that must fit in shared memory, and how they get there.
 
 
 _SCATTERED = 512

@@ -1,9 +1,4 @@
-"""A constraints op while it is being supplemented: its knobs, its asserts, its knobs dictionary.
-
-The operands and results of the root op, in the terms of its tiles.
-
-Sizes to try for tiles on GPUs.
-"""
+"""A constraints op while it is being supplemented: its knobs, its asserts, its knobs dictionary."""
 
 from __future__ import annotations
 
@@ -125,11 +120,17 @@ class Draft:
         ]
 
 
+# The operands and results of the root op, in the terms of its tiles.
+
+
 def operand_tile(
     workload: Workload, operand: int, tiles: Mapping[int, Integer | int]
 ) -> Sequence[Integer | int]:
     """The shape of an operand's tile, outermost dimension first; a loop without a tile counts 1."""
     return [tiles.get(loop, 1) for loop in workload.maps[operand].loops]
+
+
+# Sizes to try for tiles on GPUs.
 
 
 def divisors(size: int) -> tuple[int, ...]:

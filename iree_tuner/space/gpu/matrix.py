@@ -1,16 +1,4 @@
-"""Matrix instructions where the compiler emits no constraints: batched contractions, grouped convolutions.
-
-TileAndFuse with matrix instructions, built here: batched contractions and grouped convolutions.
-
-The names of knobs and the shape of the knobs dictionary are as in the compiler's own emitter
-(LLVMGPUConstraintGenerator.cpp), which has no room for batch loops.
-
-VectorDistribute with matrix instructions, built here: batched contractions, several products in one op.
-
-Names and limits are as in the compiler's own emitter (emitVectorDistributeConstraints in
-LLVMGPUConstraintGenerator.cpp). It knows batches here, but TileAndFuse's, which runs first, crashes on them
-(docs/upstream/emitter_batch_crash.md).
-"""
+"""Matrix instructions where the compiler emits no constraints: batched contractions, grouped convolutions."""
 
 from __future__ import annotations
 
@@ -51,6 +39,12 @@ from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
 from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.space.space import VARIANT
 from iree_tuner.targets import GpuLimits
+
+# VectorDistribute with matrix instructions, built here: batched contractions, several products in one op.
+#
+# Names and limits are as in the compiler's own emitter (emitVectorDistributeConstraints in
+# LLVMGPUConstraintGenerator.cpp). It knows batches here, but TileAndFuse's, which runs first, crashes on them
+# (docs/upstream/emitter_batch_crash.md).
 
 
 class MatrixLayouts:
@@ -154,6 +148,12 @@ class MatrixLayouts:
 
     def _level(self, sizes: Mapping[int, int | str]) -> ir.ArrayAttr:
         return integers([sizes.get(loop, 0) for loop in range(len(self.problem.loops))])
+
+
+# TileAndFuse with matrix instructions, built here: batched contractions and grouped convolutions.
+#
+# The names of knobs and the shape of the knobs dictionary are as in the compiler's own emitter
+# (LLVMGPUConstraintGenerator.cpp), which has no room for batch loops.
 
 
 _LARGEST_TILE = 512

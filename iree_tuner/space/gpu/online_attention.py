@@ -2,11 +2,6 @@
 
 Its emitter takes instructions with as many rows as columns, which NVIDIA's have not, and ops with one loop a
 role. The names of knobs and the messages that supplements look for are the emitter's.
-
-Attention without matrix instructions: keys are spread over lanes and subgroups, and reduced.
-
-The compiler's choice for few rows, for types without an instruction, and for sizes that fit none
-(setAttentionReductionConfig, LLVMGPU/KernelConfig.cpp). Its fixed seeds are knobs here.
 """
 
 from __future__ import annotations
@@ -28,6 +23,12 @@ from iree_tuner.space.gpu.instructions import fitting_instructions
 from iree_tuner.space.gpu.options import DENORMALS, OPTIONS
 from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.targets import GpuLimits
+
+# Attention without matrix instructions: keys are spread over lanes and subgroups, and reduced.
+#
+# The compiler's choice for few rows, for types without an instruction, and for sizes that fit none
+# (setAttentionReductionConfig, LLVMGPU/KernelConfig.cpp). Its fixed seeds are knobs here.
+
 
 _ROWS = (1, 2, 4, 8)
 _KEYS = (1, 2, 4)

@@ -1,10 +1,4 @@
-"""Sizes that no tile divides: TileAndFuse pads operands up to the sizes in the configuration.
-
-Padding that changes nothing: to tiles that divide what they tile.
-
-The same code comes of a configuration with it and without (test/unit/space/test_gpu_direct_loads.py compares
-executables), and the compiler's own choice has it or not, by rules of its own.
-"""
+"""Sizes that no tile divides: TileAndFuse pads operands up to the sizes in the configuration."""
 
 from __future__ import annotations
 
@@ -114,6 +108,12 @@ PADDING_SUPPLEMENTS = (
         extend=_pad,
     ),
 )
+
+
+# Padding that changes nothing: to tiles that divide what they tile.
+#
+# The same code comes of a configuration with it and without (test/unit/space/test_gpu_direct_loads.py
+# compares executables), and the compiler's own choice has it or not, by rules of its own.
 
 
 Entries = dict[str, ir.Attribute]

@@ -1,13 +1,4 @@
-"""Prefetching into shared memory: how many iterations of the reduction are on their way at once.
-
-The layouts that the compiler can spread over threads, for a read that is promoted to shared memory.
-
-In VectorDistribute, an operand that goes through shared memory is read by all threads of the workgroup,
-in a layout that is derived from its shape alone. Shapes that it cannot derive one for end the
-compilation with "failed to derive layout for promoted read-like op". Sources:
-materializeSharedMemoryPromotions in Common/GPU/GPUVectorAlloc.cpp, getVectorTileSizesFromLoopRanges in
-Dialect/GPU/IR/DerivedConfigUtils.cpp, getDerivedThreadLayout in Common/GPU/GPUNestedLayoutUtils.cpp.
-"""
+"""Prefetching into shared memory: how many iterations of the reduction are on their way at once."""
 
 from __future__ import annotations
 
@@ -113,6 +104,15 @@ PREFETCH_SUPPLEMENTS = (
         extend=_even_copies,
     ),
 )
+
+
+# The layouts that the compiler can spread over threads, for a read that is promoted to shared memory.
+#
+# In VectorDistribute, an operand that goes through shared memory is read by all threads of the workgroup,
+# in a layout that is derived from its shape alone. Shapes that it cannot derive one for end the
+# compilation with "failed to derive layout for promoted read-like op". Sources:
+# materializeSharedMemoryPromotions in Common/GPU/GPUVectorAlloc.cpp, getVectorTileSizesFromLoopRanges in
+# Dialect/GPU/IR/DerivedConfigUtils.cpp, getDerivedThreadLayout in Common/GPU/GPUNestedLayoutUtils.cpp.
 
 
 COPY_BITS = 128

@@ -1,18 +1,4 @@
-"""Contractions, convolutions and generic ops without matrix instructions, on CUDA and ROCm.
-
-VectorDistribute for reductions that subgroups share: of contractions with one or few rows or columns,
-and of generic ops such as a softmax or a norm.
-
-The compiler chooses it for them (setReductionConfig, ReductionConfigUtils.cpp). The lanes of all subgroups of
-a workgroup are spread along the innermost reduction loop, and each lane reads a vector at a time. Partial
-results are combined with shuffles and, across subgroups, through shared memory. Other ops of the dispatch
-that walk the same loop are spread in the same way, step by step where they do not reduce it.
-
-TileAndFuse without matrix instructions, built here: each thread computes a tile of the result itself.
-
-The compiler's own choices come from setContractConfig (LLVMGPU/KernelConfig.cpp) for matrix
-multiplications, and from setTileAndFuseLoweringConfig (ConfigUtils.cpp) for everything else.
-"""
+"""Contractions, convolutions and generic ops without matrix instructions, on CUDA and ROCm."""
 
 from __future__ import annotations
 
@@ -29,6 +15,12 @@ from iree_tuner.space.expressions import Integer, constant, product, require
 from iree_tuner.space.gpu.draft import divisors, next_power, powers
 from iree_tuner.space.gpu.options import OPTIONS
 from iree_tuner.targets import GpuLimits
+
+# TileAndFuse without matrix instructions, built here: each thread computes a tile of the result itself.
+#
+# The compiler's own choices come from setContractConfig (LLVMGPU/KernelConfig.cpp) for matrix
+# multiplications, and from setTileAndFuseLoweringConfig (ConfigUtils.cpp) for everything else.
+
 
 _INNER = 2
 """So many parallel loops, the innermost, are tiled freely; those around them have small tiles."""
@@ -228,6 +220,15 @@ def is_by_rows(workload: Workload, limits: GpuLimits) -> bool:
     rows, columns = (math.prod(workload.sizes(role)) for role in ("m", "n"))
     plain = not workload.role("batch") and all(len(workload.role(role)) == 1 for role in ("m", "n", "k"))
     return not (plain and min(rows, columns) <= 4 and max(rows, columns) > limits.subgroup_size)
+
+
+# VectorDistribute for reductions that subgroups share: of contractions with one or few rows or columns,
+# and of generic ops such as a softmax or a norm.
+#
+# The compiler chooses it for them (setReductionConfig, ReductionConfigUtils.cpp). The lanes of all subgroups
+# of a workgroup are spread along the innermost reduction loop, and each lane reads a vector at a time.
+# Partial results are combined with shuffles and, across subgroups, through shared memory. Other ops of the
+# dispatch that walk the same loop are spread in the same way, step by step where they do not reduce it.
 
 
 _MOST_RESULTS = 64

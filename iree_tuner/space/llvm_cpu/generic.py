@@ -1,7 +1,4 @@
-"""Reductions, softmax and elementwise ops, with the other compute ops of their dispatch.
-
-Online attention through LinalgExtTileAndVectorize.
-"""
+"""Reductions, softmax and elementwise ops, with the other compute ops of their dispatch."""
 
 from __future__ import annotations
 
@@ -52,6 +49,9 @@ def _produces(companion: Companion, workload: Workload) -> bool:
     """Whether the companion comes before the root op in its dispatch."""
     labels = facts_of(workload.dag).labels
     return companion.label in labels[: labels.index(ROOT)] if ROOT in labels else False
+
+
+# Online attention through LinalgExtTileAndVectorize.
 
 
 # Scores and the running output are kept in f32, whatever the operands' types.

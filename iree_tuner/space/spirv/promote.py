@@ -1,8 +1,6 @@
 """Matmuls without matrix instructions, through shared memory: MatmulPromoteVectorize.
 
 One level: the workgroup's tiles, and the reduction's. Threads divide the tile among them (`GPUTensorTile`).
-
-A contraction as the matmul pipelines see it: one loop each for m, n and k, and at most one batch.
 """
 
 from __future__ import annotations
@@ -19,6 +17,8 @@ from iree_tuner.space.expressions import Integer, all_of, any_of, if_else, requi
 from iree_tuner.space.spirv.attributes import OPTIONS, pipeline
 from iree_tuner.space.spirv.tiling import Tiling, power_divisors, thread_tiles, tile_bytes
 from iree_tuner.targets import GpuLimits
+
+# A contraction as the matmul pipelines see it: one loop each for m, n and k, and at most one batch.
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,6 @@ the tile of one thread times the number of threads. Up to three loops are: the i
 are longer than 1 (`getPartitionableLoops(kNumMaxParallelDims)`,
 Codegen/Interfaces/PartitionableLoopsInterface.cpp), the last of them along x. Loops around these are cut into
 workgroup tiles of 1.
-
-Loops over elements, with any sizes and maps: BaseDistribute, which takes what nothing else takes.
-
-Levels: the workgroup's tiles and a thread's. A third would cut reductions into nested loops of the same
-elements.
-
-Tile sizes to try, and what types and maps say about them.
 """
 
 from __future__ import annotations
@@ -33,6 +26,9 @@ from iree_tuner.space.spirv.attributes import (
     pipeline,
 )
 from iree_tuner.targets import GpuLimits
+
+# Tile sizes to try, and what types and maps say about them.
+
 
 _NARROW_POWER = 32
 
@@ -261,6 +257,12 @@ def tile_bytes(rows: Integer | int, columns: Integer | int, bits: int) -> Intege
 
 def _listed(values: Sequence[int]) -> str:
     return ", ".join(map(str, values))
+
+
+# Loops over elements, with any sizes and maps: BaseDistribute, which takes what nothing else takes.
+#
+# Levels: the workgroup's tiles and a thread's. A third would cut reductions into nested loops of the same
+# elements.
 
 
 def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:

@@ -1,7 +1,4 @@
-"""The constraints of a dispatch, found once, and configurations judged by them.
-
-The findings of verification.
-"""
+"""The constraints of a dispatch, found once, and configurations judged by them."""
 
 from __future__ import annotations
 
@@ -21,6 +18,9 @@ from iree_tuner.space.legality import Judgement, Rules
 from iree_tuner.space.space import Space
 from iree_tuner.spec.grammar import SpecProblem
 from iree_tuner.targets import GpuLimits, Limits, Target
+
+# The findings of verification.
+
 
 Severity = Literal["error", "warning", "unchecked"]
 

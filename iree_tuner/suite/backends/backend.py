@@ -1,9 +1,4 @@
-"""The protocol of back ends. Its objects are pickled and sent to the process in which a back end computes.
-
-Why a back end did not do what it was asked for.
-
-Back ends by name: from this package, and from other installed packages.
-"""
+"""The protocol of back ends. Its objects are pickled and sent to the process in which a back end computes."""
 
 from __future__ import annotations
 
@@ -97,6 +92,9 @@ class Backend(Protocol):
         ...
 
 
+# Why a back end did not do what it was asked for.
+
+
 Failure = Literal["cannot", "failed", "lost", "missing"]
 """As `row.State` has them."""
 
@@ -116,6 +114,9 @@ class BackendError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+
+# Back ends by name: from this package, and from other installed packages.
 
 
 GROUP = "iree_tuner.backends"

@@ -1,7 +1,4 @@
-"""ONNX Runtime: an operation as a graph of standard ops, with the kernels that the runtime picks.
-
-The primitives as nodes of an ONNX graph. Imported only where ONNX Runtime computes.
-"""
+"""ONNX Runtime: an operation as a graph of standard ops, with the kernels that the runtime picks."""
 
 from __future__ import annotations
 
@@ -141,6 +138,9 @@ def _calls(
         return result().copy()
 
     return Calls[Bound, Bound](call, bound, wait=wait if apart else None, read=read, each=not apart)
+
+
+# The primitives as nodes of an ONNX graph. Imported only where ONNX Runtime computes.
 
 
 onnx: Any = import_module("onnx")  # typed loosely: it need not be there where types are checked

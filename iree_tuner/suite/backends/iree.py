@@ -1,9 +1,4 @@
-"""IREE itself: programs that were compiled before, by default, with a spec, or in a configuration.
-
-Compile operations with IREE: as the compiler makes them, with a spec and flags, or in a configuration.
-
-The configurations of an operation's dispatch: named, so that regular expressions can choose among them.
-"""
+"""IREE itself: programs that were compiled before, by default, with a spec, or in a configuration."""
 
 from __future__ import annotations
 
@@ -205,6 +200,9 @@ def _pushed(device: rt.HalDevice, inputs: Sequence[Array], types: Sequence[str])
     return arguments
 
 
+# Compile operations with IREE: as the compiler makes them, with a spec and flags, or in a configuration.
+
+
 @dataclass(frozen=True)
 class Version:
     """A way to compile an operation.
@@ -285,6 +283,9 @@ class Compilation:
 def spec_of(entries: Sequence[SpecEntry], lab: Lab, flags: Sequence[str] = ()) -> bytes:
     """A tuning spec with these entries, as bytecode."""
     return to_bytecode(build_spec(entries, lab.context, flags=flags))
+
+
+# The configurations of an operation's dispatch: named, so that regular expressions can choose among them.
 
 
 ALL = "all"

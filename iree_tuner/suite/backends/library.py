@@ -1,7 +1,4 @@
-"""Whether a back end's library is there, found without importing it.
-
-Calls of a library's function on copies of its inputs in turn: what most back ends load.
-"""
+"""Whether a back end's library is there, found without importing it."""
 
 from __future__ import annotations
 
@@ -69,6 +66,9 @@ def device_number(device: str) -> int:
     if path and not path.isdigit():
         raise CannotError(f"devices are selected by number only, not by {device}")
     return int(path or 0)
+
+
+# Calls of a library's function on copies of its inputs in turn: what most back ends load.
 
 
 A = TypeVar("A")

@@ -1,7 +1,4 @@
-"""Operations that are loaded in PyTorch, on processors and on GPUs. Imported only where PyTorch computes.
-
-Right results by PyTorch, where NumPy would take long. Imported only where it computes.
-"""
+"""Operations that are loaded in PyTorch, on processors and on GPUs. Imported only where PyTorch computes."""
 
 from __future__ import annotations
 
@@ -223,6 +220,9 @@ def _settle() -> None:
     """Settings: f32 stays f32 in convolutions, as it does in products by default; sizes do not change."""
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
+
+
+# Right results by PyTorch, where NumPy would take long. Imported only where it computes.
 
 
 _LONG_FLOPS = 4e10

@@ -1,9 +1,4 @@
-"""The common base of products of matrices, one or a batch of them.
-
-Products of many matrices, all of one size.
-
-One product of two matrices.
-"""
+"""The common base of products of matrices, one or a batch of them."""
 
 from __future__ import annotations
 
@@ -217,6 +212,9 @@ class Product(Operation):
         return generic([partial], out, maps, kinds, add)
 
 
+# Products of many matrices, all of one size.
+
+
 @dataclass(frozen=True, kw_only=True)
 class BatchMatmul(Product):
     """Products, `batch` of them; see `Product`. A bias is one vector for all, a residual has the batch."""
@@ -228,6 +226,9 @@ class BatchMatmul(Product):
     @property
     def _batch(self) -> tuple[int, ...]:
         return (self.batch,)
+
+
+# One product of two matrices.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,4 @@
-"""Reductions of a matrix: sums, means, largest and smallest values, along either dimension or both.
-
-Softmax along the rows of a matrix.
-"""
+"""Reductions of a matrix: sums, means, largest and smallest values, along either dimension or both."""
 
 from __future__ import annotations
 
@@ -166,6 +163,9 @@ class Reduction(Operation):
             return converted(binary("divide", total, constant(self._count, total.type)), out)
 
         return elementwise([(sums, (0,))], self.result, body)
+
+
+# Softmax along the rows of a matrix.
 
 
 _FLOPS = 5  # for each value: the largest, a difference, its exp, their sum, and a quotient

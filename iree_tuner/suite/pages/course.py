@@ -1,9 +1,4 @@
-"""The course of an operation's times over runs: a small chart with a line for each back end.
-
-Colors of contenders: the same in all charts of a page.
-
-The page of a history: how operations' times changed from run to run.
-"""
+"""The course of an operation's times over runs: a small chart with a line for each back end."""
 
 from __future__ import annotations
 
@@ -28,6 +23,9 @@ from iree_tuner.suite.results import Results, Row
 
 if TYPE_CHECKING:
     from iree_tuner.report.charts.look import Drawing
+
+
+# Colors of contenders: the same in all charts of a page.
 
 
 def color_of(contender: str, all_: Sequence[str]) -> str:
@@ -163,6 +161,9 @@ def _few(marks: Sequence[float]) -> list[float]:
     step = -(-len(marks) // 4)
     first = marks.index(1.0) % step if 1.0 in marks else 0
     return list(marks[first::step])
+
+
+# The page of a history: how operations' times changed from run to run.
 
 
 MOST = 120

@@ -1,9 +1,4 @@
-"""How much faster or slower rows became, slowest first.
-
-The conditions of runs, in words.
-
-Tuned IREE against IREE's default: a point an operation.
-"""
+"""How much faster or slower rows became, slowest first."""
 
 from __future__ import annotations
 
@@ -108,6 +103,9 @@ def ratio_rows(timed: Sequence[Change], labels: Mapping[str, str]) -> list[look.
     ]  # fmt: skip
 
 
+# The conditions of runs, in words.
+
+
 _TIMING = {
     "call": "per call: the caller waits for each call before it makes the next",
     "device": "on the device: calls in batches, minus the time of an empty batch",
@@ -161,6 +159,9 @@ def _size(bytes_: int) -> str:
 
 def _short(duration_s: float) -> str:
     return f"{duration_s:.3g} s" if duration_s >= 1 else f"{duration_s * 1e3:.3g} ms"
+
+
+# Tuned IREE against IREE's default: a point an operation.
 
 
 TUNED = ("iree-tuned", BEST)

@@ -1,9 +1,4 @@
-"""The report of one or several suite runs.
-
-Devices side by side: how each is used, as times of one of them.
-
-The part of a device's limits that back ends reach.
-"""
+"""The report of one or several suite runs."""
 
 from __future__ import annotations
 
@@ -139,6 +134,9 @@ def _devices(shown: Together, found: Sequence[Standing], all_: Sequence[str]) ->
     return [(each, drawing) for each, drawing in charts if drawing is not None]
 
 
+# Devices side by side: how each is used, as times of one of them.
+
+
 MOST = 60
 
 
@@ -196,6 +194,9 @@ def device_rows(found: Sequence[Standing], contender: str, labels: Mapping[str, 
         for each in mine
         if each.row.operation in shown
     ]  # fmt: skip
+
+
+# The part of a device's limits that back ends reach.
 
 
 _HEIGHT_PX = 420

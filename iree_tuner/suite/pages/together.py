@@ -1,7 +1,4 @@
-"""Rows of one or more runs, for one page: which devices there are, and what each could do at best.
-
-Contenders that are compared with IREE's default: back ends, each with the best of its configurations.
-"""
+"""Rows of one or more runs, for one page: which devices there are, and what each could do at best."""
 
 from __future__ import annotations
 
@@ -124,6 +121,9 @@ def _notes(results: Sequence[Results], doubled: int) -> tuple[str, ...]:
     if doubled:
         notes.append(f"{doubled} rows are in several runs; the page shows the last one")
     return (*notes, *(each.note for each in results if each.note))
+
+
+# Contenders that are compared with IREE's default: back ends, each with the best of its configurations.
 
 
 BASE = "iree"
