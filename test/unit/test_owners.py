@@ -35,6 +35,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("suite/backends/in_rocm.py", "hip"): "a line of hipconfig's",
     ("suite/backends/library.py", "cuda"): "which devices libraries of others can use",
     ("suite/backends/library.py", "hip"): "which devices libraries of others can use",
+    ("suite/backends/torch_reference.py", "cuda"): "a device as PyTorch names it",
     ("suite/backends/torch_running.py", "cuda"): "a device as PyTorch names it",
     ("suite/kinds/attention.py", "attention"): "a kind of the suite's operations, which is no family",
     ("suite/kinds/convolution.py", "convolution"): "a kind of the suite's operations, which is no family",

@@ -1,0 +1,258 @@
+"""The primitives as nodes of an ONNX graph. Imported only where ONNX Runtime computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from iree_tuner.device.data import dtype_of
+from iree_tuner.ops.element_type import ElementType
+from iree_tuner.suite.backends.backend import Array
+from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.primitives import (
+    Binary,
+    CannotError,
+    FilterLayout,
+    ImageLayout,
+    Layer,
+    Reduction,
+    Unary,
+    Window,
+)
+
+onnx: Any = import_module("onnx")  # typed loosely: it need not be there where types are checked
+helper: Any = onnx.helper
+
+OPSET, IR_VERSION = 23, 11
+"""The first with attention, and the version of the format that belongs to it."""
+
+TYPES: dict[str, int] = {
+    "f64": onnx.TensorProto.DOUBLE,
+    "f32": onnx.TensorProto.FLOAT,
+    "f16": onnx.TensorProto.FLOAT16,
+    "bf16": onnx.TensorProto.BFLOAT16,
+    "f8E4M3FN": onnx.TensorProto.FLOAT8E4M3FN,
+    "f8E5M2": onnx.TensorProto.FLOAT8E5M2,
+    "f8E4M3FNUZ": onnx.TensorProto.FLOAT8E4M3FNUZ,
+    "f8E5M2FNUZ": onnx.TensorProto.FLOAT8E5M2FNUZ,
+    "i64": onnx.TensorProto.INT64,
+    "i32": onnx.TensorProto.INT32,
+    "i16": onnx.TensorProto.INT16,
+    "i8": onnx.TensorProto.INT8,
+}
+
+_FILTERS: dict[FilterLayout, tuple[int, ...]] = {
+    "hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2),
+}  # fmt: skip
+_TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
+_UNARY: dict[Unary, tuple[str, Mapping[str, Any]]] = {
+    "relu": ("Relu", {}),
+    "gelu": ("Gelu", {}),
+    "gelu_tanh": ("Gelu", {"approximate": "tanh"}),
+    "sigmoid": ("Sigmoid", {}),
+    "tanh": ("Tanh", {}),
+    "exp": ("Exp", {}),
+    "sqrt": ("Sqrt", {}),
+    "abs": ("Abs", {}),
+    "negate": ("Neg", {}),
+}
+_BINARY: dict[Binary, str] = {
+    "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "maximum": "Max", "minimum": "Min",
+}  # fmt: skip
+_REDUCE: dict[Reduction, str] = {
+    "sum": "ReduceSum", "max": "ReduceMax", "min": "ReduceMin", "mean": "ReduceMean",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value of the graph: its name, sizes and MLIR's name of its elements' type."""
+
+    name: str
+    shape: tuple[int, ...]
+    element_type: str
+
+
+def model_of(operation: Operation) -> bytes:
+    """The operation as a model: its inputs are `0`, `1`, ..., its result is `result`. Raises CannotError."""
+    ops = OnnxPrimitives()
+    inputs = [
+        Node(str(number), each.shape, each.element_type) for number, each in enumerate(operation.inputs)
+    ]
+    computed = operation.compute(ops, inputs)
+    result = Node("result", computed.shape, computed.element_type)
+    graph = helper.make_graph(
+        [*ops.nodes, helper.make_node("Identity", [computed.name], [result.name])],
+        operation.kind,
+        [_described(each) for each in inputs],
+        [_described(result)],
+        ops.constants,
+    )
+    opsets = [helper.make_opsetid("", OPSET)]
+    model: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION).SerializeToString()
+    return model
+
+
+class OnnxPrimitives:
+    """Adds nodes to a graph, as exporters write them; `Primitives[Node]`.
+
+    Attributes:
+        nodes: in order.
+        constants: tensors that the graph holds.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def cast(self, x: Node, element_type: str) -> Node:
+        """Other elements; the same node where they are of this type."""
+        if x.element_type == element_type:
+            return x
+        wanted = ElementType.named(element_type)
+        if wanted.is_integer and not ElementType.named(x.element_type).is_integer:
+            dtype = wanted.dtype
+            assert dtype is not None, "it is one of `TYPES`"
+            limits = np.iinfo(dtype.name)
+            ends = [np.float64(limits.min), np.nextafter(np.float64(limits.max) + 1, 0.0)]
+            wide = self._add("Round", [self.cast(x, "f64")], x.shape, "f64")
+            x = self._add("Clip", [wide, *(self._held(np.asarray(end)) for end in ends)], wide.shape, "f64")
+        more = {"saturate": 0} if wanted.is_small_float else {}
+        return self._add("Cast", [x], x.shape, element_type, to=_type_of(element_type), **more)
+
+    def constant(self, value: float, like: Node) -> Node:
+        """A number that the graph holds."""
+        return self._held(np.asarray(value, dtype_of(like.element_type)))
+
+    def transpose(self, x: Node, order: Sequence[int]) -> Node:
+        """A node; the runtime fuses it with products."""
+        shape = tuple(x.shape[axis] for axis in order)
+        return self._add("Transpose", [x], shape, x.element_type, perm=list(order))
+
+    def reshape(self, x: Node, shape: Sequence[int]) -> Node:
+        """A node that copies nothing."""
+        sizes = self._held(np.asarray(shape, np.int64))
+        return self._add("Reshape", [x, sizes], tuple(shape), x.element_type)
+
+    def matmul(self, a: Node, b: Node, element_type: str) -> Node:
+        """`MatMul`, of i8 `MatMulInteger`; a wider result by wider factors."""
+        shape = (*a.shape[:-1], b.shape[-1])
+        if (a.element_type, b.element_type) == ("i8", "i8"):
+            return self._add("MatMulInteger", [a, b], shape, "i32")
+        wide = _wider(a.element_type, element_type)
+        return self._add("MatMul", [self.cast(a, wide), self.cast(b, wide)], shape, wide)
+
+    def convolution(
+        self,
+        image: Node,
+        filters: Node,
+        window: Window,
+        layouts: tuple[ImageLayout, FilterLayout],
+        element_type: str,
+    ) -> Node:
+        """`Conv`, which takes channels first: where they come last, they are moved and moved back."""
+        if image.element_type == "i8":
+            raise CannotError("ONNX has no convolution of i8 whose image and filters are both signed")
+        wide = _wider(image.element_type, element_type)
+        image, filters = self.cast(image, wide), self.cast(filters, wide)
+        last = layouts[0] == "nhwc"
+        if last:
+            image = self.transpose(image, _TO_NCHW)
+        if layouts[1] != "fchw":
+            filters = self.transpose(filters, _FILTERS[layouts[1]])
+        sizes = (
+            (size - dilation * (taps - 1) - 1) // stride + 1
+            for size, taps, stride, dilation in zip(
+                image.shape[2:], filters.shape[2:], window.strides, window.dilations, strict=True
+            )
+        )
+        shape = (image.shape[0], filters.shape[0], *sizes)
+        facts = {"strides": window.strides, "dilations": window.dilations, "group": window.groups}
+        result = self._add("Conv", [image, filters], shape, wide, **facts)
+        return self.transpose(result, _TO_NHWC) if last else result
+
+    def layer(self, layer: Layer, lhs: Node, rhs: Node, element_type: str) -> Node:
+        """`Conv`; ONNX has no gradients of one."""
+        if layer.direction != "forward":
+            raise CannotError("ONNX has no gradients of convolutions")
+        wide = _wider(lhs.element_type, element_type)
+        shape = (lhs.shape[0], rhs.shape[0], *layer.results)
+        facts = {"strides": layer.strides, "pads": (*layer.padding, *layer.padding),
+                 "dilations": layer.dilations, "group": layer.groups}  # fmt: skip
+        return self._add("Conv", [self.cast(lhs, wide), self.cast(rhs, wide)], shape, wide, **facts)
+
+    def attention(self, q: Node, k: Node, v: Node, mask: Node | None, causal: bool, scale: float) -> Node:
+        """`Attention`; its own causal mask counts from the first key, so that others are given."""
+        queries, keys = q.shape[2], k.shape[2]
+        square = causal and queries == keys
+        if causal and not square and queries > 1:
+            dtype = dtype_of(q.element_type)
+            unseen = np.where(np.tri(queries, keys, keys - queries, dtype=bool), 0.0, -np.inf)
+            hidden = self._held(unseen.astype(dtype), q.element_type)
+            mask = hidden if mask is None else self.binary("add", mask, hidden)
+        shape = (*q.shape[:3], v.shape[3])
+        operands = [q, k, v, *([] if mask is None else [mask])]
+        return self._add("Attention", operands, shape, q.element_type, is_causal=int(square), scale=scale)
+
+    def softmax(self, x: Node, axis: int) -> Node:
+        """Along an axis."""
+        return self._add("Softmax", [x], x.shape, x.element_type, axis=axis)
+
+    def reduce(self, kind: Reduction, x: Node, axes: Sequence[int], element_type: str) -> Node:
+        """Over axes; sums and means of elements that are made wider before, where it is asked for."""
+        if kind in ("sum", "mean"):
+            x = self.cast(x, _wider(x.element_type, element_type))
+        gone = {axis % len(x.shape) for axis in axes}
+        shape = tuple(size for axis, size in enumerate(x.shape) if axis not in gone)
+        where = self._held(np.asarray(sorted(gone), np.int64))
+        return self._add(_REDUCE[kind], [x, where], shape, x.element_type, keepdims=0)
+
+    def unary(self, kind: Unary, x: Node) -> Node:
+        """Element by element; what ONNX has no op for of two."""
+        if kind == "rsqrt":
+            return self._add("Reciprocal", [self.unary("sqrt", x)], x.shape, x.element_type)
+        if kind == "silu":
+            return self.binary("multiply", x, self.unary("sigmoid", x))
+        name, facts = _UNARY[kind]
+        return self._add(name, [x], x.shape, x.element_type, **facts)
+
+    def binary(self, kind: Binary, a: Node, b: Node) -> Node:
+        """Element by element."""
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        return self._add(_BINARY[kind], [a, b], shape, a.element_type)
+
+    def _add(
+        self, name: str, operands: Sequence[Node], shape: tuple[int, ...], element_type: str, **facts: object
+    ) -> Node:
+        result = Node(f"{name}_{len(self.nodes)}", shape, element_type)
+        self.nodes.append(helper.make_node(name, [each.name for each in operands], [result.name], **facts))
+        return result
+
+    def _held(self, values: Array, element_type: str = "") -> Node:
+        kind = element_type or _ELEMENTS[values.dtype]
+        name = f"constant_{len(self.constants)}"
+        bits = np.ascontiguousarray(values).tobytes()
+        self.constants.append(helper.make_tensor(name, _type_of(kind), values.shape, bits, raw=True))
+        return Node(name, values.shape, kind)
+
+
+_ELEMENTS = {dtype_of(name): name for name in TYPES}
+
+
+def _type_of(element_type: str) -> int:
+    if element_type not in TYPES:
+        raise CannotError(f"ONNX has no {element_type}")
+    return TYPES[element_type]
+
+
+def _wider(own: str, asked: str) -> str:
+    """The type that is asked for, if it is the wider one."""
+    return max(own, asked, key=lambda name: ElementType.named(name).bits)
+
+
+def _described(node: Node) -> Any:  # noqa: ANN401
+    return helper.make_tensor_value_info(node.name, _type_of(node.element_type), node.shape)
