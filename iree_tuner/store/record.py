@@ -2,7 +2,7 @@
 
 The database keeps it as findings: each has a kind and a body, one JSON object. The kinds are `workload`
 (`WorkloadRecord`), `whole` (`WholeRecord`), `profile` (`profiling.profile.to_json`, and `when` it was taken),
-`conditions`, `use` (`Use`), and `flags`, which is no part of the record (`tuning/unfinished.py`). Findings of
+`conditions`, `use` (`Use`), and `flags`, which is no part of the record (`tuning/flags.py`). Findings of
 other versions are read, too: unknown members are passed over, and members that are missing or of another type
 have their defaults. Times are in microseconds (`_us`) or seconds (`_s`), shares from 0 to 1.
 """
