@@ -1,0 +1,1 @@
+"""Profilers of other runtimes, for `iree-tuner profile`."""
