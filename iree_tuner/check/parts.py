@@ -41,7 +41,7 @@ from iree_tuner.device.program_parameters import parameter_module
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.recent import Recent
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 from iree_tuner.program.entries import Taken, plain_name
 from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets import on_host
@@ -274,7 +274,7 @@ class _Judge:
         self._compared = set[int]()
         self._theirs = _matched(base.parts, other.parts) if other else {}
         held = sum(math.prod(size or 1 for size in value.shape or ()) for value in base.parts.values)
-        self._with_moves = base.parts.whole and held <= _MOST_MOVED
+        self._with_moves = base.parts.whole and held <= _MOST_MOVED and not self._widened_shows
 
     @property
     def judged(self) -> JudgedDispatches:
@@ -284,6 +284,19 @@ class _Judge:
         parts = self._base.parts.parts
         compared = tuple(parts[place].dispatch for place in sorted(self._compared))
         return JudgedDispatches(faults, own, compared, tuple(self._overflown), moves)
+
+    @property
+    def _widened_shows(self) -> bool:
+        """Whether the widened program alone shows how far correct versions are apart.
+
+        It does if no sum is in f16 or bf16: rounding of the results is then more than what comes before.
+        """
+        results = self._base.parts.results
+        if self._narrow or results is None or not results.reads:
+            return False
+        kinds = {self._base.parts.values[number].element_type for number in results.reads}
+        sums = (each for each in self._sums.values() if each.reduction_length > 1)
+        return kinds <= {*NARROW_FLOATS} and not any(each.accumulator_type in NARROW_FLOATS for each in sums)
 
     def go_through(self, seed: int, *, thorough: bool) -> None:
         """All dispatches in order, on the base's values for one seed."""

@@ -21,7 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.bench import Tolerance
-from iree_tuner.device.numerics import Agreement, compare, epsilon, in_blocks, is_float, real_parts
+from iree_tuner.device.numerics import (
+    Agreement,
+    compare,
+    epsilon,
+    in_blocks,
+    is_float,
+    real_parts,
+    sampling_step,
+)
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 
 Array = npt.NDArray[np.generic]
@@ -163,9 +171,16 @@ def deviations(own: Array, sums: Floats, element_type: str, tolerance: Tolerance
     relative = _SUMS * math.sqrt(tolerance.reduction_length) * epsilon(tolerance.accumulator_type)
     if tolerance.factor_type:
         relative += own_epsilon(tolerance.factor_type) / math.sqrt(tolerance.factors)
-    sizes = np.abs(own).astype(np.float64)
-    sizes = np.where(np.isfinite(sizes), sizes, 0.0)
-    return np.hypot(relative * np.maximum(sums, sizes), (last + epsilon("f32")) * sizes)
+    last += epsilon("f32")
+    values, partial, found = own.reshape(-1), sums.reshape(-1), np.empty(own.size)
+
+    def measure(block: slice) -> None:
+        sizes = np.abs(values[block]).astype(np.float64)
+        sizes = np.where(np.isfinite(sizes), sizes, 0.0)
+        found[block] = np.hypot(relative * np.maximum(partial[block], sizes), last * sizes)
+
+    in_blocks(values.size, measure)
+    return found.reshape(own.shape)
 
 
 def _last_rounding(kind: str, own: float) -> float:
@@ -371,8 +386,8 @@ def _differences(a: Array, b: Array) -> tuple[float, float]:
 
 
 def _sample(values: Array) -> Floats:
-    """Finite absolute values: of a million where there are more."""
-    some = np.abs(values.reshape(-1)[:: values.size // _DRAWN | 1]).astype(np.float64)
+    """Finite absolute values, evenly spaced where there are many."""
+    some = np.abs(values.reshape(-1)[:: sampling_step(values.size)]).astype(np.float64)
     return some[np.isfinite(some)]
 
 
@@ -383,8 +398,9 @@ def _size(values: Array) -> float:
 
 
 def _variation(values: Array) -> float:
-    """The deviation of values, of a million of them where there are more; of a single one, its size."""
-    some = real_parts(values).reshape(-1)[:: values.size // _DRAWN | 1].astype(np.float64)
+    """The deviation of values, evenly spaced where there are many; of a single one, its size."""
+    flat = real_parts(values).reshape(-1)
+    some = flat[:: sampling_step(flat.size)].astype(np.float64)
     known = some[np.isfinite(some)]
     if known.size > 1 and (deviation := float(np.std(known))) > 0:
         return deviation

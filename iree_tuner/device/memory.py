@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import cast
 
 import iree.runtime as rt
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.data import fill, loaded, parts, stored_size
+from iree_tuner.device.recent import Recent
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Harness
@@ -33,6 +35,10 @@ _HAL_BOOLEAN, _HAL_SHIFT = 0x13, 24
 _IMAGES_KEPT = 3
 _STEP = 64 << 20
 _SENT = 8 << 20  # bytes of values that repeat, sent at once
+_STAGED, _MOST_STAGED = 32 << 20, 128 << 20  # bytes
+
+_stagings: Recent[int, tuple[rt.HalDevice, rt.HalBuffer]] = Recent()
+"""By device, which lives as long as it stands here."""
 
 
 class Memory:
@@ -222,10 +228,16 @@ def run_commands(device: rt.HalDevice, commands: rt.HalCommandBuffer) -> None:
 
 def uploaded(device: rt.HalDevice, values: npt.NDArray[np.generic]) -> rt.HalBuffer:
     """A buffer of exactly these bytes, in a device's memory."""
-    made = device.allocator.allocate_buffer_copy(
-        memory_type=rt.MemoryType.DEVICE_LOCAL, allowed_usage=_MAPPED, device=device, buffer=values
-    )
-    return cast(rt.HalBuffer, made)  # no element type is given: not a view
+    raw = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    found = device.allocator.allocate_buffer(rt.MemoryType.DEVICE_LOCAL, _MAPPED, allocation_size=raw.size)
+    if _is_mappable(found):
+        _mapped(found, raw.size)[:] = raw
+        return found
+    staging = _staging(device)
+    for start, length in _staged(raw.size):
+        _mapped(staging, length)[:] = raw[start : start + length]
+        _copy_range(device, staging, found, 0, start, length)
+    return found
 
 
 def read_back(device: rt.HalDevice, view: rt.HalBufferView) -> npt.NDArray[np.generic]:
@@ -235,16 +247,44 @@ def read_back(device: rt.HalDevice, view: rt.HalBufferView) -> npt.NDArray[np.ge
     (docs/upstream/vulkan_to_host.md).
     """
     source = view.get_buffer()
-    size, kind = source.byte_length(), _named(view.element_type)
-    seen = source.memory_type() & int(rt.MemoryType.HOST_VISIBLE)
-    if not seen or not source.allowed_usage() & int(rt.BufferUsage.MAPPING_SCOPED):
-        staging = device.allocator.allocate_buffer(_READ_BACK, _MAPPED, allocation_size=size)
-        semaphore = device.create_semaphore(0)
-        device.queue_copy(source, staging, [], [(semaphore, 1)])
-        rt.HalFence.create_at(semaphore, 1).wait()
-        source = staging
-    raw = _mapped(source, size)[: stored_size(view.shape, kind)]
-    return np.array(loaded(raw, kind, view.shape))
+    kind = _named(view.element_type)
+    size = stored_size(view.shape, kind)
+    if _is_mappable(source):
+        return np.array(loaded(_mapped(source, source.byte_length())[:size], kind, view.shape))
+    raw, staging = np.empty(size, np.uint8), _staging(device)
+    for start, length in _staged(size):
+        _copy_range(device, source, staging, start, 0, length)
+        raw[start : start + length] = _mapped(staging, length)
+    return loaded(raw, kind, view.shape)
+
+
+def _is_mappable(buffer: rt.HalBuffer) -> bool:
+    visible = buffer.memory_type() & int(rt.MemoryType.HOST_VISIBLE)
+    return bool(visible and buffer.allowed_usage() & int(rt.BufferUsage.MAPPING_SCOPED))
+
+
+def _staging(device: rt.HalDevice) -> rt.HalBuffer:
+    """Memory of the host that a device reads and writes. It is kept: drivers take longer to make it than to
+    copy it."""
+
+    def make() -> tuple[rt.HalDevice, rt.HalBuffer]:
+        memory = _READ_BACK | int(rt.MemoryType.HOST_COHERENT)
+        return device, device.allocator.allocate_buffer(memory, _MAPPED, allocation_size=_STAGED)
+
+    return _stagings.get(id(device), _STAGED, _MOST_STAGED, make)[1]
+
+
+def _staged(size: int) -> Iterator[tuple[int, int]]:
+    """Start and length of each piece that goes through the staging memory."""
+    return ((start, min(_STAGED, size - start)) for start in range(0, size, _STAGED))
+
+
+def _copy_range(
+    device: rt.HalDevice, source: rt.HalBuffer, target: rt.HalBuffer, begin: int, to: int, length: int
+) -> None:
+    commands = rt.HalCommandBuffer(device, begin=True)
+    commands.copy(source, target, begin, to, length=length, end=True)
+    run_commands(device, commands)
 
 
 def copied(device: rt.HalDevice, source: rt.HalBuffer) -> rt.HalBuffer:

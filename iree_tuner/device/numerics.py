@@ -37,7 +37,7 @@ CHECK, SURVEY, ALLOW = "check", "survey", "allow"
 TERMS = 8
 """Numbers that `allow` takes of each output."""
 
-_SAMPLED = 1_000_003  # values that a median is taken of, evenly spaced
+_SAMPLED = 131_071  # values that medians and deviations are taken of, evenly spaced
 
 WORD = 4
 """Bytes that are compared at once; buffers are whole pages."""
@@ -354,11 +354,23 @@ def partial_sums(own: Array, moved: Array, step: float, alike: int = 1) -> Float
         alike: the number of addends, if they have one sign.
     """
     wide = np.result_type(own.dtype, np.float64) if own.dtype.kind == "c" else np.float64
-    with np.errstate(all="ignore"):
-        apart = np.abs(moved.astype(wide) - own.astype(wide)) * (math.sqrt(alike) / step)
-    known = np.where(np.isfinite(apart), apart, 0.0)
-    typical = math.sqrt(float(np.mean(np.square(known)))) if known.size else 0.0
-    return np.asarray(np.hypot(known, typical))
+    a, b, factor = own.reshape(-1), moved.reshape(-1), math.sqrt(alike) / step
+    found = np.empty(a.size)
+
+    def measure(block: slice) -> float:
+        with np.errstate(all="ignore"):
+            apart = np.abs(b[block].astype(wide) - a[block].astype(wide)) * factor
+        known = np.where(np.isfinite(apart), apart, 0.0)
+        found[block] = known
+        return float(np.dot(known, known))
+
+    typical = math.sqrt(sum(in_blocks(a.size, measure)) / max(1, a.size))
+
+    def combine(block: slice) -> None:
+        np.hypot(found[block], typical, out=found[block])
+
+    in_blocks(a.size, combine)
+    return found.reshape(own.shape)
 
 
 def largest_finite(element_type: str) -> float:
@@ -596,7 +608,12 @@ def disturbed(values: Array, deviations: npt.NDArray[np.float64], noise: np.rand
         both = np.repeat(deviations.reshape(-1), 2).reshape(*values.shape, 2)
         moved = disturbed(real_parts(values), both, noise)
         return moved.reshape(-1).view(values.dtype).reshape(values.shape)
-    drawn = np.resize(noise.standard_normal(min(values.size, _DRAWN)), values.shape)
-    with np.errstate(over="ignore", invalid="ignore"):
-        # NumPy makes numbers of arrays without dimensions.
-        return np.asarray(np.asarray(values.astype(np.float64) + drawn * deviations).astype(values.dtype))
+    drawn = np.resize(noise.standard_normal(min(values.size, _DRAWN)), values.size)
+    own, each, found = values.reshape(-1), deviations.reshape(-1), np.empty(values.size, values.dtype)
+
+    def move(block: slice) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found[block] = (own[block].astype(np.float64) + drawn[block] * each[block]).astype(values.dtype)
+
+    in_blocks(own.size, move)
+    return found.reshape(values.shape)

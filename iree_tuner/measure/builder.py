@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
+from typing import TypeVar
 
 import iree.runtime as rt
 
@@ -14,6 +16,9 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.targets import Target, kind_of_device
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+
+T = TypeVar("T")
+_AHEAD_S = 600.0
 
 DEFAULT_TIMEOUT_S = 60.0
 
@@ -142,6 +147,17 @@ class Loader:
     def submit(self, vmfb: bytes, timeout_s: float) -> Future[None]:
         """Begin to load an executable; `result` says how it ended."""
         return self._workers.submit(load_here, vmfb, self._device, timeout_s=timeout_s)
+
+    def load_ahead(self, compiling: Future[T], vmfb: Callable[[T], bytes]) -> None:
+        """Load what is being compiled as soon as it is there; nothing waits for it."""
+
+        def load(compiled: Future[T]) -> None:
+            failed = compiled.cancelled() or compiled.exception() is not None
+            if not failed and (made := vmfb(compiled.result())):
+                with suppress(RuntimeError):  # all is being closed
+                    self.submit(made, _AHEAD_S)
+
+        compiling.add_done_callback(load)
 
     def result(self, future: Future[None]) -> bool:
         """Whether it ended in time. The measuring worker finds executables that do not load, and says why."""

@@ -10,9 +10,8 @@ import math
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from iree_tuner.check.parts import DispatchFault, Fault, JudgedDispatches, Pieces, judge_here
@@ -22,7 +21,6 @@ from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.program_inputs import why_no_value, why_not_called
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.builder import Loader
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.entries import Taken
 from iree_tuner.program.parts import Parts, take_apart
@@ -111,7 +109,7 @@ class EntryCheck:
         self._begun = begin_parts(asked, run, lab)
         if lab.loader is not None:
             for each in self._begun:
-                each.add_done_callback(partial(_load_ahead, lab.loader))
+                lab.loader.load_ahead(each, lambda parts: parts.vmfb)
 
     def result(self, seconds: float = math.inf, *, narrow: bool = True) -> Soundness:
         """The findings.
@@ -156,13 +154,6 @@ def _missing(parts: Parts, run: ProgramRun) -> str:
         if reason := why_no_value(number, taken, given, run.sizes, own, run.missing):
             return reason
     return ""
-
-
-def _load_ahead(loader: Loader, begun: Future[Parts]) -> None:
-    """Have the driver compile parts of the program while others are still being compiled."""
-    if not begun.cancelled() and begun.exception() is None:
-        with suppress(RuntimeError):  # all is being closed
-            loader.submit(begun.result().vmfb, _TIMEOUT_S)
 
 
 def names_of(

@@ -134,7 +134,10 @@ class ProgramVersions:
 
     def begin_widened(self) -> None:
         """Have the program compiled with f32 for narrow floats: what all versions are judged by."""
-        self._widened = self._widened or submit_widened(self._program, self._lab.target, self._lab.compilers)
+        if self._widened is None:
+            self._widened = submit_widened(self._program, self._lab.target, self._lab.compilers)
+            if self._lab.loader is not None:
+                self._lab.loader.load_ahead(self._widened, lambda vmfb: vmfb)
 
     def _submit(self, key: _Compilation) -> Future[Compiled]:
         version, place, provided = key
