@@ -73,6 +73,7 @@ class Known:
         unwritten: how they depend on old contents of memory; empty where they do not.
         spreads: how far those of right versions may be from them.
         alone: for single seeds, results and the same.
+        exact: for each seed, the results of the widened program; empty where none was run.
     """
 
     results: list[list[Array]] | None = None
@@ -82,11 +83,12 @@ class Known:
     unwritten: str = ""
     spreads: dict[Depth, list[list[Spread]]] = field(default_factory=dict[Depth, list[list[Spread]]])
     alone: dict[tuple[int, Depth], Alone] = field(default_factory=dict[tuple[int, Depth], Alone])
+    exact: Sequence[Sequence[Array]] = ()
 
     @property
     def bytes(self) -> int:
         """That results take."""
-        every = [*(self.results or ()), *(values for values, _ in self.alone.values())]
+        every = [*(self.results or ()), *self.exact, *(values for values, _ in self.alone.values())]
         return sum(value.nbytes for each in every for value in each)
 
 
@@ -203,7 +205,8 @@ class LoadedProgram:
         seed, own = SEEDS[place], self.results()[place]
         if widened is None:
             return [*moves] if moves else by_nudges(depth, own, self._nudged_of(seed))
-        exact = widened.results()[place]
+        self.known.exact = widened.results()
+        exact = self.known.exact[place]
         if not stands_for(exact, own):
             return by_nudges(depth, own, self._nudged_of(seed))
         found = by_widened(self._pairs(widened, seed, own, exact))
@@ -227,11 +230,21 @@ class LoadedProgram:
     def _all_given(self) -> bool:
         return all(len(each.given) == len(each.taken) and None not in each.given for each in self._functions)
 
-    def result_and_spreads(self, seed: int, depth: Depth) -> Alone:
-        """All results for a seed, and how far right versions may be from each; found out once."""
+    def result_and_spreads(self, seed: int, depth: Depth, exact: Sequence[Array] | None = None) -> Alone:
+        """All results for a seed, and how far right versions may be from each; found out once.
+
+        Args:
+            seed: of the inputs.
+            depth: see `conditioning.by_nudges`.
+            exact: results of the widened program for the seed, where there are such.
+        """
         if (seed, depth) not in self.known.alone:
             values = self.results_of(seed)
-            self.known.alone[seed, depth] = values, by_nudges(depth, values, self._nudged_of(seed))
+            usable = exact is not None and stands_for(exact, values)
+            spreads = by_widened([(values, exact)]) if usable and exact is not None else []
+            if not usable or loose_results([values], [spreads]):  # or the widened program is wrong
+                spreads = by_nudges(depth, values, self._nudged_of(seed))
+            self.known.alone[seed, depth] = values, spreads
         return self.known.alone[seed, depth]
 
     def settle(self) -> None:

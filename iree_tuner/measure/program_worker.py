@@ -9,7 +9,7 @@ import math
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -192,7 +192,7 @@ def same_here(table: Table, index: int, depth: Depth, *, brief: bool = False) ->
         if (failing := _failing(other.known)) and not _failing(default):
             return Agreement(False, math.inf, failing)
         if table.for_host and not table.run.unclear and (not found.ok or found.loose):
-            found = _arbitrated(table, found, got, expected, spreads, depth)
+            found = _arbitrated(table, found, got, default, spreads, depth)
         if default.unwritten:
             found = replace(found, note=table.run.blamed(f"by default, {default.unwritten}"))
         for said in filter(None, (_failing(default), default.overwrites)):
@@ -220,12 +220,18 @@ def _failing(known: Known) -> str:
 
 
 def _arbitrated(
-    table: Table, found: Agreement, got: Results, expected: Results, spreads: Spreads, depth: Depth
+    table: Table, found: Agreement, got: Results, default: Known, spreads: Spreads, depth: Depth
 ) -> Agreement:
     """Ask the processor's results."""
+    own = replace(depth, moves=())
+    exact: dict[int, Sequence[np.ndarray]] = dict(zip(SEEDS, default.exact, strict=False))
     try:
-        processor, own = _load(table.for_host, DEFAULT_DEVICE, table), replace(depth, moves=())
-        return arbitrated(found, got, expected, spreads, lambda seed: processor.result_and_spreads(seed, own))
+        processor = _load(table.for_host, DEFAULT_DEVICE, table)
+        expected = (default.results or [])[: len(got)]
+        return arbitrated(
+            found, got, expected, spreads,
+            lambda seed: processor.result_and_spreads(seed, own, exact.get(seed)),
+        )  # fmt: skip
     except (*RUNTIME_ERRORS, TunerError):
         return found
 

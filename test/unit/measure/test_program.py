@@ -17,7 +17,7 @@ from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
 from iree_tuner.measure import program as programs
 from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
-from iree_tuner.program.phases import compile_program
+from iree_tuner.program.phases import compile_program, submit_widened
 from iree_tuner.program.source import load_program
 from iree_tuner.targets.kind import RuntimeFlag
 
@@ -28,6 +28,15 @@ func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x16xf32>, %c: tensor<64x16xf
   %r = linalg.matmul ins(%a, %b : tensor<64x32xf32>, tensor<32x16xf32>) outs(%c : tensor<64x16xf32>)
       -> tensor<64x16xf32>
   return %r : tensor<64x16xf32>
+}
+"""
+
+HALF = """
+func.func @main(%a: tensor<48x80xf16>) -> tensor<48x80xf16> {
+  %factor = arith.constant dense<1.7> : tensor<48x80xf16>
+  %product = arith.mulf %a, %factor : tensor<48x80xf16>
+  %r = math.sin %product : tensor<48x80xf16>
+  return %r : tensor<48x80xf16>
 }
 """
 
@@ -94,6 +103,16 @@ def test_the_processors_results_decide_where_the_default_is_wrong(right, built, 
         assert each.ok
         assert each.comparison is not None
         assert each.agreement.note.startswith("by default, the program computes wrong results: seed 0")
+
+
+@pytest.mark.parametrize("factor", ["1.7", "2.5"], ids=["widened", "widened is wrong, too"])
+def test_f16_results_that_the_processor_confirms(factor, cpu, built, compilers, measuring):
+    """The widened program shows how far its results may be from the version's; or nudged inputs do."""
+    made = submit_widened(load_program(HALF.replace("1.7", factor)), cpu, compilers).result()
+    right, wrong = built(HALF), built(HALF.replace("1.7", "2.5"))
+    (found,) = compare([[wrong, right]], measuring, for_host=lambda: right, widened=lambda: made)
+    assert found.ok
+    assert found.agreement.note.startswith("by default, the program computes wrong results: seed 0")
 
 
 def test_what_the_processor_takes_once_is_no_part_of_each_check(right, built, measuring, monkeypatch):
