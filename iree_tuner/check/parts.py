@@ -50,8 +50,9 @@ from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 # A program in parts on a device: its dispatches are called one by one. Runs in the measuring worker.
 
 
-Uploads = Recent[tuple[int, int], tuple[Held, rt.HalBuffer]]
-"""By value and filling: a value, which lives as long as it stands here, and its copy on the device."""
+Uploads = Recent[tuple[int, int | None], tuple[Held, rt.HalBuffer]]
+"""By value, and filling where it has holes: a value, which lives as long as it stands here, and its copy on
+the device."""
 
 _BEHIND = 4096  # bytes behind each input that are filled, too
 _MOST_UPLOADED = 1 << 30  # bytes
@@ -146,14 +147,13 @@ class LoadedParts:
         if self._uploads is None:
             buffer = self.buffer(raw, byte)
         else:
-            buffer = copied(self.device, self._upload(self._uploads, held, raw, byte))
+            key = (id(held), None if held.holes is None else byte)
+            there = self._uploads.get(
+                key, raw.size, _MOST_UPLOADED, lambda: (held, uploaded(self.device, raw))
+            )
+            buffer = copied(self.device, there[1], _BEHIND, byte)
         view = rt.HalBufferView(buffer, list(array.shape), hal_type(value.element_type))
         return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
-
-    def _upload(self, uploads: Uploads, held: Held, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
-        """A value's copy on the device that stays as it is."""
-        key = (id(held), byte)
-        return uploads.get(key, raw.size, _MOST_UPLOADED, lambda: (held, self.buffer(raw, byte)))[1]
 
     def buffer(self, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
         """A buffer with bytes, and filled ones behind them."""

@@ -92,7 +92,7 @@ class Spread:
             if not is_float(a):
                 flipped += int(np.count_nonzero(a != b))
                 continue
-            total, most = _differences(np.asarray(a), np.asarray(b))
+            total, most, _ = _differences(np.asarray(a), np.asarray(b))
             squares, largest = squares + total, max(largest, most)
         more = 1.0 + _FEW / max(1, count)
         return cls(more * math.sqrt(squares / max(1, count)), more * largest, more * flipped / max(1, count))
@@ -305,11 +305,14 @@ def _agrees(value: Array, wanted: Array, spread: Spread) -> Agreement:
     """One result: each value, and all together."""
     if not is_float(wanted):
         return _integers_agree(value, wanted, spread)
-    kind = mlir_name(wanted.dtype)
-    found = compare(value, wanted, kind, kind, 1, slack=LARGEST * spread.largest)
+    kind, slack = mlir_name(wanted.dtype), LARGEST * spread.largest
+    total, most, all_finite = _differences(value, wanted)
+    if all_finite and most <= slack:  # whatever else each value is allowed
+        found = Agreement(True, most / slack if slack else 0.0)
+    else:
+        found = compare(value, wanted, kind, kind, 1, slack=slack)
     if not found.ok or not found.worst:
         return found
-    total, _ = _differences(value, wanted)
     own = _ULPS * epsilon(kind) * _size(wanted)
     own += _FUNCTIONS * min(epsilon("f32"), epsilon(kind)) * float(np.max(_sample(wanted), initial=0.0))
     allowed, off = TYPICAL * spread.typical + own, math.sqrt(total / wanted.size)
@@ -367,22 +370,23 @@ def mlir_name(dtype: np.dtype[np.generic]) -> str:
     return _MLIR_NAMES.get(dtype.name, _INTEGER)
 
 
-def _differences(a: Array, b: Array) -> tuple[float, float]:
-    """The sum of the squares of finite differences, and the largest."""
+def _differences(a: Array, b: Array) -> tuple[float, float, bool]:
+    """The sum of the squares of finite differences, the largest, and whether all are finite."""
     ours, theirs = real_parts(a).reshape(-1), real_parts(b).reshape(-1)
     wide = np.float64 if ours.dtype.itemsize > _SINGLE else np.float32
 
-    def measure(block: slice) -> tuple[float, float]:
+    def measure(block: slice) -> tuple[float, float, bool]:
         with np.errstate(invalid="ignore", over="ignore"):
             apart = np.abs(ours[block].astype(wide) - theirs[block].astype(wide))
             known = apart[np.isfinite(apart)]
             largest = float(np.max(known, initial=0.0))
             if largest > _SQUARED:
                 known = known.astype(np.float64)
-            return float(np.dot(known, known)), largest
+            return float(np.dot(known, known)), largest, known.size == apart.size
 
     found = in_blocks(ours.size, measure)
-    return sum(total for total, _ in found), max((most for _, most in found), default=0.0)
+    total, largest = sum(each[0] for each in found), max((each[1] for each in found), default=0.0)
+    return total, largest, all(each[2] for each in found)
 
 
 def _sample(values: Array) -> Floats:

@@ -287,14 +287,19 @@ def _copy_range(
     run_commands(device, commands)
 
 
-def copied(device: rt.HalDevice, source: rt.HalBuffer) -> rt.HalBuffer:
-    """A buffer with the bytes of another, copied on the device."""
+def copied(device: rt.HalDevice, source: rt.HalBuffer, behind: int = 0, byte: int = 0) -> rt.HalBuffer:
+    """A buffer with the bytes of another, copied on the device, and so many of a byte behind them."""
+    size = source.byte_length()
     found = device.allocator.allocate_buffer(
-        rt.MemoryType.DEVICE_LOCAL, _MAPPED, allocation_size=source.byte_length()
+        rt.MemoryType.DEVICE_LOCAL, _MAPPED, allocation_size=size + behind
     )
-    semaphore = device.create_semaphore(0)
-    device.queue_copy(source, found, [], [(semaphore, 1)])
-    rt.HalFence.create_at(semaphore, 1).wait()
+    commands = rt.HalCommandBuffer(device, begin=True)
+    if size:
+        commands.copy(source, found, length=size)
+    if behind:
+        commands.fill(found, np.array([byte], np.uint8), size, length=behind)
+    commands.end()
+    run_commands(device, commands)
     return found
 
 

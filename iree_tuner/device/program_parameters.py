@@ -38,6 +38,20 @@ def parameter_module(run: ProgramRun, instance: rt.VmInstance) -> rt.VmModule | 
     )
 
 
+def blank_parameters(wanted: Sequence[Parameter], instance: rt.VmInstance) -> rt.VmModule | None:
+    """The module of parameters that are all zero, for a program that is only loaded; None where it has none.
+
+    Raises TunerError for a type without values.
+    """
+    if not wanted:
+        return None
+    indices = {scope: rt.ParameterIndex() for scope in scopes_of(wanted)}
+    for each in wanted:
+        indices[each.scope].add_splat(each.key, b"\0", stored_bytes(each))
+    providers = (index.create_provider(scope=scope) for scope, index in indices.items())
+    return rt.create_io_parameters_module(instance, *providers)
+
+
 def stored_bytes(parameter: Parameter) -> int:
     """How long a parameter is in an archive. Raises TunerError for a type without values."""
     _dtype(parameter)

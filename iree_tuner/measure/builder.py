@@ -11,14 +11,18 @@ from typing import TypeVar
 import iree.runtime as rt
 
 from iree_tuner.compiler.worker import Calls, Ok, Timeout, Workers
+from iree_tuner.device.program_parameters import blank_parameters, stored_bytes
+from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built, build_here, start_here
 from iree_tuner.program.bindings import Harness
+from iree_tuner.program.parameters import Parameter
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.targets import Target, kind_of_device
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 T = TypeVar("T")
 _AHEAD_S = 600.0
+_MOST_BLANK = 4 << 30  # bytes of parameters
 
 DEFAULT_TIMEOUT_S = 60.0
 
@@ -148,14 +152,22 @@ class Loader:
         """Begin to load an executable; `result` says how it ended."""
         return self._workers.submit(load_here, vmfb, self._device, timeout_s=timeout_s)
 
-    def load_ahead(self, compiling: Future[T], vmfb: Callable[[T], bytes]) -> None:
-        """Load what is being compiled as soon as it is there; nothing waits for it."""
+    def load_ahead(
+        self, compiling: Future[T], vmfb: Callable[[T], bytes], wanted: Sequence[Parameter]
+    ) -> None:
+        """Load a program that is being compiled as soon as it is there; nothing waits for it.
+
+        Args:
+            compiling: the program.
+            vmfb: of what is compiled.
+            wanted: its parameters.
+        """
 
         def load(compiled: Future[T]) -> None:
             failed = compiled.cancelled() or compiled.exception() is not None
             if not failed and (made := vmfb(compiled.result())):
                 with suppress(RuntimeError):  # all is being closed
-                    self.submit(made, _AHEAD_S)
+                    self._workers.submit(load_here, made, self._device, tuple(wanted), timeout_s=_AHEAD_S)
 
         compiling.add_done_callback(load)
 
@@ -178,11 +190,15 @@ def loader_for(device: str, jobs: int, calls: Calls | None = None) -> Loader | N
     return Loader(device, calls or Workers(max(2, jobs // 4), memory_bytes=None, yielding=True))
 
 
-def load_here(vmfb: bytes, device: str) -> None:
-    """Load an executable, and forget it."""
+def load_here(vmfb: bytes, device: str, wanted: Sequence[Parameter] = ()) -> None:
+    """Load an executable or a program, and forget it. Its parameters are zero, and not too large for that."""
     try:
+        if sum(map(stored_bytes, wanted)) > _MOST_BLANK:
+            return
         config, hal = device_for(device)
         module = rt.VmModule.copy_buffer(config.vm_instance, vmfb)
-        rt.VmContext(config.vm_instance, modules=[hal, module])
-    except RUNTIME_ERRORS:
+        parameters = blank_parameters(wanted, config.vm_instance)
+        modules = [hal, module] if parameters is None else [parameters, hal, module]
+        rt.VmContext(config.vm_instance, modules=modules)
+    except (*RUNTIME_ERRORS, TunerError):
         return  # `Loader.result` says who tells of it

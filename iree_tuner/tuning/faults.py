@@ -109,7 +109,7 @@ class EntryCheck:
         self._begun = begin_parts(asked, run, lab)
         if lab.loader is not None:
             for each in self._begun:
-                lab.loader.load_ahead(each, lambda parts: parts.vmfb)
+                lab.loader.load_ahead(each, lambda parts: parts.vmfb, run.wanted)
 
     def result(self, seconds: float = math.inf, *, narrow: bool = True) -> Soundness:
         """The findings.

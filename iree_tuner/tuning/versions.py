@@ -137,7 +137,7 @@ class ProgramVersions:
         if self._widened is None:
             self._widened = submit_widened(self._program, self._lab.target, self._lab.compilers)
             if self._lab.loader is not None:
-                self._lab.loader.load_ahead(self._widened, lambda vmfb: vmfb)
+                self._lab.loader.load_ahead(self._widened, lambda vmfb: vmfb, self._runs[0].wanted)
 
     def _submit(self, key: _Compilation) -> Future[Compiled]:
         version, place, provided = key
