@@ -90,7 +90,7 @@ class LoadedParts:
         self.device = config.device
         try:
             self._module = rt.VmModule.mmap(config.vm_instance, pieces.path)
-            parameters = parameter_module(run, config.vm_instance)
+            parameters = parameter_module(run, config.vm_instance, None if on_host(device) else config.device)
             modules = [hal, self._module] if parameters is None else [parameters, hal, self._module]
             self._context = rt.VmContext(config.vm_instance, modules=modules)
         except RUNTIME_ERRORS as error:

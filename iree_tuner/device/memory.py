@@ -236,7 +236,7 @@ def uploaded(device: rt.HalDevice, values: npt.NDArray[np.generic]) -> rt.HalBuf
     staging = _staging(device)
     for start, length in _staged(raw.size):
         _mapped(staging, length)[:] = raw[start : start + length]
-        _copy_range(device, staging, found, 0, start, length)
+        copy_range(device, staging, found, 0, start, length)
     return found
 
 
@@ -253,7 +253,7 @@ def read_back(device: rt.HalDevice, view: rt.HalBufferView) -> npt.NDArray[np.ge
         return np.array(loaded(_mapped(source, source.byte_length())[:size], kind, view.shape))
     raw, staging = np.empty(size, np.uint8), _staging(device)
     for start, length in _staged(size):
-        _copy_range(device, source, staging, start, 0, length)
+        copy_range(device, source, staging, start, 0, length)
         raw[start : start + length] = _mapped(staging, length)
     return loaded(raw, kind, view.shape)
 
@@ -279,9 +279,10 @@ def _staged(size: int) -> Iterator[tuple[int, int]]:
     return ((start, min(_STAGED, size - start)) for start in range(0, size, _STAGED))
 
 
-def _copy_range(
+def copy_range(
     device: rt.HalDevice, source: rt.HalBuffer, target: rt.HalBuffer, begin: int, to: int, length: int
 ) -> None:
+    """Copy bytes on a device, from where they begin in the source to a place in the target."""
     commands = rt.HalCommandBuffer(device, begin=True)
     commands.copy(source, target, begin, to, length=length, end=True)
     run_commands(device, commands)
@@ -300,6 +301,13 @@ def copied(device: rt.HalDevice, source: rt.HalBuffer, behind: int = 0, byte: in
         commands.fill(found, np.array([byte], np.uint8), size, length=behind)
     commands.end()
     run_commands(device, commands)
+    return found
+
+
+def part_of(device: rt.HalDevice, source: rt.HalBuffer, start: int, length: int) -> rt.HalBuffer:
+    """A buffer with a range of another, copied on the device."""
+    found = device.allocator.allocate_buffer(rt.MemoryType.DEVICE_LOCAL, _MAPPED, allocation_size=length)
+    copy_range(device, source, found, start, 0, length)
     return found
 
 

@@ -135,7 +135,7 @@ class LoadedProgram:
             raise TunerError(f"the program does not load: {first_line(error)}") from None
         self._widened = like is not None
         self._functions = functions_of(module, run, like._functions if like else ())
-        parameters = parameter_module(run, config.vm_instance)
+        parameters = parameter_module(run, config.vm_instance, None if on_host(device) else config.device)
         self._checks = Checks(config.device) if run.has_checks else None
         checking = [] if self._checks is None else [self._checks.module()]
         self._modules = [*([] if parameters is None else [parameters]), hal, *checking, module]

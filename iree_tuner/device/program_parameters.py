@@ -1,41 +1,159 @@
-"""Parameters on the device: from archives, which are mapped, and generated. Runs in the measuring worker."""
+"""Parameters of programs: from archives, which are mapped, and generated. Runs in the measuring worker."""
 
 from __future__ import annotations
 
 import math
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
+from typing import cast
 
 import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of, random_values, stored, stored_size
+from iree_tuner.device.memory import copy_range, part_of, uploaded
 from iree_tuner.device.program_run import ProgramRun, scopes_of
 from iree_tuner.errors import TunerError
 from iree_tuner.program.parameters import Parameter
 
 _ALIGNMENT = 4096
+_IMMUTABLE = 1 << 19
+"""Of a buffer's usage: it may be shared, as nothing writes to it (`iree/hal/buffer.h`)."""
 _PLACE = re.compile(r"c/\S+:\d+: \w+; ")  # in the runtime's source
 Archives = Sequence[tuple[str, str]]
 
 
-def parameter_module(run: ProgramRun, instance: rt.VmInstance) -> rt.VmModule | None:
-    """The module that a program loads its parameters from; None where it has none.
+def parameter_module(
+    run: ProgramRun, instance: rt.VmInstance, device: rt.HalDevice | None
+) -> rt.VmModule | None:
+    """The module that a program loads its parameters from; None for a program without parameters.
 
-    Programs that are compared share what is behind it.
+    Programs on one device share the memory of their parameters.
+
+    Args:
+        run: the parameters.
+        instance: of the runtime.
+        device: with memory of its own; None for the host.
 
     Raises:
         TunerError: an archive cannot be read, or a type has no values.
     """
     if not run.wanted and not run.parameters:
         return None
-    indices = _indices(run.parameters, run.wanted)
+    if device is not None:
+        return _resident(device, run.parameters, run.wanted).module()
+    indices = _indices(run.parameters, run.wanted)  # the runtime uses this memory in place
     return rt.create_io_parameters_module(
         instance, *(index.create_provider(scope=scope) for scope, index in indices)
     )
+
+
+def forget_parameters() -> None:
+    """Release the memory of devices that holds them, once no loaded program uses it."""
+    _resident.cache_clear()
+
+
+class ResidentParameters:
+    """Parameters in a device's own memory, copied there once for all programs that are loaded.
+
+    The runtime's module copies them for each program (`iree/modules/io/parameters`, whose three functions
+    these are).
+
+    Args:
+        device: it.
+        indices: the parameters of each scope.
+    """
+
+    def __init__(self, device: rt.HalDevice, indices: Sequence[tuple[str, rt.ParameterIndex]]) -> None:
+        self._device = device
+        self._entries = {(scope, key): entry for scope, index in indices for key, entry in index.items()}
+        self._held: dict[tuple[str, str], rt.HalBuffer] = {}
+
+    def module(self) -> rt.VmModule:
+        """The module, which a context needs before the program."""
+
+        def state(_: rt.PyModuleInterface) -> ResidentParameters:
+            return self
+
+        interface = rt.PyModuleInterface("io_parameters", state)
+        interface.export("gather", "0rIrrrrrrr_v", ResidentParameters._gather)
+        interface.export("load", "0rIrrrIiirrr_r", ResidentParameters._load)
+        interface.export("scatter", "0rIrrrrrrr_v", ResidentParameters._scatter)
+        return interface.create()
+
+    def _load(
+        self, _device: rt.VmRef, _queue: int, waits: rt.VmRef, signals: rt.VmRef, scope: rt.VmRef,
+        _target_queue: int, _memory: int, usage: int, *keys: rt.VmRef,
+    ) -> rt.VmRef:  # fmt: skip
+        """A buffer for each span: the parameter itself, or a copy for a part of it and for what changes."""
+        with _ordered(waits, signals):
+            found = rt.VmVariantList(0)
+            for name, start, _, length in _spans(scope, *keys):
+                held = self._whole(name)
+                if not usage & _IMMUTABLE or (start, length) != (0, held.byte_length()):
+                    held = part_of(self._device, held, start, length)
+                found.push_ref(cast(rt.VmRef, held))  # any ref object will do; the stubs name one
+            return found.ref
+
+    def _gather(
+        self, _device: rt.VmRef, _queue: int, waits: rt.VmRef, signals: rt.VmRef, scope: rt.VmRef,
+        target: rt.VmRef, *keys: rt.VmRef,
+    ) -> None:  # fmt: skip
+        with _ordered(waits, signals):
+            buffer = cast(rt.HalBuffer, target.deref(rt.HalBuffer))
+            for name, start, to, length in _spans(scope, *keys):
+                copy_range(self._device, self._whole(name), buffer, start, to, length)
+
+    def _scatter(
+        self, _device: rt.VmRef, _queue: int, waits: rt.VmRef, signals: rt.VmRef, source: rt.VmRef,
+        scope: rt.VmRef, *keys: rt.VmRef,
+    ) -> None:  # fmt: skip
+        with _ordered(waits, signals):
+            buffer = cast(rt.HalBuffer, source.deref(rt.HalBuffer))
+            for name, to, start, length in _spans(scope, *keys):
+                copy_range(self._device, buffer, self._whole(name), start, to, length)
+
+    def _whole(self, name: tuple[str, str]) -> rt.HalBuffer:
+        if name not in self._held:
+            if name not in self._entries:
+                raise ValueError(f"parameter not found: {'::'.join(name)}")
+            entry = self._entries[name]
+            if entry.is_file:
+                values = np.frombuffer(entry.file_view, np.uint8)
+            else:
+                values = np.resize(np.frombuffer(entry.splat_pattern, np.uint8), entry.length)
+            self._held[name] = uploaded(self._device, values)
+        return self._held[name]
+
+
+@contextmanager
+def _ordered(waits: rt.VmRef, signals: rt.VmRef) -> Generator[None]:
+    """Begin when the device has come to one fence, and let it go on from the other."""
+    if waits.isinstance(rt.HalFence):
+        cast(rt.HalFence, waits.deref(rt.HalFence)).wait()
+    yield
+    if signals.isinstance(rt.HalFence):
+        cast(rt.HalFence, signals.deref(rt.HalFence)).signal()
+
+
+def _spans(
+    scope: rt.VmRef, table: rt.VmRef, keys: rt.VmRef, spans: rt.VmRef
+) -> Iterator[tuple[tuple[str, str], int, int, int]]:
+    """Of each span: the parameter, the first byte in it and in the buffer, and the length."""
+    places, data = np.frombuffer(_bytes(table), np.uint32).reshape(-1, 2), _bytes(keys)
+    rows = np.frombuffer(_bytes(spans), np.uint64).reshape(-1, 3)
+    for (at, size), (start, to, length) in zip(places.tolist(), rows.tolist(), strict=False):
+        yield (_bytes(scope).decode(), data[at : at + size].decode()), start, to, length
+
+
+def _bytes(buffer: rt.VmRef) -> bytes:
+    if not buffer.isinstance(rt.VmBuffer):  # an empty scope
+        return b""
+    return bytes(memoryview(cast(bytes, buffer.deref(rt.VmBuffer))))  # it has the protocol of buffers
 
 
 def blank_parameters(wanted: Sequence[Parameter], instance: rt.VmInstance) -> rt.VmModule | None:
@@ -100,6 +218,13 @@ def _indices(
     """An index for each scope, kept for the next program."""
     scopes = dict.fromkeys((*(scope for scope, _ in archives), *scopes_of(wanted)))
     return [(scope, _index(scope, archives, wanted)) for scope in scopes]
+
+
+@lru_cache(1)
+def _resident(
+    device: rt.HalDevice, archives: tuple[tuple[str, str], ...], wanted: tuple[Parameter, ...]
+) -> ResidentParameters:
+    return ResidentParameters(device, _indices(archives, wanted))
 
 
 def _index(scope: str, archives: Archives, wanted: Sequence[Parameter]) -> rt.ParameterIndex:

@@ -19,6 +19,7 @@ from iree_tuner.compiler.worker import memory_of_machine
 from iree_tuner.device.conditioning import Depth, Results, Spreads, agreement_of, arbitrated
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_loaded import SEEDS, Known, LoadedProgram, first_line, forget_inputs
+from iree_tuner.device.program_parameters import forget_parameters
 from iree_tuner.device.program_run import Member, ProgramRun
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.errors import TunerError
@@ -274,9 +275,10 @@ def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Fa
 
 
 def forget_here() -> None:
-    """Programs have weights: let go of them, and of inputs on devices."""
+    """Let go of programs, which have weights, and of inputs and parameters on devices."""
     _loaded.clear()
     forget_inputs()
+    forget_parameters()
 
 
 class _Marked:
@@ -331,9 +333,9 @@ def _load(path: str, device: str, table: Table, runtime: RuntimeFlags = ()) -> L
         return _loaded[key]
     turns = {(path, table.device, table.run) for path in table.paths}
     parameters = sum(_bytes(path) for _, path in table.run.parameters)
-    room = memory_of_machine() // 4 - _bytes(path) - parameters
+    room = memory_of_machine() // 4 - _bytes(path) - parameters  # which all of them share
     for other in list(_loaded):
-        held = sum(_bytes(each) + parameters for each, *_ in _loaded)
+        held = sum(_bytes(each) for each, *_ in _loaded)
         if len(_loaded) < _KEPT and held <= room:
             break
         if other not in turns:
