@@ -12,8 +12,6 @@ from cyclopts import Group
 from rich.console import Console
 from rich.text import Text
 
-from iree_tuner.errors import TunerError
-
 # Make text safe to print on a terminal.
 
 
@@ -60,9 +58,7 @@ def answers_to(*, as_json: bool) -> Console:
 
 
 def print_json(record: Mapping[str, object]) -> None:
-    """Print one line of JSON. Raises TunerError if standard output is closed."""
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # before the start
-        raise TunerError("standard output is closed")
+    """Print one line of JSON."""
     sys.stdout.write(json.dumps(record) + "\n")
     sys.stdout.flush()
 

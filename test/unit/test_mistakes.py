@@ -411,8 +411,9 @@ def iree_tuner(*arguments, shell="", **more):
 def test_b7_a_closed_stream_and_another_language(folder):
     closed = iree_tuner("spec", "explain", "-", shell="<&-")
     assert (closed.returncode, closed.stderr) == (1, "error: <stdin>: standard input is closed\n")
-    mute = iree_tuner("extract", "p.mlir", "--json", shell=">&-")
-    assert (mute.returncode, mute.stderr) == (1, "error: standard output is closed\n")
+    for command in (("extract", "p.mlir", "--json"), ("suite", "list"), ("docs", "cluster"), ("--help",)):
+        mute = iree_tuner(*command, shell=">&-")
+        assert (mute.returncode, mute.stderr) == (1, "error: standard output is closed\n"), command
     shutil.copy("spec.mlir", "größe.mlir")
     strict = os.environ | {"PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C"}
     assert iree_tuner("spec", "explain", "größe.mlir", env=strict).returncode == 0
