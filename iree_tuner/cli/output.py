@@ -29,6 +29,11 @@ def printable(text: str) -> str:
     )
 
 
+def one_line(name: str) -> str:
+    """A name, which may hold anything, as a part of a line."""
+    return printable(name).replace("\n", "\\n").replace("\t", "\\t")
+
+
 _WIDE = 200  # columns for files and pipes, which have no width of their own
 
 
