@@ -255,7 +255,7 @@ def _unknown_cpu(message: str, arguments: Sequence[str]) -> str:
         return message
     import difflib  # hardly ever needed
 
-    words = [word for each in arguments for word in re.split("[:+=]", each) if word]
+    words = [word for each in arguments for word in re.split(f"[:+=]|{found[1]}-", each) if word]
     like = {word: difflib.get_close_matches(word, found[2].split(", "), n=4) for word in words}
     name, near = max(like.items(), key=lambda pair: len(pair[1]))
     if not near:

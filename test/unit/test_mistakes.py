@@ -135,6 +135,11 @@ CASES = {
         1,
         "the compiler does not know the x86_64 CPU 'znver99' (similar: ",
     ),
+    "C8, a CPU of another architecture": Case(
+        "compile p.mlir --target llvm-cpu:aarch64-cortex-x99 -o p.vmfb",
+        1,
+        "the compiler does not know the aarch64 CPU 'cortex-x99' (similar: ",
+    ),
     "C9": Case("extract --nonsense", 2, "unknown option --nonsense"),
     "C10": Case("compile p.mlir --kernels no.mlir -o p.vmfb", 1, "no.mlir: no such file"),
     "V1": Case("verify p.mlir --json --diagnostics", 2, "give --json or --diagnostics, not both"),
