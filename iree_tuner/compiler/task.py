@@ -282,7 +282,7 @@ _KILLED = {
     signal.SIGKILL: ", killed from outside (out of memory?)",
     signal.SIGILL: ", because the processor lacks an instruction of the code",
 }
-"""What is known of the cause of a signal."""
+"""The likely cause of a signal, for messages."""
 
 _KEPT = 3000
 """Characters of the output in a message."""

@@ -230,7 +230,8 @@ def lab_for(
         uri, owner = owned[0]
         here, there = processor_name(), cluster.processor(owner)
         if (machine := cluster.architecture(owner)) != architecture():
-            here, there = f"{here} ({architecture()})", f"{there} ({machine})"
+            pairs = ((here, architecture()), (there, machine))
+            here, there = (name if kind in name else f"{name} ({kind})" for name, kind in pairs)
         if on_host(uri) and target.native and here != there:
             raise UsageError(
                 f"{owner} has the processor {there}, but this machine, which compiles, has {here}",
