@@ -278,7 +278,7 @@ _OUT_OF_MEMORY = re.compile(
 """Messages of Python, libstdc++, LLVM and the C library when they get no memory."""
 
 
-_KILLED = {
+_KILLED: dict[int, str] = {
     signal.SIGKILL: ", killed from outside (out of memory?)",
     signal.SIGILL: ", because the processor lacks an instruction of the code",
 }
