@@ -10,7 +10,8 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
-from io import TextIOWrapper
+from contextlib import redirect_stdout
+from io import TextIOBase, TextIOWrapper
 from types import FrameType
 from typing import Self, get_args
 
@@ -202,7 +203,7 @@ def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":  # a name may hold anything
             stream.reconfigure(errors="backslashreplace")
-    with _Signals() as signals:
+    with _Signals() as signals, redirect_stdout(sys.stdout or _ClosedOutput()):
         try:
             with own_temporary_folder(), of_one_command():
                 arguments = _paths_after(_renamed(arguments))
@@ -213,8 +214,7 @@ def run(arguments: Sequence[str]) -> int:
                 result = application(arguments)(
                     arguments, exit_on_error=False, print_error=False, result_action="return_value"
                 )
-                if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]  # closed
-                    sys.stdout.flush()
+                sys.stdout.flush()
         except KeyboardInterrupt:
             return _tell(signals.name, signals.status or _INTERRUPTED)
         except BaseException as error:
@@ -255,7 +255,7 @@ def _unknown_cpu(message: str, arguments: Sequence[str]) -> str:
         return message
     import difflib  # hardly ever needed
 
-    words = [word for each in arguments for word in re.split("[:+=]", each) if word]
+    words = [word for each in arguments for word in re.split(f"[:+=]|{found[1]}-", each) if word]
     like = {word: difflib.get_close_matches(word, found[2].split(", "), n=4) for word in words}
     name, near = max(like.items(), key=lambda pair: len(pair[1]))
     if not near:
@@ -288,6 +288,14 @@ def _kept(message: str) -> str:
     except OSError as error:
         return f"the full message could not be saved: {error.strerror}"
     return f"full message in {name}"
+
+
+class _ClosedOutput(TextIOBase):
+    """Standard output that was closed before the start, for which Python has None."""
+
+    def write(self, _: str) -> int:
+        """Raises TunerError."""
+        raise TunerError("standard output is closed")
 
 
 class _Signals:

@@ -12,8 +12,6 @@ from cyclopts import Group
 from rich.console import Console
 from rich.text import Text
 
-from iree_tuner.errors import TunerError
-
 # Make text safe to print on a terminal.
 
 
@@ -29,6 +27,11 @@ def printable(text: str) -> str:
         each if each in _KEPT or unicodedata.category(each) not in _HIDDEN else ascii(each)[1:-1]
         for each in text
     )
+
+
+def one_line(name: str) -> str:
+    """A name, which may hold anything, as a part of a line."""
+    return printable(name).replace("\n", "\\n").replace("\t", "\\t")
 
 
 _WIDE = 200  # columns for files and pipes, which have no width of their own
@@ -60,9 +63,7 @@ def answers_to(*, as_json: bool) -> Console:
 
 
 def print_json(record: Mapping[str, object]) -> None:
-    """Print one line of JSON. Raises TunerError if standard output is closed."""
-    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  # before the start
-        raise TunerError("standard output is closed")
+    """Print one line of JSON."""
     sys.stdout.write(json.dumps(record) + "\n")
     sys.stdout.flush()
 

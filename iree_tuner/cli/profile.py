@@ -14,7 +14,7 @@ from rich.console import Console
 from iree_tuner.cli.compile import with_kernels
 from iree_tuner.cli.db import default_database
 from iree_tuner.cli.inputs import InputFlags, ProgramName, opened
-from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.output import answers_to, one_line, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
@@ -185,7 +185,7 @@ def _show(found: Profile, every: bool, console: Console) -> None:
         parts.add_row(part, f"{calls:g}", f"{time_us:.1f}", "", "", "", "", f"({len(hidden)} others)", "")
     print_table(console, parts, spare=("workload", "bound us", "GB/s"))
     low, high = found.whole_range_us
-    console.print(f"{', '.join(found.functions)} on {found.device}, {_told(found.method)}")
+    console.print(f"{one_line(', '.join(found.functions))} on {found.device}, {_told(found.method)}")
     spread = f"quartiles {low:.1f} to {high:.1f}"
     console.print(f"program      {found.whole_us:10.1f} us per invocation ({spread})")
     console.print(f"dispatches   {found.dispatches_us:10.1f} us, {_part(found.dispatches_us, found)}")

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from iree_tuner.cli.inputs import InputFlags, ProgramName, ScriptFlags, opened
-from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.output import answers_to, one_line, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
@@ -133,7 +133,7 @@ def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
         if as_json:
             print_json(_to_json(each, number, saved))
     console = answers_to(as_json=as_json)
-    console.print(f"@{found.ran.function.replace(', ', ', @')}", markup=False)
+    console.print(one_line(f"@{found.ran.function.replace(', ', ', @')}"), markup=False)
     print_table(console, results)
     if found.scripted is not None:
         lowered, others = found.scripted.lowered, found.scripted.others

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from iree_tuner.cli.extract import chosen_target
 from iree_tuner.cli.inputs import ProgramName, opened
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import one_line, people, print_json
 from iree_tuner.cli.space_inputs import WorkloadSpaces, read_spaces
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
@@ -62,7 +62,7 @@ def compile_samples(given: WorkloadSpaces, built: Space, how: SampleCompilation)
             _print(given.name, built, assignment, result, how.as_json)
     people.print(
         escape(
-            f"{given.name}: {built.label}: {outcomes['ok']} of {len(picked)} samples compile, to "
+            f"{one_line(given.name)}: {built.label}: {outcomes['ok']} of {len(picked)} samples compile, to "
             f"{len(digests)} different executables; the space has {built.count()} assignments"
         )
     )
@@ -126,7 +126,7 @@ def show(given: WorkloadSpaces, built: Space, shown: Shown) -> bool:
     elif shown.mlir:
         console.print(built.text)
     elif shown.count:
-        console.print(f"{given.name}: {built.label}: {built.count()}")
+        console.print(f"{one_line(given.name)}: {built.label}: {built.count()}")
     else:
         _show_all(given, built, shown, console)
     return True
@@ -160,7 +160,7 @@ def _show_why(given: WorkloadSpaces, built: Space, text: str, as_json: bool) -> 
         )
         return legal
     console = Console(soft_wrap=True, highlight=False, markup=False)
-    console.print(f"{given.name}: {built.label}: {'legal' if legal else 'illegal'}")
+    console.print(f"{one_line(given.name)}: {built.label}: {'legal' if legal else 'illegal'}")
     if assignment is not None and legal:
         console.print(f"  {_line(assignment)}")
     for reason in reasons:
@@ -197,7 +197,9 @@ def _configuration(built: Space, assignment: Assignment) -> dict[str, dict[str, 
 
 def _show_all(given: WorkloadSpaces, built: Space, shown: Shown, console: Console) -> None:
     count, knobs = built.count(), len(built.knobs)
-    console.print(f"{given.name}: {built.workload.name}, {built.label}, {count} assignments of {knobs} knobs")
+    console.print(
+        f"{one_line(given.name)}: {built.workload.name}, {built.label}, {count} assignments of {knobs} knobs"
+    )
     for knob in built.knobs:
         console.print(f"  {knob.name}: {' '.join(map(str, knob.values))}")
     for assignment in built.sample(shown.sample, shown.seed) if shown.sample else []:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Column, Table
 
+from iree_tuner.cli.output import one_line
 from iree_tuner.errors import UsageError
 
 _GAP = 2  # between columns
+
+
+class _LineTable(Table):
+    """A table with one line in each cell: names may hold newlines."""
+
+    def add_row(self, *cells: RenderableType | None, **how: Any) -> None:  # noqa: ANN401 (as the base has it)
+        """Add a row as the base class does."""
+        super().add_row(*(one_line(each) if isinstance(each, str) else each for each in cells), **how)
 
 
 def table(*names: str, words: Collection[str] = (), apart: bool = False) -> Table:
@@ -22,7 +32,7 @@ def table(*names: str, words: Collection[str] = (), apart: bool = False) -> Tabl
         wrapped. words: the columns with text of any length. Their cells are wrapped if there is no room.
         apart: whether to leave an empty line between rows, for cells of several lines.
     """
-    made = Table(box=None, pad_edge=False, padding=(0, 1, int(apart), 1))
+    made = (Table if apart else _LineTable)(box=None, pad_edge=False, padding=(0, 1, int(apart), 1))
     for name in names:
         if name in words:
             made.add_column(name, overflow="fold")

@@ -5,6 +5,7 @@ Needs the extra `cluster`. A worker serves calls with the processes that a run o
 """
 
 import importlib.util
+import warnings
 
 from iree_tuner.errors import UsageError
 
@@ -13,6 +14,12 @@ QUEUED = 4
 
 
 def need_dask() -> None:
-    """Raises UsageError without dask.distributed."""
+    """Raises UsageError without dask.distributed, whose own warnings about versions are not shown.
+
+    Workers with other versions than ours are refused; Python's may differ from host to host.
+    """
     if importlib.util.find_spec("distributed") is None:
         raise UsageError("dask.distributed is not installed", hint="pip install 'iree-tuner[cluster]'")
+    from distributed.versions import VersionMismatchWarning
+
+    warnings.filterwarnings("ignore", category=VersionMismatchWarning)

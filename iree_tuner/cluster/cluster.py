@@ -15,12 +15,13 @@ from distributed import Client
 
 from iree_tuner.cluster.calls import PATIENCE_S, ClusterCalls
 from iree_tuner.cluster.line import Line, LineLostError
-from iree_tuner.cluster.serve import AT, COMPILE, LOAD, PROCESSOR, versions_here
+from iree_tuner.cluster.serve import ARCHITECTURE, AT, COMPILE, LOAD, PROCESSOR, versions_here
 from iree_tuner.cluster.wire import UntypedError, read_value, unpack
 from iree_tuner.compiler.task import HostLost
 from iree_tuner.compiler.worker import Calls, WorkerError
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.targets import Target, on_host, target_for_device
+from iree_tuner.targets.find import chip_on
 
 _CONNECT_S = 10.0
 _ANSWER_S = 5.0  # a worker, when it is connected
@@ -39,6 +40,7 @@ class Member:
         resources: what it has, with how many.
         seen_s: seconds since its last sign of life.
         processor: of its host.
+        architecture: of that.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Member:
     resources: dict[str, float]
     seen_s: float
     processor: str = ""
+    architecture: str = ""
 
     @property
     def slots(self) -> int:
@@ -150,7 +153,8 @@ class Cluster:
                 if task.done():  # it is asked again
                     del self._facts[each.address]
             elif not (problem := _other_version(each.name, facts)):
-                members.append(replace(each, processor=facts.get(PROCESSOR, "")))
+                told = {name: facts.get(name, "") for name in (PROCESSOR, ARCHITECTURE)}
+                members.append(replace(each, **told))
             elif each.address not in self._refused:
                 self._refused.add(each.address)
                 wrong.append(problem)
@@ -191,7 +195,8 @@ class Cluster:
         found: list[tuple[str, Target]] = []
         for uri, worker in devices:
             with self.device_calls(uri, worker) as calls:
-                found.append((f"{uri} of {worker}", calls.call(target_for_device, uri, chip)))
+                own = self.chip(uri, worker, chip)
+                found.append((f"{uri} of {worker}", calls.call(target_for_device, uri, own)))
         (first, target), *others = found
         kind = self.kind(target, devices[0][1])
         for (name, other), (_, worker) in zip(others, devices[1:], strict=True):
@@ -208,6 +213,15 @@ class Cluster:
         """Of a worker's host; empty where it has gone."""
         member = self.named(worker)
         return member.processor if member else ""
+
+    def architecture(self, worker: str) -> str:
+        """Of a worker's host; empty where it has gone."""
+        member = self.named(worker)
+        return member.architecture if member else ""
+
+    def chip(self, uri: str, worker: str, chip: str) -> str:
+        """A chip as it is called where `tune` runs, for a device of a worker."""
+        return chip_on(uri, chip, self.architecture(worker))
 
     def compile_calls(
         self, owners: AbstractSet[str] = frozenset(), processor: str = "", here: Calls | None = None
@@ -376,7 +390,8 @@ class Joining:
         name = f"{uri} of {worker}"
         try:
             with self._cluster.device_calls(uri, worker) as calls:
-                asked = calls.submit(target_for_device, uri, self._chip)
+                chip = self._cluster.chip(uri, worker, self._chip)
+                asked = calls.submit(target_for_device, uri, chip)
                 found = self._cluster.kind(await asyncio.wrap_future(asked), worker)
             problem = "" if found == self._kind else f"it is {found}, but the run is for {self._kind}"
         except Exception as error:  # what its driver says

@@ -27,7 +27,7 @@ from iree_tuner.cluster.wire import pack, read_call, write
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.targets import on_host
-from iree_tuner.targets.machine import processor_name
+from iree_tuner.targets.machine import architecture, processor_name
 
 COMPILE = "compile"
 """A resource: compile slots."""
@@ -38,8 +38,8 @@ LOAD = "load"
 AT = "@"
 """Between a device and its worker in the name of its resource."""
 
-PROCESSOR = "processor"
-"""A key of a worker's description, in addition to the versions."""
+PROCESSOR, ARCHITECTURE = "processor", "architecture"
+"""Keys of a worker's description, in addition to the versions."""
 
 _FETCH = "iree_tuner_bytes"
 _LOADERS = 4
@@ -297,8 +297,8 @@ class Host:
 
 
 def facts_here() -> dict[str, str]:
-    """A worker's description: its versions, and its processor."""
-    return versions_here() | {PROCESSOR: processor_name()}
+    """A worker's description: its versions, its processor and what code this runs."""
+    return versions_here() | {PROCESSOR: processor_name(), ARCHITECTURE: architecture()}
 
 
 def versions_here() -> dict[str, str]:

@@ -177,9 +177,12 @@ def _kill(pid: int, matches: Callable[[int, str], bool]) -> None:
 
 
 def _started(pid: int) -> str:
-    """When a process started, in clock ticks since the boot; "0" if there is none."""
+    """When a process started, in clock ticks since the boot; "0" if there is none.
+
+    QEMU's user mode gives a process another time for itself in `/proc/PID/stat`, but not here.
+    """
     try:
-        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+        stat = (_PROC / str(pid) / "task" / str(pid) / "stat").read_text(errors="replace")
     except OSError:
         return "0"
     state, *fields = stat.rpartition(")")[2].split()

@@ -73,6 +73,7 @@ CUT = "iree_tuner.cut"
 
 Passes of global optimization walk into them and rewrite what is to stay as it is, so that they are left out.
 """
+_UNKNOWN_CPU = "Unknown CPU for target architecture"
 _UNNAMED = "-"  # the parser calls a program from memory so
 _ASSIGNED: Phase = "abi"  # devices are assigned, and functions take buffers
 _CUT_OUT: Phase = "dispatch-creation"
@@ -100,8 +101,12 @@ class CompileError(TunerError):
     """The compiler refused; `diagnostics` holds all that it said."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic], doing: str) -> None:
-        error = first_error(diagnostics)
+        # For other architectures than x86-64 this is a warning, and code for no CPU fails to link.
+        unknown = next((d for d in diagnostics if _UNKNOWN_CPU in d.message), None)
+        error = unknown or first_error(diagnostics)
         headline = error.headline if error else "the compiler failed without a diagnostic"
+        if unknown:
+            headline = " ".join(unknown.message.split())
         super().__init__(f"{doing}: {headline}", location=error.location if error else None)
         self.diagnostics = tuple(diagnostics)
         self.doing = doing

@@ -278,8 +278,22 @@ _OUT_OF_MEMORY = re.compile(
 """Messages of Python, libstdc++, LLVM and the C library when they get no memory."""
 
 
+_KILLED: dict[int, str] = {
+    signal.SIGKILL: ", killed from outside (out of memory?)",
+    signal.SIGILL: ", because the processor lacks an instruction of the code",
+}
+"""The likely cause of a signal, for messages."""
+
 _KEPT = 3000
 """Characters of the output in a message."""
+
+
+def exit_text(code: int | None) -> str:
+    """How a process ended, for people: `exited with -11 (SIGSEGV)`."""
+    try:
+        return f"exited with {code} ({signal.Signals(-(code or 0)).name})"
+    except ValueError:
+        return f"exited with {code}"
 
 
 class SpentError(Exception):
@@ -312,20 +326,19 @@ class Crash:
         """The end of a process that died, with the known cause."""
         if exit_code != 0 and _OUT_OF_MEMORY.search(output):
             return cls.out_of_memory(exit_code, output, memory_bytes)
-        if exit_code == -signal.SIGKILL:
-            return cls(exit_code, output, "the worker exited with -9, killed from outside (out of memory?)")
-        return cls(exit_code, output)
+        why = _KILLED.get(-(exit_code or 0), "")
+        return cls(exit_code, output, why and f"the worker {exit_text(exit_code)}{why}")
 
     @classmethod
     def out_of_memory(cls, exit_code: int | None, output: str, memory_bytes: int | None) -> Crash:
         """That of a call that got no more memory."""
         limit = "of the machine" if memory_bytes is None else f"of {memory_bytes >> 20} MiB"
-        ended = "" if exit_code is None else f" and exited with {exit_code}"
+        ended = "" if exit_code is None else f" and {exit_text(exit_code)}"
         return cls(exit_code, output, f"the worker hit its memory limit {limit}{ended}")
 
     def __str__(self) -> str:
         said = _ends(self.output.strip()) or "no output"
-        return f"{self.reason or f'the worker exited with {self.exit_code}'}: {said}"
+        return f"{self.reason or f'the worker {exit_text(self.exit_code)}'}: {said}"
 
 
 @dataclass(frozen=True)

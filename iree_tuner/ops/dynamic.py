@@ -32,9 +32,15 @@ def why_refused(op: ir.Operation) -> str:
     described = (family.roles(op) for family in (Contraction(), Convolution(), Attention()))
     roles: Mapping[str, tuple[int, ...]] = next((each for each in described if each), {})
     what = _named(roles, (each.loop for each in found.dynamic))
-    return f"{what} of {op.name} is known only at run time; supported are {SUPPORTED}"
+    return f"{what} of {op.name} {verb(what)} known only at run time; supported are {SUPPORTED}"
+
+
+def verb(parts: str) -> str:
+    """`is` or `are`, behind parts."""
+    return "are" if " and " in parts else "is"
 
 
 def _named(roles: Mapping[str, tuple[int, ...]], loops: Iterable[int]) -> str:
     of_loop = {loop: role.replace("_", " ") for role, members in roles.items() for loop in members}
-    return " and ".join(dict.fromkeys(of_loop.get(loop, f"loop {loop}") for loop in loops))
+    *more, last = dict.fromkeys(of_loop.get(loop, f"loop {loop}") for loop in loops)
+    return f"{', '.join(more)} and {last}" if more else last

@@ -226,21 +226,33 @@ def pin_scalars(module: ir.Module, session: CompilerSession) -> None:
     """Make floats that functions of a module at `executable-sources` take constants of one, there only.
 
     A dispatch takes such a number as an argument, as it takes a size: a factor of its result, say.
-    Integers are left alone: they may be offsets.
+    Integers are left alone: they may be offsets. Numbers that a barrier hides, as
+    `flow.tensor.dynamic_constant` does with the sizes of its type, are constants again.
     """
-    arguments = [
-        argument
-        for view in module.body.operations
-        if view.operation.name == "util.func" and view.operation.regions[0].blocks
-        for argument in view.operation.regions[0].blocks[0].arguments
-        if isinstance(argument.type, ir.FloatType) and list(argument.uses)
-    ]
+    hidden: list[tuple[ir.Value, ir.Value]] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "util.optimization_barrier":
+            pairs = zip(op.results, op.operands, strict=True)
+            hidden.extend((to, of) for to, of in pairs if fold(of, None) is not None)
+        return ir.WalkResult.ADVANCE
+
+    arguments: list[ir.Value] = []
+    for view in module.body.operations:
+        if view.operation.name == "util.func" and view.operation.regions[0].blocks:
+            view.operation.walk(visit)
+            block = view.operation.regions[0].blocks[0]
+            arguments += [
+                each for each in block.arguments if isinstance(each.type, ir.FloatType) and list(each.uses)
+            ]
     with ir.Location.unknown(module.context):
         for argument in arguments:
             with ir.InsertionPoint.at_block_begin(argument.owner):
                 one = arith.ConstantOp(argument.type, 1.0).result
             argument.replace_all_uses_with(one)
-    if arguments:
+    for value, number in hidden:
+        value.replace_all_uses_with(number)
+    if arguments or hidden:
         run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
 
 
@@ -261,11 +273,11 @@ def why_wrong(workload: Workload) -> str:
     """Why the sizes that stand for a workload's dynamic loops cannot; empty when they can."""
     for each in workload.dynamic:
         size = workload.loops[each.loop]
-        parts = dynamic_parts(replace(workload, dynamic=(each,)))
+        part = dynamic_parts(replace(workload, dynamic=(each,)))
         if size < 1:
-            return f"the size of its {parts} is computed by the dispatch"
+            return f"the size of its {part} is computed by the dispatch"
         if not each.allows(size):
-            return f"its {parts} cannot be {size}: the program says {each}"
+            return f"its {part} cannot be {size}: the program says {each}"
     return ""
 
 

@@ -14,7 +14,7 @@ from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.bounded import bounds_sums
 from iree_tuner.ops.convolution import is_convolution
-from iree_tuner.ops.dynamic import dynamic_parts, why_refused
+from iree_tuner.ops.dynamic import dynamic_parts, verb, why_refused
 from iree_tuner.ops.family import describe, family
 from iree_tuner.ops.structure import iterators
 from iree_tuner.ops.workload import NO_LOOPS, Workload
@@ -258,7 +258,8 @@ def _with_value(dispatches: Sequence[Dispatch], advice: str) -> Dispatch:
     if len(sizes) == 1 and len(dispatches) > 1:
         return first
     known = f"known only at run time: set it with {advice}" if advice else "computed while the program runs"
-    reason = f"its {dynamic_parts(first.workload)} is {known}"
+    what = dynamic_parts(first.workload)
+    reason = f"its {what} {verb(what)} {known}"
     return replace(first, workload=None, harness=None, reason=reason)
 
 
@@ -271,8 +272,8 @@ def _without_size(dispatch: Dispatch, advice: str, *, takes_sizes: bool) -> Disp
         return replace(dispatch, harness=None)
     if not takes_sizes and not dispatch.workload.dynamic:
         return dispatch
-    what = dynamic_parts(dispatch.workload) or "input's size"
-    reason = f"its {what} is known only at run time: set it with {advice or '--dim'}"
+    what = dynamic_parts(dispatch.workload) if dispatch.workload.dynamic else "input's size"
+    reason = f"its {what} {verb(what)} known only at run time: set it with {advice or '--dim'}"
     return replace(dispatch, workload=None, harness=None, reason=reason)
 
 

@@ -15,6 +15,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 
 from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.task import exit_text
 from iree_tuner.compiler.worker import Crash, Ok, Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.phases import select_target
@@ -53,7 +54,7 @@ def explain(program: Program, target: Target, script: Script, workers: Workers) 
             case Ok(said):
                 pass
             case Crash(exit_code):
-                said = f"the compiler crashes ({exit_code})"
+                said = f"the compiler {exit_text(exit_code)}"
             case end:
                 said = str(end)
         printed = path.read_text(errors="replace") if path.exists() else ""

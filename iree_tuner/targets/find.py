@@ -61,6 +61,12 @@ def kind_for_device(uri: str, chip: str) -> TargetKind:
     return kind_named(name) if colon else kind_of_device(uri)
 
 
+def chip_on(uri: str, chip: str, machine: str) -> str:
+    """A chip of `target_for_device` as it is called on this machine, for a device of another architecture."""
+    name, colon, rest = chip.rpartition(":")
+    return f"{name}{colon}{kind_for_device(uri, chip).chip_on(rest, machine)}"
+
+
 def target_for_devices(uris: Sequence[str], chip: str = "host") -> tuple[Target, tuple[str, ...]]:
     """The target of the first device, which judges, and the others, which run the same code.
 

@@ -135,6 +135,11 @@ class TargetKind(Protocol):
             hint=f"pass --chip: {known}, ...",
         )
 
+    def chip_on(self, chip: str, architecture: str) -> str:
+        """A chip that hosts of that architecture have, as it is called on this one."""
+        del architecture
+        return chip
+
     def check_flags(self, target: Target, flags: Sequence[str]) -> None:
         """Raises UsageError for a user's flags that select another target."""
         del target, flags

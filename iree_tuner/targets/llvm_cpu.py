@@ -93,7 +93,7 @@ class LlvmCpu(TargetKind):
         found, cpu = _parts(base or "host")
         if device is not None and found not in ("", architecture()):
             raise UsageError(
-                f"{driver} of this machine runs code for {architecture()}, not for {found}",
+                f"{driver} runs {architecture()} code, not {found} code",
                 hint="compile, space and spec take it as --target",
             )
         return Target(
@@ -114,6 +114,12 @@ class LlvmCpu(TargetKind):
             placements=4,  # the four multiples of 16 in a cache line of 64 bytes
             merging=_MERGING,
         )
+
+    def chip_on(self, chip: str, architecture: str) -> str:
+        """See `TargetKind.chip_on`."""
+        base, plus, options = chip.partition("+")
+        keeps = base in ("", "host") or _parts(base)[0]
+        return chip if keeps else f"{chip_for(architecture, base)}{plus}{options}"
 
     def check_flags(self, target: Target, flags: Sequence[str]) -> None:
         """Raises UsageError for a triple of another architecture than the device's, or the `host`'s."""

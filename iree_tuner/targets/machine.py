@@ -66,14 +66,16 @@ def architecture() -> str:
 
 
 def processor_name(root: Path = _ROOT) -> str:
-    """The CPU as it names itself, with family and model where it keeps its name to itself."""
+    """The CPU as it names itself, with family and model, or an Arm core's maker and part."""
     try:
         lines = (root / "proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or platform.machine()
     split = (line.partition(":") for line in lines)
     fields = {name.strip(): value.strip() for name, colon, value in split if colon}
-    name = fields.get("model name", platform.machine())
+    name = fields.get("model name") or fields.get("uarch") or platform.machine()
     if "cpu family" in fields and "model" in fields:
         name = f"{name} (family {fields['cpu family']}, model {fields['model']})"
+    if "CPU implementer" in fields and "CPU part" in fields:
+        name = f"{name} (implementer {fields['CPU implementer']}, part {fields['CPU part']})"
     return name

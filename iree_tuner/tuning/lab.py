@@ -27,7 +27,7 @@ from iree_tuner.measure.builder import Builder, loader_for
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.space.restriction import Restriction
 from iree_tuner.targets import Target, on_host
-from iree_tuner.targets.machine import processor_name
+from iree_tuner.targets.machine import architecture, processor_name
 from iree_tuner.tuning.options import ClusterOptions
 from iree_tuner.tuning.timeline import Timeline, TimeUse
 
@@ -227,10 +227,14 @@ def lab_for(
     with Cluster(scheduler) as cluster:
         owned = cluster.find(options.devices)
         target = cluster.target(owned, options.chip)
-        here, there = processor_name(), cluster.processor(owned[0][1])
-        if on_host(owned[0][0]) and target.native and here != there:
+        uri, owner = owned[0]
+        here, there = processor_name(), cluster.processor(owner)
+        if (machine := cluster.architecture(owner)) != architecture():
+            pairs = ((here, architecture()), (there, machine))
+            here, there = (name if kind in name else f"{name} ({kind})" for name, kind in pairs)
+        if on_host(uri) and target.native and here != there:
             raise UsageError(
-                f"{owned[0][1]} has the processor {there}, but this machine, which compiles, has {here}",
+                f"{owner} has the processor {there}, but this machine, which compiles, has {here}",
                 hint="pass --chip to name the processor to compile for",
             )
         with Lab(

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from iree_tuner.compiler.task import exit_text
 from iree_tuner.compiler.worker import Crash, Ok
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
@@ -132,7 +133,7 @@ def _guarded(watched: Watched, lab: Lab) -> tuple[list[MemoryFault], int]:
         place = _marked(Path(watched.marker))
         if not isinstance(end, Crash) or place is None or place in skipped:
             raise TunerError(f"the program fails when it is run in parts: {end}")
-        message = f"reads or writes past the end of an input (exit code {end.exit_code})"
+        message = f"reads or writes past the end of an input ({exit_text(end.exit_code)})"
         hits.append(MemoryFault(parts[place].dispatch, "guard pages", message))
         skipped.append(place)
 

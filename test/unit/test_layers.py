@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,13 @@ def test_later_imports_are_found(source: str) -> None:
 )
 def test_earlier_imports_are_not(source: str) -> None:
     assert violations(source, "iree_tuner.ops.family") == []
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "scripts", "examples"])
+def test_scripts_import_what_there_is(folder):
+    for script in (PACKAGE.parent / folder).glob("*.py"):
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("iree_tuner"):
+                module = import_module(node.module)
+                missing = [each.name for each in node.names if not hasattr(module, each.name)]
+                assert not missing, f"{script.name}: {node.module}"

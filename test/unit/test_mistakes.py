@@ -135,6 +135,11 @@ CASES = {
         1,
         "the compiler does not know the x86_64 CPU 'znver99' (similar: ",
     ),
+    "C8, a CPU of another architecture": Case(
+        "compile p.mlir --target llvm-cpu:aarch64-cortex-x99 -o p.vmfb",
+        1,
+        "the compiler does not know the aarch64 CPU 'cortex-x99' (similar: ",
+    ),
     "C9": Case("extract --nonsense", 2, "unknown option --nonsense"),
     "C10": Case("compile p.mlir --kernels no.mlir -o p.vmfb", 1, "no.mlir: no such file"),
     "V1": Case("verify p.mlir --json --diagnostics", 2, "give --json or --diagnostics, not both"),
@@ -411,8 +416,9 @@ def iree_tuner(*arguments, shell="", **more):
 def test_b7_a_closed_stream_and_another_language(folder):
     closed = iree_tuner("spec", "explain", "-", shell="<&-")
     assert (closed.returncode, closed.stderr) == (1, "error: <stdin>: standard input is closed\n")
-    mute = iree_tuner("extract", "p.mlir", "--json", shell=">&-")
-    assert (mute.returncode, mute.stderr) == (1, "error: standard output is closed\n")
+    for command in (("extract", "p.mlir", "--json"), ("suite", "list"), ("docs", "cluster"), ("--help",)):
+        mute = iree_tuner(*command, shell=">&-")
+        assert (mute.returncode, mute.stderr) == (1, "error: standard output is closed\n"), command
     shutil.copy("spec.mlir", "größe.mlir")
     strict = os.environ | {"PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C"}
     assert iree_tuner("spec", "explain", "größe.mlir", env=strict).returncode == 0

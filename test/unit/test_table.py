@@ -35,6 +35,10 @@ def test_what_is_short_is_whole_and_what_is_long_is_folded(workload, width):
     assert rest.replace(" ", "") == workload.replace(" ", "")
 
 
+def test_names_with_control_codes_stay_on_one_line():
+    assert "a\\nb\\x1b[31m\\tc" in printed(tuned("a\nb\x1b[31m\tc"), 120)
+
+
 def test_columns_that_are_spare_go_one_by_one_where_there_is_no_room():
     workload, spare = "matmul_2048x10240x1280_f16_f16_f32", ("default us", "tuned us", "tried")
     wide = printed(tuned(workload), 120, spare=spare)

@@ -150,7 +150,9 @@ class Interpreter:
         kind = op.results[0].type
         part = self._values[op.operands[0]][(*structured.slices(op, self._get), ...)]
         found = from_memory(part, ElementType.of(kind))
-        self._set(op, found.reshape([-1 if size < 0 else size for size in ir.ShapedType(kind).shape]))
+        sizes = ir.DenseI64ArrayAttr(op.attributes["static_sizes"])  # dimensions that go are of one here
+        dynamic = (size for size, static in zip(part.shape, sizes, strict=True) if static < 0)
+        self._set(op, found.reshape([next(dynamic) if s < 0 else s for s in ir.ShapedType(kind).shape]))
 
     def _store(self, op: ir.Operation) -> None:
         source, target = op.operands[0], op.operands[1]

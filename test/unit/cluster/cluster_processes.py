@@ -59,9 +59,9 @@ class Processes:
         found = psutil.Process(self.workers[name].pid).children()
         return found[0] if found else None
 
-    def wait_for(self, *names):
+    def wait_for(self, *names, within_s=_START_S):
         """Until these workers are there."""
-        until = time.monotonic() + _START_S
+        until = time.monotonic() + within_s
         while time.monotonic() < until:
             try:
                 with Cluster(self.address) as cluster:

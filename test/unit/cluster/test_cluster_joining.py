@@ -28,6 +28,11 @@ class Told:
         self.news = deque()
         self.processors = {}
 
+    chip = Cluster.chip
+
+    def architecture(self, worker):
+        return ""
+
     def processor(self, worker):
         return self.processors.get(worker, "")
 

@@ -11,7 +11,7 @@ from iree_tuner.ops.attention import Attention
 from iree_tuner.ops.check import check_op_family
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.convolution import Convolution
-from iree_tuner.ops.dynamic import dynamic_parts, why_refused
+from iree_tuner.ops.dynamic import dynamic_parts, verb, why_refused
 from iree_tuner.ops.family import family
 from iree_tuner.ops.generic import Generic
 from iree_tuner.ops.probe import all_ops, matches
@@ -110,6 +110,7 @@ def test_dynamic_loops_are_described_with_their_bounds(kind):
     workload = workloads(payload)[0]
     assert workload.dynamic == loops
     assert dynamic_parts(workload) == parts
+    assert verb(parts) == ("are" if len(workload.dynamic) > 1 else "is")
     assert all(workload.loops[each.loop] == 0 for each in loops)
     again = from_json(json.loads(json.dumps(to_json(workload))))
     assert (again, again.key, hash(again)) == (workload, workload.key, hash(workload))

@@ -140,7 +140,19 @@ def test_channels_that_are_dynamic(only):
     channels = CONV.replace("18x8xf32", "18x?xf32").replace("3x3x8x16", "3x3x?x16")
     dispatch = only(channels, "16")
     assert not dispatch.tunable
-    assert dispatch.reason.startswith("output image and input channel of linalg.generic is known")
+    assert dispatch.reason.startswith("output image and input channel of linalg.generic are known only at")
+
+
+@pytest.mark.parametrize("lhs", ["24x32", "1x32", "5x7"])
+def test_the_sizes_that_a_dynamic_constant_hides(only, lhs):
+    m, k = map(int, lhs.split("x"))
+    hidden = "flow.tensor.dynamic_constant dense<{}> : tensor<{}xf32> -> tensor<?x{}xf32>"
+    constants = f"""
+      %a = {hidden.format("1.0", lhs, "?")}
+      %b = {hidden.format("2.0", f"{k}x32", "32")}
+      %c0 = arith.constant 0"""
+    program = matmul("?", "?").replace("%a: tensor<?x?xf32>, %b: tensor<?x32xf32>", "")
+    assert only(program.replace("%c0 = arith.constant 0", constants)).workload.loops == (m, 32, k)
 
 
 @pytest.mark.parametrize(

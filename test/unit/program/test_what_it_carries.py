@@ -149,5 +149,5 @@ def test_other_processors(chip, machine):
     ).data
     start = data.index(b"\x7fELF\x02")
     assert int.from_bytes(data[start + 18 : start + 20], "little") == machine
-    with pytest.raises(UsageError, match=f"not for {chip.partition('-')[0]}"):
+    with pytest.raises(UsageError, match=f"not {chip.partition('-')[0]} code"):
         target_for_device("local-task", chip)
