@@ -19,7 +19,6 @@ class Assignment(Mapping[str, int]):
 
     @classmethod
     def of(cls, values: Mapping[str, int]) -> Assignment:
-        """From any mapping of knob names to integers."""
         return cls(tuple(sorted((name, int(value)) for name, value in values.items())))
 
     def __getitem__(self, name: str) -> int:
@@ -54,11 +53,10 @@ class OpConfiguration:
 
     @staticmethod
     def of(label: str, attribute: str, value: ir.Attribute) -> OpConfiguration:
-        """An attribute to be put on an op."""
         return OpConfiguration(label, attribute, str(value))
 
     def to_ir(self) -> ir.Attribute:
-        """The attribute, in the current context. Raises MLIRError where it is none."""
+        """The attribute, in the current context. Raises MLIRError if it does not parse."""
         return attribute_from(self.value)
 
 

@@ -27,11 +27,9 @@ _TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Emitted:
-    """The constraints that the compiler emitted.
+    """The constraints that the compiler emitted, as bytecode: a module for each constraints op.
 
-    Attributes:
-        modules: bytecode, each a module with one constraints op.
-        note: why there are none, when there are none.
+    `note` says why there are none.
     """
 
     modules: tuple[bytes, ...] = ()
@@ -46,7 +44,9 @@ def emit(harness: Harness, workload: Workload, target: Target, workers: Workers)
 def begin_emitting(
     harness: Harness, workload: Workload, target: Target, workers: Workers
 ) -> Callable[[], Emitted]:
-    """`emit` for several at once: it begins here, and the result is waited for when it is called."""
+    """`emit` for several dispatches at once: it starts now, and a call of what it returns waits for the
+    result.
+    """
     if not kind_named(target.backend).emits_constraints:
         return lambda: Emitted(note=f"the compiler has no constraints for {target.backend}")
     spaces = provider(workload.family)

@@ -23,10 +23,10 @@ class SpaceRequest:
 
     Attributes:
         workload: the root op.
-        limits: what the target can hold; they say which backend it is.
+        limits: what the target can hold; they name the backend.
         context: one with all dialects loaded, as `compiler.context.new_context` makes it.
         emitted: the compiler's own constraints for the dispatch, from `space.emitted.emit`.
-        supplements: whether the compiler's constraints are supplemented; without, they are used as they are.
+        supplements: whether the compiler's constraints are supplemented.
     """
 
     workload: Workload
@@ -43,18 +43,18 @@ class SpaceProvider(Protocol):
     def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:
         """Modules with one constraints op each, for one pipeline each, the best first.
 
-        Empty where it has none for that target. Raises TunerError that says why a workload has none.
+        Empty if it has none for that target. Raises TunerError that says why a workload has none.
         """
         ...
 
     def emitter_crash(self, workload: Workload) -> str:
-        """Why the compiler must not be asked for its constraints on a workload; empty where it may be."""
+        """Why the compiler must not be asked for its constraints on a workload; empty if it may be."""
         del workload
         return ""
 
 
 def provider(family: str) -> SpaceProvider | None:
-    """Of a family's spaces; None where no installed package has one. Raises TunerError where two have."""
+    """The provider of a family's spaces, or None. Raises TunerError if two packages have one."""
     return _registered().get(family)
 
 

@@ -12,8 +12,7 @@ from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import COMPANIONS, flag, integers, knob, knob_attribute
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, product, require
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, OPTIONS
-from iree_tuner.space.llvm_cpu.ladders import coarseness_for, ladder
-from iree_tuner.space.llvm_cpu.tiles import require_small_vector, tile
+from iree_tuner.space.llvm_cpu.ladders import coarseness_for, ladder, require_small_vector, tile_knob
 from iree_tuner.targets import CpuLimits
 
 PEELING = "enable_loop_peeling"
@@ -165,14 +164,13 @@ class Tiling:
                 continue
             name = f"{companion.label}_{loop}"
             levels[level][loop] = name
-            own.append(tile(name, companion.loops[loop], self._coarseness))
+            own.append(tile_knob(name, companion.loops[loop], self._coarseness))
         require_small_vector(own or [1], self.widest, f"the vectors of {companion.label}", self.limits)
         self._companions[companion.label] = ir.DictAttr.get(
             {level: integers(sizes) for level, sizes in levels.items()}
         )
 
     def knobs(self) -> Mapping[str, ir.Attribute]:
-        """The knobs dictionary."""
         count = len(self.workload.loops)
         parallel = [loop for loop in range(count) if loop in self.distribution]
         reduction = [loop for loop in range(count) if loop not in self.distribution]
@@ -193,7 +191,7 @@ class Tiling:
     def _tile(self, level: str, loop: int) -> Integer:
         name = f"{level}_{loop}"
         self._names[level, loop] = name
-        return tile(name, self.workload.loops[loop], self._coarseness)
+        return tile_knob(name, self.workload.loops[loop], self._coarseness)
 
     def _name(self, level: str, loop: int, without: int = 1) -> int | str:
         return self._names.get((level, loop), without)
