@@ -18,13 +18,16 @@ def new_context() -> ir.Context:
     return context
 
 
-def walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    """The op and all ops inside it, outer before inner."""
-    yield op
+def walk(op: ir.Operation, *, inner_first: bool = False) -> Iterator[ir.Operation]:
+    """The op and all ops inside it, by default outer before inner. They may be changed, but not moved."""
+    if not inner_first:
+        yield op
     for region in op.regions:
         for block in region:
             for inner in block:
-                yield from walk(inner.operation)
+                yield from walk(inner.operation, inner_first=inner_first)
+    if inner_first:
+        yield op
 
 
 def to_bytecode(module: ir.Module) -> bytes:

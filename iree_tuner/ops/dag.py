@@ -19,6 +19,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import func, preprocessing_transform, transform
 from iree.compiler.dialects.transform import structured
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import captured, clone, strip_discardable
 from iree_tuner.ops.matching import any_op, sizes_param
@@ -79,15 +80,7 @@ def _require_count(
 
 
 def _inside(op: ir.Operation) -> list[tuple[str, ir.DictAttr]]:
-    found: list[tuple[str, ir.DictAttr]] = []
-
-    def keep(inner: ir.Operation) -> ir.WalkResult:
-        if inner != op:
-            found.append((inner.name, _attributes(inner)))
-        return ir.WalkResult.ADVANCE
-
-    op.walk(keep)
-    return found
+    return [(inner.name, _attributes(inner)) for inner in walk(op, inner_first=True) if inner != op]
 
 
 def _attributes(op: ir.Operation) -> ir.DictAttr:
@@ -274,9 +267,9 @@ def _copy(
 
 
 def _member(value: ir.Value) -> ir.Operation | None:
-    """The op that produces a value, if it belongs to the DAG: not one that says how large a tensor is.
+    """The op that produces a value, if it belongs to the DAG; not one that gives a dynamic size to a tensor.
 
-    A static size in its place is matched as well.
+    A static size instead is matched as well.
     """
     owner = value.owner
     if isinstance(owner, ir.Block) or not owner.operation.name.startswith(DIALECTS):

@@ -22,8 +22,8 @@ class Index:
 
     Attributes:
         written: as MLIR writes it, `d0 * 2 + d3`.
-        terms: the loops, each with the factor that it is multiplied with; 1 for one that is divided.
-        loop: the loop that it is; None where it is computed.
+        terms: the loops with their factors; 1 for a loop that is divided.
+        loop: the loop itself; None if the place is computed.
     """
 
     written: str
@@ -36,7 +36,7 @@ class IndexingMap:
     """How the loops of an op index an operand.
 
     Attributes:
-        rank: how many loops there are.
+        rank: the number of loops.
         results: one for each dimension of the operand.
     """
 
@@ -45,13 +45,12 @@ class IndexingMap:
 
     @staticmethod
     def of(found: ir.AffineMap) -> IndexingMap:
-        """A map of IR."""
         return IndexingMap(found.n_dims, tuple(map(_index, found.results)))
 
     @staticmethod
     @cache
     def parse(text: str) -> IndexingMap:
-        """The stored form, which may stand in `affine_map<>`. Raises ValueError for anything else."""
+        """The stored form, with or without `affine_map<>`. Raises ValueError for anything else."""
         try:
             return IndexingMap.of(_parsed(text, ir.Context()))
         except ir.MLIRError:
@@ -64,7 +63,7 @@ class IndexingMap:
 
     @cached_property
     def dimensions(self) -> tuple[int | None, ...]:
-        """For each dimension, the loop that walks it; None where the place is computed."""
+        """For each dimension, the loop that walks it; None if the place is computed."""
         return tuple(each.loop for each in self.results)
 
     @property
@@ -78,15 +77,14 @@ class IndexingMap:
         return None not in self.dimensions and len(set(self.dimensions)) == len(self.dimensions)
 
     def dimension_of(self, loop: int) -> int | None:
-        """The dimension that a loop walks; None when there is none."""
+        """The dimension that a loop walks, if any."""
         return self.dimensions.index(loop) if loop in self.dimensions else None
 
     def exchanged(self) -> IndexingMap:
-        """With the first two results in each other's place."""
+        """With the first two results exchanged."""
         return replace(self, results=(*self.results[1::-1], *self.results[2:]))
 
     def to_ir(self) -> ir.AffineMap:
-        """As IR, in the current context."""
         return _parsed(str(self), ir.Context.current)
 
     def __str__(self) -> str:

@@ -58,7 +58,7 @@ class Harness:
         buffer_bytes: size of one copy of all bindings.
         bindings: where they are in it.
         inputs: of a problem alone, which binding each of its inputs is; empty where they have its order.
-        bounded: whether a function limits results after they are summed (`ops.bounded`).
+        bounded: whether a function limits results after they are summed (`ops.scalar_body`).
         unclear: ops through which indices could not be followed to the dispatch's inputs, so that generated
             ones may be invalid.
     """

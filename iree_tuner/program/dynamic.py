@@ -17,9 +17,8 @@ from iree.compiler.dialects import arith
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.ops.dynamic import dynamic_parts
-from iree_tuner.ops.extents import extent
-from iree_tuner.ops.structure import accesses
+from iree_tuner.ops.family import dynamic_parts
+from iree_tuner.ops.structure import accesses, extent
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.entries import ASYNC
 from iree_tuner.program.folding import fold

@@ -12,10 +12,9 @@ from iree_tuner.compiler.session import CompilerSession, Diagnostic
 from iree_tuner.compiler.worker import Calls as Workers
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.bounded import bounds_sums
 from iree_tuner.ops.convolution import is_convolution
-from iree_tuner.ops.dynamic import dynamic_parts, why_refused
-from iree_tuner.ops.family import describe, family
+from iree_tuner.ops.family import describe, dynamic_parts, family, why_refused
+from iree_tuner.ops.scalar_body import bounds_sums
 from iree_tuner.ops.structure import iterators
 from iree_tuner.ops.workload import NO_LOOPS, Workload
 from iree_tuner.program.bindings import OP_TAG, Harness

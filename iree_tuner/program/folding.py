@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from iree.compiler import ir
 
-from iree_tuner.ops.extents import quotient
+from iree_tuner.ops.structure import quotient
 
 _SAME = (
     "arith.index_cast", "arith.index_castui", "arith.extui", "arith.extsi", "arith.trunci",

@@ -22,7 +22,7 @@ from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.bounded import bounds_sums
+from iree_tuner.ops.scalar_body import bounds_sums
 from iree_tuner.program.entries import ASYNC, FILLED, plain_name
 from iree_tuner.program.flow_ops import (
     CALL,
@@ -149,7 +149,7 @@ class ProgramPart:
         inner: dispatches before it that make what cannot be handed over, and are run in it again.
         rounds_in: the type that its bodies compute in with more than one op, where that is a narrow float:
             a processor without such arithmetic rounds elsewhere. Empty for all others.
-        bounded: whether a function limits results after they are summed (`ops.bounded`).
+        bounded: whether a function limits results after they are summed (`ops.scalar_body`).
         only_if: numbers of conditions, and what each must be for the program to run it.
     """
 

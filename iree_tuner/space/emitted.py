@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.context import to_bytecode, walk
 from iree_tuner.compiler.worker import End, Ok, Timeout, Workers, session_for
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
@@ -95,12 +95,8 @@ def alone(op: iree_codegen.ConstraintsOp) -> ir.Module:
 
 def _mark_root(module: ir.Module) -> None:
     """Only the tagged root op is in the set that constraints are emitted for."""
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in walk(module.operation):
         if "root_op" in op.attributes:
             del op.attributes["root_op"]
         if OP_TAG in op.attributes and ir.StringAttr(op.attributes[OP_TAG]).value == "root":
             op.attributes["root_op"] = iree_codegen.RootOpAttr.get(0)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)

@@ -10,8 +10,7 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import walk
 from iree_tuner.compiler.unbound import pipeline_of
-from iree_tuner.ops.family import match_ops
-from iree_tuner.ops.traits import MatchOp
+from iree_tuner.ops.family import MatchOp, match_ops
 from iree_tuner.spec.canonical import yielded_constants
 from iree_tuner.spec.entry import Provenance, read_loops, read_op_name, read_provenance, read_workload_key
 from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached, symbol_name

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from iree.compiler import ir
 
-from iree_tuner.ops.extents import bounds
+from iree_tuner.ops.structure import bounds
 from iree_tuner.program.valid.bodies import (
     CALLS,
     FUNCTIONS,

@@ -15,10 +15,9 @@ from iree.compiler.dialects import transform
 
 from iree_tuner.compiler.context import walk
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.extents import bounds, extent
 from iree_tuner.ops.family import OpFamily, match_ops
 from iree_tuner.ops.matching import ANY_SIZE
-from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
+from iree_tuner.ops.structure import bounds, extent, indexing_maps, iterators, loop_sizes
 from iree_tuner.spec.grammar import is_sequence
 from iree_tuner.spec.near.conditions import Condition, FailedCondition, number_of, ops_of
 from iree_tuner.spec.near.difference import (
