@@ -30,6 +30,11 @@ def walk(op: ir.Operation, *, inner_first: bool = False) -> Iterator[ir.Operatio
         yield op
 
 
+def symbol_of(op: ir.Operation) -> str:
+    """The name of a function, a global or an executable."""
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
 def to_bytecode(module: ir.Module) -> bytes:
     """Serialise a module; the form in which IR travels between processes and contexts."""
     buffer = io.BytesIO()

@@ -3,12 +3,14 @@
 Also the facts about dynamic sizes. The compiler knows them for `transform.iree.match.dim_bounds`, by
 ValueBoundsOpInterface, which has no Python binding. This finds fewer facts than the compiler, never more:
 bounds that are too wide still match.
+
+Fold the integer arithmetic by which a dispatch finds its tensors in its bindings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -95,12 +97,14 @@ def quotient(op: ir.Operation) -> tuple[ir.Value, int] | None:
     return None
 
 
+def assumption(case: ir.Attribute) -> dict[str, int]:
+    """The least (`umin`) and the largest value (`umax`) and a divisor (`udiv`), where one is assumed."""
+    return {name: ir.IntegerAttr(value).value for name, value in parameters_of(case).items()}
+
+
 def _assumed(assumptions: ir.Attribute) -> Extents:
     """The facts that hold under each of several assumptions."""
-    found = [
-        {name: ir.IntegerAttr(value).value for name, value in parameters_of(each).items()}
-        for each in ir.ArrayAttr(assumptions)
-    ]
+    found = list(map(assumption, ir.ArrayAttr(assumptions)))
     upper = max((each.get("umax", _SAYS_NOTHING) for each in found), default=_SAYS_NOTHING)
     return Extents(
         lower=min((each.get("umin", 0) for each in found), default=0),
@@ -259,3 +263,44 @@ def initial_parameters(op: ir.Operation) -> Parameters:
     owner = op.operands[len(op.operands) - 1].owner
     filled = not isinstance(owner, ir.Block) and owner.name in ("linalg.fill", "tensor.empty")
     return [] if filled else [(ACCUMULATES, (1,))]
+
+
+_INTEGER_CASTS = (
+    "arith.index_cast", "arith.index_castui", "arith.extui", "arith.extsi", "arith.trunci",
+    "iree_tensor_ext.dispatch.workload.ordinal",
+)  # fmt: skip
+_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.minsi": min,
+    "arith.minui": min,
+    "arith.maxsi": max,
+    "arith.maxui": max,
+    "arith.muli": lambda a, b: a * b,
+    "arith.shli": lambda a, b: a << b,
+    "arith.ori": lambda a, b: a | b,
+}
+
+
+def fold(value: ir.Value, constants: Sequence[int] | None) -> int | None:
+    """The value of an integer, given the dispatch's push constants, if known; None when it is not."""
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    op = owner.operation
+    if op.name == "arith.constant":
+        return ir.IntegerAttr(op.attributes["value"]).value
+    if op.name == "hal.interface.constant.load":
+        return None if constants is None else constants[ir.IntegerAttr(op.attributes["ordinal"]).value]
+    if op.name in _INTEGER_CASTS:
+        return fold(op.operands[0], constants)
+    if op.name == "util.assume.int":
+        return fold(op.operands[ir.OpResult(value).result_number], constants)
+    divided = quotient(op)
+    if divided is not None:
+        dividend = fold(divided[0], constants)
+        return None if dividend is None else dividend // divided[1]
+    if op.name in _ARITHMETIC:
+        left, right = (fold(operand, constants) for operand in op.operands)
+        return None if left is None or right is None else _ARITHMETIC[op.name](left, right)
+    return None

@@ -64,7 +64,7 @@ def load_program(source: ProgramSource) -> Program:
 
 
 def read_program(source: ProgramSource) -> Program:
-    """`load_program`, with dispatches that the compiler has dumped as they are."""
+    """`load_program`, but with dumped dispatches unchanged."""
     check_release()
     if isinstance(source, Program):
         return source
@@ -106,10 +106,10 @@ def called(program: Program) -> Program:
     """The program, or one that calls the dispatches that the compiler has dumped.
 
     A module in a module, which the compiler leaves alone, is the program; a portable artifact of StableHLO is
-    imported. Raises TunerError, also where the compiler cannot import it.
+    imported. Raises TunerError, also if the compiler cannot import it.
     """
     if _PORTABLE in program.data:
-        from iree_tuner.program.portable import imported  # late: few programs are artifacts
+        from iree_tuner.program.phases import imported  # late: few programs are artifacts
 
         return imported(program)
     if _DUMPED not in program.data:
@@ -154,7 +154,7 @@ def _symbol(op: ir.Operation) -> str:
 
 
 def _from_onnx(path: Path) -> Program:
-    """Through IREE's own importer, in a process of its own: it prints, and wants the package `onnx`."""
+    """Through IREE's own importer, in a process of its own: it prints, and needs the package `onnx`."""
     if importlib.util.find_spec("onnx") is None:
         raise TunerError(
             "an ONNX model requires the package onnx",

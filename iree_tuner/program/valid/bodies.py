@@ -1,4 +1,4 @@
-"""The ways of values through regions, blocks and names of a module: which value is which."""
+"""The ways of values through regions, blocks and names of a module."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def defining(value: ir.Value) -> ir.Operation | None:
 
 
 def number_of(value: ir.Value) -> int:
-    """Which of its op's results, or of its block's arguments, a value is."""
+    """A value's number among its op's results, or its block's arguments."""
     if isinstance(value.owner, ir.Block):
         return ir.BlockArgument(value).arg_number
     return ir.OpResult(value).result_number
@@ -69,11 +69,6 @@ def block_number(block: ir.Block, op: ir.Operation) -> tuple[int, int]:
             if each == block:
                 return number, place
     raise AssertionError("the op has the block")
-
-
-def symbol_of(op: ir.Operation) -> str:
-    """The name of a function or a global."""
-    return ir.StringAttr(op.attributes["sym_name"]).value
 
 
 def constant(value: ir.Value) -> int | None:
@@ -110,7 +105,7 @@ def predecessors(block: ir.Block, argument: int) -> list[ir.Value]:
 
 
 def followed(value: ir.Value) -> tuple[ir.Value, int]:
-    """The value that another one is, and what is added to it: through casts, moves and bodies of ops."""
+    """The value that another one is, and the constant added to it: through casts, moves and bodies of ops."""
     offset = 0
     for _ in range(64):
         op, number = defining(value), number_of(value)
@@ -159,7 +154,7 @@ def _step(op: ir.Operation) -> tuple[ir.Value, int] | None:
 
 
 def _held_constant(value: ir.Value) -> int | None:
-    """A constant that a body uses as one, or has as its argument."""
+    """A constant that a body uses directly, or has as its argument."""
     for _ in range(8):
         found = constant(value)
         op = defining(value)
@@ -221,7 +216,7 @@ def yielded(op: ir.Operation) -> Sequence[ir.Value]:
 
 
 def column_of(indices: ir.Value, column: int) -> ir.Value:
-    """The tensor that was inserted or concatenated as a column of indices; the whole where it was not."""
+    """The tensor that was inserted or concatenated as a column of indices; else the whole."""
     while (op := defining(indices)) is not None:
         if op.name == "tensor.insert_slice" and len(op.operands) == _CONSTANT_PLACE:
             offset, size = (

@@ -1,8 +1,9 @@
 """Follow integers from their uses back to the inputs that they are computed from.
 
-A use says which integers a value may be (`sinks`). From results to operands (`transfer`), through calls,
-globals, loops and branches (here), each value gets the integers that all of its uses allow. An op that is not
-understood ends the way; the result says so, since the values behind it may be wrong.
+A use states the integers that a value may be (`required`, `preferred`, `masks`). From results to operands
+(`transfer`), through calls, globals, loops and branches (here), each value gets the integers that all of its
+uses allow. An op that is not understood ends the way; the result says so, since the values behind it may be
+wrong.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import symbol_of, walk
 from iree_tuner.ops.structure import bounds
 from iree_tuner.program.valid.bodies import (
     CALLS,
@@ -30,7 +32,6 @@ from iree_tuner.program.valid.bodies import (
     number_of,
     parent_of,
     predecessors,
-    symbol_of,
     terminator,
 )
 from iree_tuner.program.valid.interval import Interval
@@ -98,7 +99,7 @@ def preferred(op: ir.Operation, known: Known) -> Wanted:
 
 
 def masks(op: ir.Operation, known: Known) -> Wanted:
-    """Integers that are only asked whether they are zero, or are taken from one."""
+    """Integers that are only tested for zero, or are subtracted from one."""
     if op.name == "arith.cmpi":
         predicate = ir.IntegerAttr(op.attributes["predicate"]).value
         if predicate in (_EQ, _NE) and known.exact(op.operands[1]) == 0:
@@ -114,7 +115,7 @@ def masks(op: ir.Operation, known: Known) -> Wanted:
 
 
 def _rows(size: int | None) -> Interval:
-    """The indices of a dimension; the first of one whose size is not known."""
+    """The indices of a dimension; only the first if the size is not known."""
     return Interval(0, max(0, (size or 1) - 1))
 
 
@@ -142,7 +143,7 @@ def _slice(op: ir.Operation, known: Known, place: int, group: int) -> Wanted:
 
 
 def _mixed(op: ir.Operation, name: str, first: int) -> list[int | ir.Value]:
-    """Static numbers, and operands where there are none."""
+    """Static numbers, and operands for those that are dynamic."""
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     size = ir.ShapedType.get_dynamic_size()
     found: list[int | ir.Value] = []
@@ -226,7 +227,7 @@ class Demands:
     Args:
         top: the module, or a function.
         known: the values that do not depend on inputs.
-        sinks: uses that say what a value may be.
+        sinks: the uses that restrict a value.
     """
 
     def __init__(self, top: ir.Operation, known: Known, sinks: Sinks) -> None:
@@ -241,13 +242,7 @@ class Demands:
         self._calls: dict[str, list[ir.Operation]] = {}
         self._stores: dict[str, list[ir.Value]] = {}
         self._written: dict[ir.Value, list[ir.Value]] = {}
-        ops = list[ir.Operation]()
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            ops.append(op)
-            return ir.WalkResult.ADVANCE
-
-        top.walk(visit, ir.WalkOrder.PRE_ORDER)
+        ops = list(walk(top))
         for op in ops:
             self._note(op)
         for op in ops:
@@ -257,7 +252,7 @@ class Demands:
             self._pass_on(self._todo.popleft())
 
     def of(self, value: ir.Value) -> Interval | None:
-        """The integers that a value may be; None where no use says anything."""
+        """The integers that a value may be; None if no use restricts it."""
         return self._values.get(value)
 
     def _note(self, op: ir.Operation) -> None:
@@ -366,7 +361,7 @@ class Demands:
             self._require(parent.operands[number], wanted)
 
     def _counted(self, loop: ir.Operation, wanted: Interval) -> None:
-        """The bounds of a loop over places: it has one step at least, and none behind the last place."""
+        """The bounds of a loop over places: it has at least one step, and none behind the last place."""
         low, high = loop.operands[0], loop.operands[1]
         self._require(low, wanted)
         start = self._known.range(low)
@@ -391,7 +386,7 @@ class Demands:
         self._require(initial, wanted.shifted(-min(0, moved), -max(0, moved)))
 
     def _steps(self, loop: ir.Operation, wanted: Interval, step: int) -> int:
-        """How many there are at most. Where an input says it, half of the places are for them."""
+        """The most steps. If an input decides it, half of the places are for them."""
         low, high, by = (self._known.range(each) for each in list(loop.operands)[:3])
         if low is not None and high is not None and high.high is not None and low.low is not None:
             return -(-(high.high - low.low) // max(1, (by.low if by is not None else None) or 1))
@@ -416,8 +411,7 @@ class Demands:
 
     def _limits(self, counter: ir.Value, parent: ir.Operation, wanted: Interval) -> None:
         """Require it of the limits that a counter is compared with."""
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
+        for op in walk(parent):
             if op.name == "arith.cmpi":
                 predicate = ir.IntegerAttr(op.attributes["predicate"]).value
                 left, right = (followed(each) for each in op.operands)
@@ -426,9 +420,6 @@ class Demands:
                     self._require(op.operands[1], wanted.shifted(behind + left[1]))
                 if right[0] == counter and predicate in (4, 5, 8, 9):
                     self._require(op.operands[0], wanted.shifted((predicate in (4, 8)) + right[1]))
-            return ir.WalkResult.ADVANCE
-
-        parent.walk(visit)
 
 
 def _named(op: ir.Operation, attribute: str) -> str:
@@ -450,7 +441,7 @@ def _given(call: ir.Operation) -> list[ir.Value]:
 
 
 def _tied(dispatch: ir.Operation, number: int) -> int | None:
-    """Which of its arguments a dispatch has a result in; None for memory of its own."""
+    """The argument that a dispatch writes a result to; None for memory of its own."""
     if "tied_operands" not in dispatch.attributes:
         return None
     place = ir.IntegerAttr(ir.ArrayAttr(dispatch.attributes["tied_operands"])[number]).value
@@ -464,3 +455,29 @@ def _returned(function: ir.Operation | None) -> list[ir.Operation]:
     region = function.regions[0]
     last = [terminator(region, number) for number in range(len(list(region.blocks)))]
     return [op for op in last if op.name in RETURNS]
+
+
+class Uses:
+    """The integers that all uses of a value allow, in a module or a function."""
+
+    def __init__(self, top: ir.Operation, known: Known) -> None:
+        self._required = Demands(top, known, required)
+        self._preferred = Demands(top, known, preferred)
+        self._masks = Demands(top, known, masks)
+        self.unclear = tuple(self._required.unclear)
+
+    def of(self, value: ir.Value) -> Interval | None:
+        """The integers that a value may be; None if no use restricts it."""
+        return _both(self._required.of(value), self._preferred.of(value), self._masks.of(value))
+
+    def of_global(self, name: str) -> Interval | None:
+        every = (self._required, self._preferred, self._masks)
+        return _both(*(each.globals.get(name) for each in every))
+
+
+def _both(required: Interval | None, preferred: Interval | None, mask: Interval | None) -> Interval | None:
+    """Required values, of these the preferred ones if there are any; a mask's if nothing else is known."""
+    if required is None:
+        return preferred or mask
+    met = required if preferred is None else required.meet(preferred)
+    return required if met.is_empty else met

@@ -47,7 +47,7 @@ class Known:
         self._depth = 0
 
     def range(self, value: ir.Value) -> Interval | None:
-        """The integers that a value can be; None where that depends on inputs, or is not found."""
+        """The integers that a value can be; None if that depends on inputs, or is not found."""
         if value in self._found:
             return self._found[value]
         if self._depth > _DEEP:
@@ -61,12 +61,12 @@ class Known:
         return found
 
     def exact(self, value: ir.Value) -> int | None:
-        """The only integer that a value can be; None where there are others."""
+        """The only integer that a value can be; None if there are others."""
         found = self.range(value)
         return found.low if found is not None and found.low == found.high else None
 
     def size(self, value: ir.Value, dimension: int) -> int | None:
-        """The size of a tensor along a dimension; None where it is not known."""
+        """The size of a tensor along a dimension, if it is known."""
         _, kind = held_by(value.type)
         if not isinstance(kind, ir.ShapedType) or not kind.has_rank or dimension >= kind.rank:
             return None
@@ -215,7 +215,7 @@ def _dynamic(kind: ir.ShapedType) -> int:
 
 
 def _read(attribute: ir.Attribute) -> Interval | None:
-    """The range of a constant; None for floats, and for what is too long to read."""
+    """The range of a constant; None for floats, and for constants that are too long to read."""
     if isinstance(attribute, ir.BoolAttr):
         return Interval(int(attribute.value), int(attribute.value))
     if isinstance(attribute, ir.IntegerAttr):

@@ -30,7 +30,7 @@ _TURNED = {_SGT: _SLT, _SGE: _SLE}
 
 
 def truth(condition: ir.Value, root: ir.Value, interval: Interval, known: Known) -> bool | None:
-    """Whether a condition holds for all values of `root` in an interval; None where that is not certain."""
+    """Whether a condition holds for all values of `root` in an interval; None if that is not certain."""
     op = defining(followed(condition)[0])
     if op is None:
         return None
@@ -56,7 +56,6 @@ def truth(condition: ir.Value, root: ir.Value, interval: Interval, known: Known)
 
 
 def _compared(op: ir.Operation, root: ir.Value, interval: Interval, known: Known) -> bool | None:
-    """A comparison of integers."""
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
     first, second = (_range(each, root, interval, known) for each in op.operands)
     if predicate in _SIGNED:
@@ -78,7 +77,7 @@ def _compared(op: ir.Operation, root: ir.Value, interval: Interval, known: Known
 
 
 def _less(first: int | None, second: int | None, *, strict: bool) -> bool:
-    """Whether a bound is certainly less than another one, or equal to it where that is enough."""
+    """Whether a bound is certainly less than another one, or equal to it if that is enough."""
     if first is None or second is None:
         return False
     return first < second if strict else first <= second
@@ -198,7 +197,7 @@ def _added(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
 
 
 def _beyond(wanted: Interval, added: Interval) -> Interval:
-    """The integers whose sums with all of `added` are wanted; the least one where there are none."""
+    """The integers whose sums with all of `added` are wanted; the least one if there are none."""
     if added.low is None or added.high is None:
         return EVERYTHING
     found = wanted.shifted(-added.low, -added.high)
@@ -257,7 +256,7 @@ def _divided(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
 
 
 def _remainder(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
-    """Any number that is not negative will do if all remainders are wanted; a wanted one else."""
+    """Any number that is not negative will do if all remainders are wanted; else a wanted one."""
     divisor = known.range(op.operands[1])
     if divisor is None or divisor.high is None or divisor.high <= 0:
         return [(op.operands[0], wanted)]
@@ -339,7 +338,7 @@ def _wrapped(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value
 
 
 def _decided(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value, Interval] | None:
-    """The value that both branches are with something added, where one of them is certain to be selected."""
+    """The value that both branches are with something added, if one of them is certain to be selected."""
     branches = [followed(each) for each in list(op.operands)[1:]]
     root = branches[1][0]
     if branches[0][0] != root:
