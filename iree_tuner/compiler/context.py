@@ -36,7 +36,7 @@ def symbol_of(op: ir.Operation) -> str:
 
 
 def to_bytecode(module: ir.Module) -> bytes:
-    """Serialise a module; the form in which IR travels between processes and contexts."""
+    """Serialize a module, as IR travels between processes and contexts."""
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()

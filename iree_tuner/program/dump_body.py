@@ -25,7 +25,7 @@ from iree_tuner.targets.limits import target_name
 
 _LOAD, _STORE = "iree_tensor_ext.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.store"
 _LOAD_BUFFER, _STORE_BUFFER = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
-_SUBSPAN, _VIEW, _SPAN = "hal.interface.binding.subspan", "memref.subview", "stream.binding.subspan"
+_SUBSPAN, _VIEW = "hal.interface.binding.subspan", "memref.subview"
 _CONSTANT, _ORDINAL = "hal.interface.constant.load", "iree_tensor_ext.dispatch.workload.ordinal"
 _SAME_BUFFER = ("amdgpu.fat_raw_buffer_cast", "memref.assume_alignment", "memref.memory_space_cast")
 _ASSEMBLING = ("arith.extui", "arith.extsi", "arith.trunci", "arith.shli", "arith.ori")

@@ -37,7 +37,6 @@ State = dict[str, ir.Value | None]
 """The values of globals, None where they are not known; missing ones are as they are after loading."""
 
 _FOR, _WHILE, _IF = "scf.for", "scf.while", "scf.if"
-_BRANCH, _BRANCH_IF = "cf.br", "cf.cond_br"
 _BARRIER = "util.optimization_barrier"
 _FIRST_STATE = 2  # of the operands of a `scf.for`: bounds and step come before
 

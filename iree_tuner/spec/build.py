@@ -38,9 +38,9 @@ def build_spec(
         entries: none gives a spec that changes nothing.
         context: one with its dialects loaded (`compiler.context.new_context`).
         name: symbol name of the module; the compiler needs one to link it.
-        prologue: passes to run on a dispatch's function before matching; by default, the ones that the
-            workloads ask for. The grammar of `tuning_spec_with_default_entrypoint` has no place for
-            them, so that such a spec goes without that attribute.
+        prologue: passes to run on a dispatch's function before matching; by default, those that the workloads
+            need. The grammar of `tuning_spec_with_default_entrypoint` has no place for them, so such a spec
+            lacks that attribute.
         flags: compiler flags that the spec belongs to; written down in it (`spec.entry.read_flags`).
 
     Raises:
@@ -70,9 +70,9 @@ def build_spec(
 def prologue_for(entries: Iterable[SpecEntry]) -> tuple[str, ...]:
     """Passes that a spec with these entries must run before matching, each once.
 
-    The compiler folds a batch of 1 away from a convolution and, on llvm-cpu, gives it back after specs
-    ran, by a pass that drops the configuration. A spec that runs that pass itself matches the op
-    that stays. Workloads say what they need (`Workload.prologue`).
+    The compiler folds a batch of 1 away from a convolution and, on llvm-cpu, gives it back after specs ran,
+    by a pass that drops the configuration. A spec that runs that pass itself matches the op that stays.
+    Workloads have the passes that they need (`Workload.prologue`).
     """
     return tuple(dict.fromkeys(name for entry in entries for name in entry.workload.prologue))
 
@@ -80,7 +80,7 @@ def prologue_for(entries: Iterable[SpecEntry]) -> tuple[str, ...]:
 def entrypoint(module: ir.Module, pairs: Sequence[tuple[str, str]], prologue: Sequence[str]) -> ir.Operation:
     """Append `__kernel_config` with one `foreach_match` over (matcher, action) pairs to a spec.
 
-    Without pairs it hands on its argument: `foreach_match` does not verify without any.
+    Without pairs it returns its argument: `foreach_match` does not verify without any.
     """
     any_op = transform.AnyOpType.get()
     use = {"transform.consumed" if pairs else "transform.readonly": ir.UnitAttr.get()}
@@ -168,7 +168,7 @@ def _labels(entry: SpecEntry) -> tuple[str, ...]:
 
 
 def _distinct(entries: Sequence[SpecEntry]) -> list[SpecEntry]:
-    """Drop repeated entries; the same workload with two configurations is an error, never a silent pick."""
+    """Drop repeated entries. Two configurations for one workload are an error, never a silent pick."""
     found: dict[str, SpecEntry] = {}
     for entry in entries:
         earlier = found.setdefault(entry.workload.key, entry)

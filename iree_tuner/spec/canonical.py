@@ -1,4 +1,4 @@
-"""When two matchers are the same: their bodies without names, annotations and what they yield to set."""
+"""Equality of matchers: their bodies without names, annotations and the values that they yield to set."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Meaning:
 
 
 def meaning(pair: Pair) -> Meaning:
-    """Read a pair; one whose sequences are missing, or only declared, means its names."""
+    """Read a pair; the meaning of one whose sequences are missing, or only declared, is its names."""
     if pair.matcher_op is None or pair.action_op is None:
         return Meaning(f"@{pair.matcher}", (), f"@{pair.action}")
     values = yielded_constants(pair.matcher_op)
@@ -38,7 +38,7 @@ def meaning(pair: Pair) -> Meaning:
 
 
 def yielded_constants(matcher: ir.Operation) -> list[ir.Operation]:
-    """The constants that a matcher hands to its action, in order."""
+    """The constants that a matcher passes to its action, in order."""
     found: list[ir.Operation] = []
     for operand in _terminator(matcher).operands:
         owner = operand.owner
@@ -50,9 +50,7 @@ def yielded_constants(matcher: ir.Operation) -> list[ir.Operation]:
 def canonical(sequence: ir.Operation, *, blank: bool = False) -> str:
     """Text of a sequence that is equal for sequences that differ only in names.
 
-    Args:
-        sequence: a `transform.named_sequence`.
-        blank: leave out the constants that it yields.
+    With `blank`, the constants that it yields are left out.
     """
     scratch = ir.Module.create(ir.Location.unknown(sequence.context))
     with sequence.context:
@@ -69,7 +67,7 @@ def canonical(sequence: ir.Operation, *, blank: bool = False) -> str:
 
 
 def _included(include: ir.Operation, sequence: ir.Operation) -> str:
-    """Canonical text of an included sequence, whose name is then taken out of the copy that includes it."""
+    """Canonical text of an included sequence, whose name is then removed from the including copy."""
     target = include.attributes["target"]
     include.attributes["target"] = ir.FlatSymbolRefAttr.get("included")
     found = resolve(sequence, target)

@@ -1,4 +1,4 @@
-"""Whether a spec is well-formed, says one thing, and does what it says to a program."""
+"""Whether a spec is well-formed, consistent, and has the effect on a program that it states."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _KNOWN = {COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, "decomposition_co
 
 @dataclass(frozen=True)
 class MatcherHits:
-    """Where one matcher hit.
+    """The hits of one matcher.
 
     Attributes:
         matcher: its name.
-        hits: one for each dispatch it hit; None where that cannot be seen, as it hands on no op.
+        hits: one for each dispatch it hit; None if that cannot be seen, because it passes no op on.
     """
 
     matcher: str
@@ -66,10 +66,10 @@ class ProgramCheck:
 
     Attributes:
         matchers: with the dispatches that each hits.
-        problems: the ones that need a program to be found.
+        problems: those that need a program to be found.
         dispatches: names of all executables.
-        near: matchers that nearly hit a dispatch, the nearest first; None where the compiler
-            did not survive looking for them.
+        near: matchers that nearly hit a dispatch, the nearest first; None if the compiler did not survive the
+            search for them.
     """
 
     matchers: tuple[MatcherHits, ...]
@@ -79,7 +79,7 @@ class ProgramCheck:
 
 
 def check_spec(module: ir.Module) -> list[SpecProblem]:
-    """Problems that can be seen in the spec itself; empty when there is none."""
+    """Problems that can be seen in the spec itself, if any."""
     return [
         *_grammar(module),
         *linking_problems(module),
@@ -100,17 +100,17 @@ def check_against_program(
 ) -> ProgramCheck:
     """Compile a program to `executable-configurations` and see what each matcher hits.
 
-    The program is compiled in a worker: twice, the second time with the configurations in place, so
-    that matchers that fight over one dispatch are seen before the compiler gives up on them.
+    The program is compiled in a worker: twice, the second time with the configurations in place, so that
+    matchers that fight over one dispatch are seen before the compiler gives up on them.
 
     Args:
-        spec: it stays as it is.
+        spec: it is not changed.
         program: text or bytecode.
         target: what the program is compiled for.
-        name: what messages call the program.
-        workers: to compile in; one is started and stopped when not given.
-        near: where a matcher hits nothing, or nothing hits a dispatch, compile once more, up to the spec, and
-            look for the first condition that fails of each matcher that nearly hits a dispatch.
+        name: the program's name in messages.
+        workers: to compile in; one is started and stopped if not given.
+        near: if a matcher hits nothing, or nothing hits a dispatch, compile once more, up to the spec, and
+            find the first condition that fails of each matcher that nearly hits a dispatch.
 
     Raises:
         CompileError: the program does not compile even when nothing is configured.
@@ -138,7 +138,7 @@ def check_against_program(
 def _observe(
     workers: Workers, arguments: tuple[bytes | str, str, bytes, bytes, Target], unmarked: Unmarked | None
 ) -> Observation:
-    """Compile in a worker. Raises TunerError when it does not come back."""
+    """Compile in a worker. Raises TunerError if it does not come back."""
     try:
         return workers.call(probe_program, *arguments, unmarked)
     except WorkerError as error:

@@ -26,16 +26,16 @@ FLAGS = "flags"
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a configuration comes from, and what it was worth there.
+    """The origin of a configuration, and its gain there.
 
     Attributes:
         speedup: default's time over the tuned time, above 1 for a gain.
         interval: of the speedup, see `measure.statistics.Comparison`.
         default_us: median time of the compiler's own choice.
         tuned_us: median time with this configuration.
-        samples: paired measurements behind these numbers.
+        samples: number of paired measurements.
         device: device URI it was measured on.
-        chip: what that device is, as its vendor calls it.
+        chip: the vendor's name of that device.
         compiler: compiler release.
         date: day of the measurement, `2026-11-21`.
         dispatch: name of the dispatch in the program that was tuned.
@@ -55,7 +55,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class SpecEntry:
-    """A workload and the configuration that it is to get."""
+    """A workload and the configuration that it gets."""
 
     workload: Workload
     configuration: Configuration
@@ -74,7 +74,7 @@ def entry_to_json(entry: SpecEntry) -> dict[str, object]:
 
 
 def entry_from_json(data: object, *, location: str | None = None) -> SpecEntry:
-    """Read what `entry_to_json` wrote. Raises TunerError that says what is missing or wrong."""
+    """Read what `entry_to_json` wrote. Raises TunerError that names what is missing or wrong."""
     try:
         record = msgspec.convert(data, dict[str, object])
         if isinstance(record.get("configuration"), list):
@@ -119,7 +119,7 @@ def read_flags(spec: ir.Module) -> tuple[str, ...]:
 
 
 def read_provenance(matcher: ir.Operation) -> Provenance | None:
-    """Read a matcher's annotation back; None where there is none, or it is not one of ours."""
+    """Read a matcher's annotation back; None without one of ours."""
     values = _annotated(matcher)
     try:
         return msgspec.convert(values, Provenance)

@@ -1,4 +1,4 @@
-"""A spec for people: what each matcher matches, what it sets, and what that was worth when measured."""
+"""A spec for people: what each matcher matches, what it sets, and the measured gain."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOT_SAID = {"linalg.fill", "linalg.yield", "linalg.index", "iree_linalg_ext.yie
 
 @dataclass(frozen=True)
 class AttributeSetting:
-    """One attribute that is set: on which of the ops that are handed on, its name, its value printed."""
+    """One attribute that is set: the number of the op among those passed on, its name, its value printed."""
 
     op: int
     attribute: str
@@ -44,15 +44,15 @@ class ExplainedEntry:
     """One matcher, explained; or ops that a spec finds without one.
 
     Attributes:
-        matcher: its name; the location of the sequence that sets something itself.
-        op: what the op is called that it matches.
+        matcher: its name; the location of a sequence that sets something itself.
+        op: the name of the op that it matches.
         sizes: sizes by role; -1 stands for any, also for one that is known only at run time.
         types: element types, or for ops matched by structure the types of the inputs and the result.
-        pipeline: the code generation pipeline that is set, empty when none is.
+        pipeline: the code generation pipeline that is set, if any.
         settings: all attributes that are set.
         workload: key of the workload it was built for, None for specs that were not built here.
-        provenance: measured gain, and where and when; None when the spec does not say.
-        conditions: what else is required of operands, in words: `operand 0: dim 0 is a multiple of 128`.
+        provenance: measured gain, and where and when, if the spec has it.
+        conditions: further requirements of operands, in words: `operand 0: dim 0 is a multiple of 128`.
     """
 
     matcher: str
@@ -141,7 +141,7 @@ def _number(attribute: ir.Attribute) -> str:
 
 
 def _value_name(value: ir.Value) -> str:
-    """Which operand or result of the matched op a handle stands for."""
+    """The operand or result of the matched op that a handle stands for."""
     owner = value.owner
     if isinstance(owner, ir.Block) or "raw_position_list" not in owner.operation.attributes:
         return "a value"
@@ -166,7 +166,7 @@ def _sizes(
 
 
 def _types(op: ir.Operation, described: MatchOp) -> tuple[str, ...]:
-    """Element types that a match op asks for, in the order of the operands."""
+    """Element types that a match op requires, in the order of the operands."""
     names = [f"{operand}_type" for operand in described.operands]
     return tuple(str(op.attributes[name]) for name in names if name in op.attributes)
 
@@ -205,7 +205,7 @@ def _rows_of_its_own(sequence: ir.Operation) -> list[ExplainedEntry]:
 
 
 def _found_by(handle: ir.Value) -> str:
-    """Names of the ops that a handle was looked for by."""
+    """Names of the ops that a handle was searched by."""
     owner = handle.owner
     if isinstance(owner, ir.Block) or "ops" not in owner.operation.attributes:
         return "?"
@@ -230,7 +230,7 @@ def _settings(
     Args:
         annotations: `transform.annotate` ops.
         targets: handles of the ops, which are counted in this order.
-        passed: for each of those, the constant that it is, or None.
+        passed: for each of those, its constant, or None.
     """
     found: list[AttributeSetting] = []
     pipeline = ""
@@ -250,7 +250,7 @@ def _settings(
 
 
 def _passed(matcher: ir.Operation) -> list[ir.Operation | None]:
-    """For each value that a matcher hands to its action, the constant that it is, or None."""
+    """For each value that a matcher passes to its action, its constant, or None."""
     constants = yielded_constants(matcher)
     terminator = list(matcher.regions[0].blocks[0])[-1]
     return [next((c for c in constants if c.results[0] == value), None) for value in terminator.operands]

@@ -1,4 +1,4 @@
-"""Names that the compiler's tuning specs are made of, and how their parts are found.
+"""Names in the compiler's tuning specs, how their parts are found, and its rules for linking them.
 
 Source: IREECodegenDialect.cpp (`verifyOperationAttribute`) of release 3.13.
 """
@@ -66,7 +66,7 @@ def entry_sequences(module: ir.Module) -> list[ir.Operation]:
 
 
 def entry_sequence(module: ir.Module) -> ir.Operation | None:
-    """The first sequence that the compiler runs, whatever its name; None without one."""
+    """The first sequence that the compiler runs, with any name."""
     return next(iter(entry_sequences(module)), None)
 
 
@@ -77,18 +77,18 @@ def argument_marks(entry: ir.Operation) -> set[str]:
 
 
 def runs_by_name(module: ir.Module) -> bool:
-    """Whether all that a spec runs is the sequence that is looked for in a spec that is in memory."""
+    """Whether all that a spec runs is the sequence that the compiler looks for in a spec in memory."""
     return [symbol_name(op) for op in entry_sequences(module)] == [ENTRYPOINT_NAME]
 
 
 def nested_specs(module: ir.Module) -> list[ir.Operation]:
-    """Modules directly inside, that have entry points of their own."""
+    """Modules directly inside that have entry points of their own."""
     inside = [op.operation for op in module.body if op.operation.name == "builtin.module"]
     return [op for op in inside if any(ENTRYPOINT in view.operation.attributes for view in _body(op))]
 
 
 def reached(module: ir.Module) -> list[ir.Operation]:
-    """Sequences that run, entry points and all that they lead to, in order; those only declared too."""
+    """Sequences that run, entry points and all that they lead to, in order; also those only declared."""
     found: list[ir.Operation] = []
     waiting = entry_sequences(module)[::-1]
     while waiting:
@@ -109,7 +109,7 @@ def reached(module: ir.Module) -> list[ir.Operation]:
 def pairs(module: ir.Module) -> list[Pair]:
     """The (matcher, action) pairs of all `foreach_match` ops that run, in order.
 
-    Nested modules' sequences too, if something includes them; all, in a module without an entry point.
+    Those of nested modules too, if something includes them; in a module without an entry point, all.
     """
     found: list[Pair] = []
     roots = [op for op in reached(module) if op.regions[0].blocks] or [module.operation]
@@ -130,7 +130,7 @@ def leaf(reference: ir.Attribute) -> str:
 
 
 def resolve(op: ir.Operation, reference: ir.Attribute) -> ir.Operation | None:
-    """The sequence that a reference in an op's attribute names; None where there is none."""
+    """The sequence that a reference in an op's attribute names, if it exists."""
     found = _module_of(op)
     for name in ir.SymbolRefAttr(reference).value:
         if found.name != "builtin.module":
@@ -206,7 +206,7 @@ def linking_problems(module: ir.Module) -> Iterator[SpecProblem]:
 
 
 def argument_problems(entries: Mapping[str, ir.Operation]) -> Iterator[SpecProblem]:
-    """The reasons why entry points, by their names in messages, cannot be included one after the other."""
+    """Why entry points, by their names in messages, cannot be included one after the other."""
     marks = {name: argument_marks(op) for name, op in entries.items()}
     for name, found in marks.items():
         if not found:

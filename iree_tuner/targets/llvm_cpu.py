@@ -70,7 +70,7 @@ _MERGING = ("iree-codegen-rematerialize-parallel-ops",)
 class LlvmCpu(TargetKind):
     """CPUs by LLVM's name (`znver4`), or `host`, with options after `+`: `host+data-tiling`.
 
-    One of another architecture has its name in front: `aarch64-cortex-x3`, or `aarch64` for any of them.
+    A CPU of another architecture has that name in front: `aarch64-cortex-x3`; `aarch64` is any of them.
     """
 
     name = "llvm-cpu"
@@ -83,7 +83,6 @@ class LlvmCpu(TargetKind):
     memory_checker = "guard pages"
 
     def target(self, chip: str, device: str | None) -> Target:
-        """See `TargetKind.target`."""
         driver, _, path = (device or "").partition("://")
         if path.partition("?")[0]:
             raise UsageError(f"no device '{device}'", hint=f"the CPU is {driver}")
@@ -128,7 +127,6 @@ class LlvmCpu(TargetKind):
                 raise UsageError(f"{flag} is for {named}, but {what} {own} code", hint=hint)
 
     def devices(self) -> tuple[FoundDevice, ...]:
-        """The processor, by each of its drivers."""
         return tuple(map(FoundDevice, self.drivers))
 
     def runtime_flags(self, device: str, cores: int) -> RuntimeFlags:
@@ -144,7 +142,7 @@ class LlvmCpu(TargetKind):
 
 
 def chip_for(triple: str, cpu: str) -> str:
-    """A CPU as it is written: with its architecture, if this is not this machine's."""
+    """A CPU as users write it: with its architecture, if that is not this machine's."""
     found = triple.partition("-")[0]
     if found in ("", architecture()):
         return cpu or _GENERIC

@@ -18,11 +18,11 @@ Amount = Annotated[int, msgspec.Meta(ge=0)]
 
 @dataclass(frozen=True)
 class Machine:
-    """A CPU or a GPU in numbers; 0 where one is not known.
+    """A CPU or a GPU in numbers; 0 for an unknown one.
 
     Attributes:
         kind: `cpu` or `gpu`.
-        name: as the machine names itself.
+        name: given by the machine.
         units: cores that may be used, or multiprocessors.
         vector_bytes: width of a core's vector registers.
         registers: vector registers of a core, or 32-bit registers of a multiprocessor.
@@ -66,7 +66,7 @@ def architecture() -> str:
 
 
 def processor_name(root: Path = _ROOT) -> str:
-    """The CPU as it names itself, with family and model where it keeps its name to itself."""
+    """The CPU's own name, with family and model if these are known."""
     try:
         lines = (root / "proc/cpuinfo").read_text().splitlines()
     except OSError:

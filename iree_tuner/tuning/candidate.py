@@ -26,7 +26,7 @@ from iree_tuner.space.compilers_choice import Written, nearest_member, starting_
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.verify.constraints import Constraints
-from iree_tuner.spec.starters import Starter
+from iree_tuner.spec.io import Starter
 from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.store.study import StudyKey
 from iree_tuner.store.trial import Setting, Trial

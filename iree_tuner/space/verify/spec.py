@@ -11,7 +11,7 @@ from iree.compiler.dialects import arith, func, iree_codegen, tensor
 
 from iree_tuner.compiler import linalg
 from iree_tuner.compiler.context import to_bytecode, walk
-from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import generic
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.ops import contraction, convolution

@@ -1,8 +1,8 @@
-"""A matcher taken apart into its conditions, and the compiler's interpreter asked which of them fails first.
+"""A matcher split into its conditions, of which the compiler's interpreter finds the first that fails.
 
 For each op of a matcher that can fail there is a sequence with all of the matcher up to that op. The
 interpreter runs such sequences on one op of a dispatch, as `foreach_match` would. Sequences that a matcher
-includes are put in its place, and what is inside `transform.match.structured` is taken apart as well.
+includes are inlined, and the body of `transform.match.structured` is split as well.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Condition:
 
     @property
     def line(self) -> int | None:
-        """Line of the op in the text that the spec was parsed from; None where it was not."""
+        """Line of the op in the text that the spec was parsed from, if it was text."""
         found = _PLACE.search(str(self.op.location))  # locations have no accessors
         return int(found[1]) if found else None
 
 
 @dataclass(frozen=True)
 class FailedCondition:
-    """A condition, an op that it fails on though all before it hold, and what the interpreter says."""
+    """A condition, an op that it fails on though all before it hold, and the interpreter's message."""
 
     condition: Condition
     op: ir.Operation
@@ -67,7 +67,6 @@ class FailedCondition:
         return self.condition.op
 
     def ops(self, handle: ir.Value) -> list[ir.Operation]:
-        """The ops that a handle stands for."""
         return ops_of(self.condition, handle, self.op)
 
 
@@ -86,7 +85,7 @@ def conditions_of(matcher: ir.Operation) -> tuple[Condition, ...]:
 
 
 def first_failure(conditions: Sequence[Condition], op: ir.Operation) -> int | None:
-    """Which of a matcher's conditions fails first on an op; None where all hold."""
+    """The first of a matcher's conditions that fails on an op; None if all hold."""
     index = bisect.bisect_left(
         range(len(conditions)), True, key=lambda each: said_by(conditions[each], op) is not None
     )
@@ -94,7 +93,7 @@ def first_failure(conditions: Sequence[Condition], op: ir.Operation) -> int | No
 
 
 def said_by(condition: Condition, op: ir.Operation) -> str | None:
-    """The interpreter's message if a condition, or one before it, fails on an op; None where all hold."""
+    """The interpreter's message if a condition, or one before it, fails on an op; None if all hold."""
     assert condition.sequence.parent is not None, "it stands in a module"
     try:
         interpreter.apply_named_sequence(op, condition.sequence, condition.sequence.parent)
@@ -118,7 +117,7 @@ def ops_of(condition: Condition, handle: ir.Value, op: ir.Operation) -> list[ir.
 
 
 def number_of(condition: Condition, param: ir.Value, op: ir.Operation) -> int | None:
-    """The number that a parameter holds when the condition is reached on an op; None for a list of others."""
+    """The number that a parameter holds when the condition is reached on an op; None for other contents."""
     _annotated(condition, op, condition.root, param)
     found = op.attributes.get(_HERE, None)
     if found is not None:
@@ -156,7 +155,7 @@ def _sequence_beside(matcher: ir.Operation, name: str) -> ir.Operation:
 def _inline(
     sequence: ir.Operation, given: Sequence[ir.Value], where: ir.InsertionPoint
 ) -> tuple[list[ir.Operation], list[ir.Value]]:
-    """Copy the ops of a sequence, with included sequences inlined; with what it yields."""
+    """Copy the ops of a sequence, with included sequences inlined; also returns the yielded values."""
     block = sequence.regions[0].blocks[0]
     values = dict(zip(block.arguments, given, strict=True))
     *body, end = [op.operation for op in block]
@@ -175,7 +174,7 @@ def _inline(
 
 
 def _included(op: ir.Operation, sequence: ir.Operation) -> ir.Operation | None:
-    """The sequence that an op includes, where the failure of one is the failure of the other."""
+    """The sequence that an op includes, if the failure of one is the failure of the other."""
     if op.name != "transform.include" or not _propagates(op) or sequence.parent is None:
         return None
     target = op.attributes["target"]
@@ -190,7 +189,7 @@ def _propagates(op: ir.Operation) -> bool:
 
 
 def _steps(op: ir.Operation) -> int:
-    """How many conditions an op is: itself, and what is inside `transform.match.structured`."""
+    """The number of conditions in an op: itself, or the ops inside `transform.match.structured`."""
     return len(list(op.regions[0].blocks[0])) if op.name == _STRUCTURED and _propagates(op) else 1
 
 

@@ -22,20 +22,21 @@ _NO_PASS = "iree-tuner-stop"
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A matcher and a dispatch that it does not hit, though an op of the kind that it asks for is there.
+    """A matcher and a dispatch that it does not hit, though the dispatch has an op of the kind that it
+    matches.
 
     Attributes:
         matcher: its name.
         dispatch: name of the executable.
         op: name of the op that comes nearest.
-        kind: a fixed word for scripts: `size`, `map`, `body`, ...; `earlier` where all conditions hold and an
+        kind: a fixed word for scripts: `size`, `map`, `body`, ...; `earlier` if all conditions hold and an
             earlier matcher takes the op.
         condition: name of the match op that fails first.
-        what: what it compares: `size of k`; or the compiler's words, where there are no values.
+        what: what it compares: `size of k`; or the compiler's words, without values.
         found: its value in the dispatch.
         expected: its value in the matcher.
-        line: of the match op in the spec's text, None where it was not text.
-        held: how many conditions held before, and how many comparisons of the one that fails.
+        line: of the match op in the spec's text, None if it was not text.
+        held: the number of conditions that held before, and of comparisons of the one that fails.
     """
 
     matcher: str
@@ -57,7 +58,7 @@ class NearMiss:
 
 @dataclass(frozen=True)
 class _Matcher:
-    """A pair's matcher, and what says whether an op is of the kind that it asks for."""
+    """A pair's matcher, and the test whether an op is of the kind that it matches."""
 
     index: int
     name: str
@@ -93,7 +94,7 @@ def near_misses(
 
 
 def _groups(module: ir.Module, unseen: Collection[int]) -> list[list[_Matcher]]:
-    """The matchers of each `foreach_match`, except the ones that take more than an op, or cannot be found."""
+    """The matchers of each `foreach_match`, except those that take several ops, or cannot be found."""
     groups: dict[ir.Operation, list[_Matcher]] = {}
     for index, pair in enumerate(pairs(module)):
         matcher = pair.matcher_op
@@ -108,10 +109,10 @@ def _groups(module: ir.Module, unseen: Collection[int]) -> list[list[_Matcher]]:
 def _nearest(
     matcher: _Matcher, earlier: Sequence[_Matcher], dispatch: str, ops: Sequence[ir.Operation]
 ) -> NearMiss | None:
-    """How a matcher misses the op that is nearest to it; None where there is no op of its kind.
+    """How a matcher misses the op that is nearest to it; None without an op of its kind.
 
-    None as well where all of it holds and nothing before it takes the op: then the pipeline, which did not
-    hit it, knows something that is not seen here.
+    Also None if all of it holds and nothing before it takes the op: the pipeline, which did not hit it, then
+    has a reason that cannot be seen here.
     """
     nearest: NearMiss | None = None
     for op in ops:
@@ -153,7 +154,7 @@ def _taken(matcher: _Matcher, dispatch: str, op: ir.Operation, taker: _Matcher) 
 
 
 def _matches(condition: Condition) -> bool:
-    """Whether a condition says something of an op or a value, and does not only go from one to the other."""
+    """Whether a condition tests an op or a value, and does not only navigate from one to another."""
     return ".match." in condition.op.name
 
 
@@ -205,7 +206,7 @@ def _executables(program: ir.Module) -> list[tuple[str, ir.Operation]]:
 
 
 def _visited(executable: ir.Operation, *, inside: bool) -> list[ir.Operation]:
-    """The ops that were handed to `foreach_match`, with all that is in them; the note is taken off."""
+    """The ops that were passed to `foreach_match`, with all ops inside them; the note is taken off."""
     roots = [op for op in walk(executable) if _REACHED in op.attributes]
     for root in roots:
         del root.attributes[_REACHED]

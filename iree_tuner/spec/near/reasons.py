@@ -1,6 +1,6 @@
-"""Why a condition of a matcher fails on an op: what it asks for and what is there instead.
+"""Why a condition of a matcher fails on an op: the required and the actual value.
 
-The interpreter says that it fails (`conditions`). The values are read from the IR; where they are not found,
+The interpreter finds that it fails (`conditions`). The values are read from the IR; if they are not found,
 the interpreter's own words are the reason. First the reasons by the match op, then the numbers that a matcher
 compares (sizes by role, strides, counts), then the ops and values that its handles stand for, by name.
 """
@@ -58,7 +58,7 @@ _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def reason(failure: FailedCondition) -> Difference:
-    """The first thing that a condition asks for and does not find."""
+    """The first requirement of a condition that is not met."""
     before = set(failure.op.attributes)
     explain = _REASONS.get(failure.match.name)
     if explain is None and failure.match.name.removeprefix(MATCH) in match_ops():
@@ -70,9 +70,9 @@ def reason(failure: FailedCondition) -> Difference:
 
 
 def kind_asked(condition: Condition) -> Callable[[ir.Operation], bool] | None:
-    """The test whether an op is of the kind that a condition asks for; None where it asks for none.
+    """The test whether an op is of the kind that a condition requires, if it requires one.
 
-    It makes a miss a near one, and is not the interpreter's to say: that stops at whatever fails first.
+    It makes a miss a near one. The interpreter cannot decide it: it stops at the first failure of any kind.
     """
     match = condition.op
     if not match.operands or match.operands[0] != condition.root:
@@ -153,7 +153,7 @@ def _bounds(failure: FailedCondition) -> Comparisons:
 
 
 def _dimension(failure: FailedCondition, kind: str, wanted: str) -> Comparisons:
-    """The dimension of a value that is not what the interpreter wants."""
+    """The dimension of a value that does not satisfy the interpreter."""
     dim = ir.IntegerAttr(failure.match.attributes["dim"]).value
     for what, value in values_of(failure.condition, failure.match.operands[0], failure.op):
         if not isinstance(value.type, ir.ShapedType):
@@ -218,7 +218,7 @@ def _dag(failure: FailedCondition) -> Comparisons:
 
 
 def _loops(failure: FailedCondition) -> Comparisons:
-    """Loops of another kind than `transform.match.structured.dim` asks for, or too few."""
+    """Loops of another kind than `transform.match.structured.dim` requires, or too few."""
     asked = failure.match.attributes
     for op in failure.ops(failure.match.operands[0]):
         kinds = iterators(op)
@@ -230,7 +230,7 @@ def _loops(failure: FailedCondition) -> Comparisons:
 
 
 def _body(failure: FailedCondition) -> Comparisons:
-    """Ops of a body that differ from the ones that `transform.match.structured.body` asks for."""
+    """Ops of a body that differ from those that `transform.match.structured.body` requires."""
     asked = failure.match.attributes
     for op in failure.ops(failure.match.operands[0]):
         names = ", ".join(each.operation.name for each in list(op.regions[0].blocks[0])[:-1]) or "no ops"
@@ -242,7 +242,7 @@ def _body(failure: FailedCondition) -> Comparisons:
 
 
 def _map(failure: FailedCondition) -> Comparisons:
-    """Indexing maps that are no permutations, or too few operands for `transform.match.structured.input`."""
+    """Indexing maps that are not permutations, or too few operands for `transform.match.structured.input`."""
     asked = failure.match.attributes
     kind = failure.match.name.removeprefix(f"{STRUCTURED}.")
     for op in failure.ops(failure.match.operands[0]):
@@ -261,7 +261,7 @@ def _map(failure: FailedCondition) -> Comparisons:
 
 
 def _too_few(kind: str, what: str, count: int, position: int) -> Difference:
-    """A position that is not there; one before the first was counted from the end."""
+    """A position that does not exist; one before the first was counted from the end."""
     position = count - position - 1 if position < 0 else position
     return Difference(kind, what, str(count), f"more than {position}")
 
@@ -325,7 +325,7 @@ def compared_numbers(failure: FailedCondition) -> Comparisons:
 
 
 def _not_found(failure: FailedCondition, search: ir.Operation) -> Comparisons:
-    """The difference in the only op of a name that is searched for, or that there is none."""
+    """The difference in the only op of a name that is searched, or that the name does not occur."""
     names = names_searched(search)
     for op in failure.ops(search.operands[0]):
         named = [each for each in walk(op) if each.name in names]
@@ -336,7 +336,7 @@ def _not_found(failure: FailedCondition, search: ir.Operation) -> Comparisons:
 
 
 def _filtered(search: ir.Operation, op: ir.Operation) -> Comparisons:
-    """Compare an op with the attributes and operand types that `transform.structured.match` looks for."""
+    """Compare an op with the attributes and operand types that `transform.structured.match` requires."""
     if "op_attrs" in search.attributes:
         for each in ir.DictAttr(search.attributes["op_attrs"]):
             given = op.attributes.get(each.name, "none")
@@ -370,7 +370,7 @@ def called(handle: ir.Value) -> str:
 
 
 def of(handle: ir.Value) -> str:
-    """The same, to be put after something that belongs to the op; empty for the op that is visited."""
+    """` of ` and the name of a handle's op; empty for the op that is visited."""
     name = called(handle)
     return "" if name == "the op" else f" of {name}"
 
@@ -424,7 +424,7 @@ def called_number(param: ir.Value) -> tuple[str, str]:
 
 
 def searched_by(param: ir.Value) -> ir.Operation | None:
-    """The `transform.structured.match` whose ops a parameter is the number of; None for any other."""
+    """The `transform.structured.match` whose ops a parameter counts, if it does."""
     owner = param.owner
     if isinstance(owner, ir.Block) or owner.operation.name != _ASSOCIATIONS:
         return None
@@ -433,7 +433,7 @@ def searched_by(param: ir.Value) -> ir.Operation | None:
 
 
 def names_searched(search: ir.Operation) -> list[str]:
-    """Names of the ops that a `transform.structured.match` looks for; none where it looks for others."""
+    """Names of the ops that a `transform.structured.match` searches, if it searches by name."""
     names = search.attributes.get("ops", None)
     return [] if names is None else [ir.StringAttr(each).value for each in ir.ArrayAttr(names)]
 
