@@ -47,7 +47,7 @@ from iree_tuner.program.flow_ops import (
 )
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
-from iree_tuner.program.steps import CopiedOps, Guard, Step, Steps, given_as
+from iree_tuner.program.steps import CopiedOps, Step, Steps, given_as
 from iree_tuner.targets import Target
 
 # The functions of a module at phase `flow`: calls are inlined, some are chosen, others removed.
@@ -326,15 +326,12 @@ class _Apart:
         makes = [value for value in step.makes if value in self._numbers]
         try:
             reads, inner = self._make(function, makes, set(self._numbers) - set(makes))
-            only_if = self._conditions(step.guard)
+            only_if = tuple((self._numbers[self._steps.same(value)], holds) for value, holds in step.guard)
         except TunerError as error:
             self._left_out[str(error)] = None
             return
         writes = tuple(self._numbers[value] for value in makes)
         self._parts.append(ProgramPart(function, dispatch, reads, writes, inner, rounds_in, bounded, only_if))
-
-    def _conditions(self, guard: Guard) -> tuple[tuple[int, bool], ...]:
-        return tuple((self._numbers[self._steps.same(value)], holds) for value, holds in guard)
 
     def _add_results(self) -> None:
         """A part that makes the program's results, unless blocks decide them or they have other types."""

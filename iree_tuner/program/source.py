@@ -129,7 +129,7 @@ def _unwrapped(program: Program) -> Program:
         return program  # the compiler reports it
     while (inner := [view.operation for view in module.body.operations]) and all(map(_has_functions, inner)):
         if len(inner) > 1:
-            names = ", ".join(_symbol(op) for op in inner)
+            names = ", ".join(str(op.attributes.get("sym_name", "without a name")) for op in inner)
             raise UsageError(
                 f"the program is {len(inner)} modules: {names}", location=program.name, hint="pass one"
             )
@@ -147,10 +147,6 @@ def _has_functions(op: ir.Operation) -> bool:
         return False
     inside = [each.operation for each in op.regions[0].blocks[0]]
     return any(each.name.endswith(".func") or _has_functions(each) for each in inside)
-
-
-def _symbol(op: ir.Operation) -> str:
-    return str(op.attributes.get("sym_name", "without a name"))
 
 
 def _from_onnx(path: Path) -> Program:

@@ -241,10 +241,6 @@ def _node(op: ir.Operation, operands: tuple[Expr, ...]) -> Expr:
             raise TunerError(f"the constraint interpreter does not know '{name}'")
 
 
-def _equal(operands: list[Array]) -> Array:
-    return reduce(np.logical_and, [operands[0] == other for other in operands[1:]])
-
-
 def _distinct(operands: list[Array]) -> Array:
     pairs = [a != b for i, a in enumerate(operands) for b in operands[i + 1 :]]
     return reduce(np.logical_and, pairs)
@@ -280,7 +276,7 @@ _OPERATIONS: dict[str, Callable[[Any, list[Array]], Array]] = {
     "smt.int.mod": lambda _, x: _remainder(x[0], x[1]),
     "smt.int.abs": lambda _, x: np.abs(x[0]),
     "smt.int.cmp": lambda predicate, x: _COMPARISONS[predicate](x[0], x[1]),
-    "smt.eq": lambda _, x: _equal(x),
+    "smt.eq": lambda _, x: reduce(np.logical_and, [x[0] == other for other in x[1:]]),
     "smt.distinct": lambda _, x: _distinct(x),
     "smt.and": lambda _, x: reduce(np.logical_and, x),
     "smt.or": lambda _, x: reduce(np.logical_or, x),

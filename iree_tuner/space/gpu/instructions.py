@@ -40,7 +40,7 @@ def fitting_instructions(
         columns: product of all n loops.
         limits: of the target.
     """
-    if _is_very_skinny(rows, columns, limits.subgroup_size):
+    if min(rows, columns) <= _VERY_SKINNY and max(rows, columns) > limits.subgroup_size:
         return []
     found: list[iree_gpu.MMAAttr] = []
     for name in dict.fromkeys(limits.mma):
@@ -168,7 +168,3 @@ def _fits(mma: Instruction, types: Sequence[ElementType]) -> bool:
     See `gpu/result_type.py`, and docs/upstream/narrow_result.md.
     """
     return tuple(map(ElementType.of, mma.abc_element_types)) == (types[0], types[1], types[-1])
-
-
-def _is_very_skinny(rows: int, columns: int, subgroup: int) -> bool:
-    return min(rows, columns) <= _VERY_SKINNY and max(rows, columns) > subgroup

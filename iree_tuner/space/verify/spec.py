@@ -101,7 +101,7 @@ def _add_product(name: str, match: ir.Operation, around: Sequence[ir.Operation])
     maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(match.attributes["indexing_maps"])]
     types = [ir.TypeAttr(match.attributes[key]).value for key in _type_names(match)]
     sizes = _loop_sizes(match, maps, around)
-    shapes = [_shape(each, sizes) for each in maps]
+    shapes = [[_last(expression, sizes) + 1 for expression in each.results] for each in maps]
     tensors = [ir.RankedTensorType.get(shape, kind) for shape, kind in zip(shapes, types, strict=True)]
     entry = func.FuncOp(name, (tensors[:2], tensors[2:])).add_entry_block()
     written = [each.position for each in maps[2].results if isinstance(each, ir.AffineDimExpr)]
@@ -159,11 +159,6 @@ def _roles(name: str, maps: Sequence[ir.AffineMap]) -> list[tuple[int, ...]]:
         roles, found = convolution.ROLES, linalg.infer_convolution_dimensions_from_maps(maps)
     renamed = convolution.INFERRED
     return [] if found is None else [tuple(getattr(found, renamed.get(role, role))) for role in roles]
-
-
-def _shape(mapped: ir.AffineMap, sizes: Mapping[int, int]) -> list[int]:
-    """The smallest tensor that a map does not read beyond."""
-    return [_last(expression, sizes) + 1 for expression in mapped.results]
 
 
 def _last(expression: ir.AffineExpr, sizes: Mapping[int, int]) -> int:
