@@ -62,12 +62,8 @@ def generic(
 ) -> ir.Value:
     """A `linalg.generic` on tensors with one result, at the current insertion point.
 
-    Args:
-        operands: its inputs.
-        out: its initial result.
-        maps: of the inputs, and of the result.
-        kinds: of the loops: `parallel` or `reduction`.
-        body: makes the result's element from one of each input and the one before.
+    `maps` are of the inputs, and of the result; `kinds` of the loops: `parallel` or `reduction`. `body` makes
+    the result's element from one of each input and the one before.
     """
     types = [iterator_type(kind) for kind in kinds]
     indexing = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])

@@ -213,17 +213,11 @@ class GoneError(Exception):
 
 
 class WorkerProcess:
-    """A process that makes calls, one after the other.
+    """A process that makes calls, one after the other, and has `served` so many; `cookie` marks it and those
+    that it starts.
 
     Created by the thread that uses it: Linux kills the process when that thread ends. Raises OSError if it
     cannot be started.
-
-    Args:
-        cookie: marks the process and those that it starts.
-        settings: its folder and its limits.
-
-    Attributes:
-        served: the number of calls that it has made.
     """
 
     def __init__(self, cookie: str, settings: task.Settings) -> None:

@@ -113,11 +113,8 @@ class CompileError(TunerError):
 class CompilerSession:
     """One IREE session with its flags, and the context of all IR that passes through it.
 
-    Raises TunerError for a flag that the compiler does not know.
-
-    Args:
-        flags: of the session.
-        verify: whether the IR is verified after each pass, as `iree-compile` does.
+    With `verify`, the IR is verified after each pass, as `iree-compile` does. Raises TunerError for a flag
+    that the compiler does not know.
     """
 
     def __init__(self, flags: Sequence[str], *, verify: bool = True) -> None:

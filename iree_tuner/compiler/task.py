@@ -25,10 +25,9 @@ from iree_tuner.errors import TunerError
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that a worker gets when it starts.
+    """The settings that a worker gets when it starts; `folder` is its own, and holds its log.
 
     Attributes:
-        folder: its own; holds its log.
         coordinator: pid of the process that started it.
         memory_bytes: of data (heap, anonymous mappings), for it and each process it starts; None: no limit.
         file_bytes: of any one file it writes.
@@ -60,12 +59,9 @@ class Settings:
 class Reply:
     """How a call ended, in parts that always pickle.
 
-    Attributes:
-        kind: a value or an exception, pickled; or `exit` (it asked to end the process), `memory` (it got
-            none), `unsendable` (its result or exception does not pickle).
-        data: the pickled value or exception.
-        text: the traceback, or the reason, for people.
-        code: with `exit`.
+    `data` is a value or an exception, pickled. Other kinds are `exit` (it asked to end the process, with a
+    code), `memory` (it got none) and `unsendable` (its result or exception does not pickle). `text` is the
+    traceback, or the reason, for people.
     """
 
     kind: Literal["value", "error", "exit", "memory", "unsendable"]
@@ -279,12 +275,9 @@ class Ok(Generic[R]):
 
 @dataclass(frozen=True)
 class Crash:
-    """The worker's process died, or had to be given up.
+    """The worker's process died, or had to be given up; `output` is the last that it printed.
 
-    Attributes:
-        exit_code: negative for a signal; None if the process did not end by itself.
-        output: the last that it printed.
-        reason: the cause, if it is known.
+    `exit_code` is negative for a signal; None if the process did not end by itself.
     """
 
     exit_code: int | None

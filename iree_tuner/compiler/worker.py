@@ -52,12 +52,8 @@ _START_S = 120.0
 
 @dataclass(frozen=True)
 class Span:
-    """One period of a worker's work.
-
-    Attributes:
-        worker: its number in its pool, from 0.
-        what: the name of the called function.
-        begin, end: of the monotonic clock.
+    """One period of a worker's work, from `begin` to `end` of the monotonic clock; `what` names the called
+    function.
     """
 
     worker: int
@@ -78,13 +74,9 @@ class CallFuture(Future[Any]):
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A call whose result is waited for.
+    """A call whose result is waited for: a function (`what` is its name) and arguments, pickled.
 
-    Attributes:
-        what: the function's name.
-        payload: the pickled function and arguments.
-        timeout_s: counted from its begin in the worker.
-        future: held by its caller.
+    `timeout_s` counts from its begin in the worker.
     """
 
     what: str

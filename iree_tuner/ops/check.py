@@ -251,12 +251,11 @@ def _with(values: tuple[_T, ...], index: int, value: _T) -> tuple[_T, ...]:
 
 @dataclass(frozen=True)
 class Sample:
-    """A payload to check a family with.
+    """A payload to check a family with: a module, or its text, with at least one op of the family; all are
+    checked.
 
-    Attributes:
-        name: its name in faults.
-        payload: a module, or its text, with at least one op of the family; all such ops are checked.
-        near_misses: modules, or their texts, in which no op has a workload of the payload's.
+    `near_misses` are modules, or their texts, in which no op has a workload of the payload's. Faults name it
+    by `name`.
     """
 
     name: str
@@ -283,13 +282,9 @@ def check_op_family(
     size, element type or map. Payloads with those differences are made from the sample, if they are valid;
     say with `near_misses` what else must not match.
 
-    Matchers run in this process: one that crashes the transform interpreter ends it.
-
-    Args:
-        family: the family.
-        samples: payloads in the form that ops have when tuning specs run.
-        ignores_attributes: False for a matcher that compares attributes, as the compiler's DAG matcher does;
-            then only `describe` must ignore them.
+    Matchers run in this process: one that crashes the transform interpreter ends it. Payloads have the form
+    that ops have when tuning specs run. `ignores_attributes` is False for a matcher that compares attributes,
+    as the compiler's DAG matcher does; then only `describe` must ignore them.
     """
     problems: list[Fault] = []
     for sample in samples:

@@ -41,13 +41,7 @@ NARROW_FLOATS = ("f16", "bf16")
 
 @dataclass(frozen=True)
 class ElementType:
-    """The type of a tensor's elements, or of a scalar.
-
-    Attributes:
-        name: as MLIR writes it.
-        kind: of its values.
-        bits: of one element; 0 if unknown.
-    """
+    """The type of a tensor's elements, or of a scalar; `name` is MLIR's, and `bits` is 0 if unknown."""
 
     name: str
     kind: Kind

@@ -23,15 +23,14 @@ _NO_ARITHMETIC = ("constant", "extf", "truncf", "index_cast", "sitofp", "uitofp"
 
 @dataclass(frozen=True)
 class MatchOp:
-    """A match op of the compiler's for ops of one family.
+    """A match op of the compiler's, `transform.iree.match.<name>`, for ops of one family.
 
     Attributes:
-        name: after `transform.iree.match.`: `contraction`.
         yields: the roles whose sizes it yields, in order, in the words of its documentation.
         parameters: other lists that it yields after them: `strides`.
         operands: its names of the operands; most have an attribute for their element type, `lhs_type`.
         op: the only op that it takes; empty for every op of linalg that has these roles.
-        operand_count: the number of operands that this op has without a mask.
+        operand_count: of this op without a mask.
     """
 
     name: str
@@ -46,12 +45,8 @@ class MatchOp:
 class Sums:
     """The properties of a result's computation that decide how much results may differ.
 
-    Attributes:
-        accumulator_type: element type of the sums.
-        length: the number of values in one result.
-        factor_type: the type that factors of the last sum are rounded to, if the op computes them itself.
-        factors: the number of such factors in one result.
-        softmax: whether the factors are probabilities.
+    `length` values are summed in `accumulator_type`. If the op computes factors of the last sum itself,
+    `factors` in one result are rounded to `factor_type`; with `softmax`, they are probabilities.
     """
 
     accumulator_type: str
@@ -65,11 +60,8 @@ class Sums:
 class Chain:
     """Two products one after the other with exponentials between them, by loops.
 
-    Attributes:
-        rows: of both results.
-        inner: summed over in the first product.
-        keys: columns of the first result, which the second product sums over.
-        columns: of the second result.
+    Both results have `rows`; the first sums over `inner` and has the columns `keys`, over which the second
+    sums.
     """
 
     rows: tuple[int, ...]
@@ -93,15 +85,11 @@ ROOT = "root"
 class OpFamily(Protocol):
     """How one kind of op is described and matched, and properties of all of its ops.
 
-    Inherit from it: all members have defaults but `name`, `priority`, `describe` and `matcher`.
-    `check_op_family` checks whether an implementation keeps the contract.
-
-    Attributes:
-        name: equal to the name of its entry point.
-        priority: families are asked in ascending order; the first that describes an op owns it.
-        match_ops: the compiler's match ops for these ops; specs with them are explained by it.
-        turns_operands: whether vectors lie along the result's innermost loop, to which pipelines for CPUs
-            turn the operands; else they lie as the first operand does.
+    Inherit from it: all members have defaults but `name` (its entry point's), `priority`, `describe` and
+    `matcher`. `check_op_family` checks whether an implementation keeps the contract. Families are asked in
+    ascending priority; the first that describes an op owns it. Specs with the compiler's `match_ops` are
+    explained by the family. With `turns_operands`, vectors lie along the result's innermost loop, to which
+    pipelines for CPUs turn the operands; else they lie as the first operand does.
     """
 
     name: str

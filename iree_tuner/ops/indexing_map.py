@@ -18,12 +18,10 @@ Terms = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Index:
-    """One result of a map: the place along a dimension.
+    """One result of a map, a place along a dimension; `written` as MLIR does, `d0 * 2 + d3`.
 
-    Attributes:
-        written: as MLIR writes it, `d0 * 2 + d3`.
-        terms: the loops with their factors; 1 for a loop that is divided.
-        loop: the loop itself; None if the place is computed.
+    `terms` are the loops with their factors, 1 for a loop that is divided. `loop` is None if the place is
+    computed.
     """
 
     written: str
@@ -33,12 +31,7 @@ class Index:
 
 @dataclass(frozen=True)
 class IndexingMap:
-    """How the loops of an op index an operand.
-
-    Attributes:
-        rank: the number of loops.
-        results: one for each dimension of the operand.
-    """
+    """How the loops (`rank` many) of an op index an operand, with a result for each dimension."""
 
     rank: int
     results: tuple[Index, ...]

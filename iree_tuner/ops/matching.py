@@ -46,10 +46,7 @@ def require_role(found: ir.Value, workload: Workload, role: str) -> None:
 def require_bounds(handle: ir.Value, workload: Workload, operand: int) -> None:
     """Build the checks that an op's dynamic loops have the sizes that the workload allows.
 
-    Args:
-        handle: the op.
-        workload: has the sizes that are allowed.
-        operand: the first init, which the bounds were read from.
+    `operand` is the first init, which the bounds were read from.
     """
     for loop in workload.dynamic:
         if loop == DynamicLoop(loop.loop):

@@ -64,12 +64,8 @@ class ScalarBody:
 class DagFacts:
     """Facts about a workload's DAG, other than its match.
 
-    Attributes:
-        labels: of the ops that have one, producers first.
-        bodies: of the generic ops among them.
-        on_buffers: whether it is on memory, as copies are when tuning specs run.
-        uses_indices: whether a body reads the position of its element.
-        results: the number of results of each op that has a label.
+    `labels` has producers first; `bodies` are those of its generic ops; `results` counts each labeled op's.
+    It is `on_buffers` if it computes in memory, as copies do when tuning specs run.
     """
 
     labels: tuple[str, ...] = ()

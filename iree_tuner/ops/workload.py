@@ -36,13 +36,8 @@ class Companion:
 
 @dataclass(frozen=True)
 class DynamicLoop:
-    """A loop whose size is known only at run time, and the program's facts about it.
-
-    Attributes:
-        loop: its number.
-        lower: the least size.
-        upper: the largest size, if known.
-        multiple: a divisor of every size.
+    """A loop whose size is known only at run time: at least `lower`, at most `upper` (if known), a multiple
+    of `multiple`.
     """
 
     loop: int
@@ -67,19 +62,15 @@ class Workload:
     Workloads that differ only in the sizes that stand for dynamic loops are equal: one matcher finds both.
 
     Attributes:
-        family: name of the op family.
-        op: the op's name for people and file names: `matmul`, `batch_matmul`, `conv`, `softmax`.
-        loops: sizes of the iteration space; for a dynamic loop the size that stands for all of its sizes, 0
-            until one is chosen.
-        iterators: kind of each loop.
-        types: element types of the operands in order, results' inits last: f16, f16, f32.
+        op: its name for people and file names: `matmul`, `batch_matmul`, `conv`, `softmax`.
+        loops: sizes; for a dynamic loop the size that stands for all of its sizes, 0 until one is chosen.
+        types: element types of the operands, results' inits last: f16, f16, f32.
         maps: indexing maps, one an operand.
         roles: the loops of each role: `(("m", (0,)), ("n", (1,)), ("k", (2,)))`.
         parameters: integers other than sizes: `(("strides", (1, 1)), ("dilations", (1, 1)))`.
         companions: other ops that are configured with the root op.
         dag: for families that match by structure, the ops to match as the text of a module, canonical.
         prologue: passes that must have run for the op to look like this; a spec for it runs them first.
-        dynamic: the loops whose sizes are known only at run time, in the order of their numbers.
     """
 
     family: str

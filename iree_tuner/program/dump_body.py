@@ -38,13 +38,7 @@ _WITHOUT_EFFECT = (
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor that a dispatch takes.
-
-    Attributes:
-        type: with the sizes that are known.
-        read: whether it is an input.
-        written: whether it is a result; a tensor that is changed in place is both.
-    """
+    """A tensor that a dispatch takes; one that is changed in place is both read and written."""
 
     type: ir.RankedTensorType
     read: bool
@@ -53,13 +47,11 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Number:
-    """A number that a dispatch takes.
+    """A number that a dispatch takes: an integer, `index`, or a float.
 
-    Attributes:
-        type: an integer, `index`, or a float.
-        bits: its value, a float's as an integer of the same width; None if the dump does not contain it.
-        size_of: tensors, by number, and their dimensions that have this size.
-        workload: its places among the values from which the number of workgroups is computed.
+    `bits` is its value, a float's as an integer of the same width; None if the dump does not contain it.
+    `size_of` are tensors, by number, and their dimensions that have this size. `workload` are its places
+    among the values from which the number of workgroups is computed.
     """
 
     type: ir.Type
@@ -126,15 +118,11 @@ class _TensorPlace:
 
 
 def lift_body(function: ir.Operation, constants: Sequence[int] | None) -> DispatchSignature:
-    """Rewrite a dispatch's function, in place.
+    """Rewrite a dispatch's function, in place. It is in a `hal.executable`, without a configuration.
 
-    Args:
-        function: of a `hal.executable`, without a configuration.
-        constants: its arguments other than buffers; None if the dump does not contain them.
-
-    Raises:
-        TunerError: it does more with a buffer than load and store tensors, or these have a layout that is
-            decided later.
+    `constants` are its arguments other than buffers; None if the dump does not contain them. Raises
+    TunerError if it does more with a buffer than load and store tensors, or these have a layout that is
+    decided later.
     """
     entry = function.regions[0].blocks[0]
     with function.context, ir.Location.unknown():

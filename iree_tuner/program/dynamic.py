@@ -40,13 +40,11 @@ Given = Mapping[Variable | None, Sequence[int]]
 
 @dataclass(frozen=True)
 class DimensionSize:
-    """A size that stands for a dynamic dimension of an input, or (`dimension` None) for all others.
+    """A size, at least 1, that stands for a dynamic dimension of an input, or (`dimension` None) for all
+    others.
 
-    Attributes:
-        size: at least 1.
-        dimension: the numbers of the input and of the dimension; only the input's for a number that is a
-            size.
-        function: the only one that this applies to; empty for all functions.
+    `dimension` is the numbers of the input and of the dimension; only the input's for a number that is a
+    size. `function` is the only one that this applies to; empty for all.
     """
 
     size: int

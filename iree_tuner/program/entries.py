@@ -206,12 +206,9 @@ _TORCH_SCALARS = {"!torch.int": "i64", "!torch.float": "f64", "!torch.bool": "i1
 
 @dataclass(frozen=True)
 class Taken:
-    """One input of a function.
+    """One input of a function; if it is `written`, it is also a result.
 
-    Attributes:
-        element_type: MLIR's name of the type.
-        shape: None for a scalar; a dimension is None if it is known only at run time.
-        written: whether the function writes to it, so that it is also a result.
+    `shape` is None for a scalar; a dimension is None if it is known only at run time.
     """
 
     element_type: str
@@ -231,15 +228,10 @@ class Taken:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry function.
+    """An entry function, its inputs (without fences) and their uses.
 
-    Attributes:
-        name: without `@`.
-        inputs: in order, without fences.
-        feeds: the use of each input.
-        refusal: why it cannot be called with the sizes that were given, if so.
-        fenced: whether two fences follow: one to wait for, and one to signal.
-        not_callable: why it cannot be called with any inputs, if so.
+    `refusal` is why it cannot be called with the sizes that were given, `not_callable` why not with any. If
+    it is `fenced`, two fences follow the inputs: one to wait for, and one to signal.
     """
 
     name: str

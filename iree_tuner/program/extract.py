@@ -137,13 +137,7 @@ _Expression = tuple[object, ...]
 
 
 def prologue_of(workload: Workload, ops: Sequence[ir.Operation], target: Target) -> tuple[str, ...]:
-    """The passes whose effects show in a dispatch of a dump.
-
-    Args:
-        workload: its root op.
-        ops: the ops that compute in it.
-        target: what it is compiled for.
-    """
+    """The passes whose effects show in a dispatch of a dump, in which `ops` compute."""
     if any(_has_run(name, workload, ops) for name in target.spec_prologue):
         return target.spec_prologue
     # A softmax is decomposed into ops that look so.

@@ -143,10 +143,8 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
 def _packed(bindings: Sequence[Binding], used: Mapping[int, tuple[int, int]]) -> tuple[Binding, ...]:
     """Bindings at offsets at which the used ranges do not overlap, and up to the ends of these.
 
-    Args:
-        bindings: as the compiler has them.
-        used: by number, the first byte of a binding that is used and the one behind the last; bindings that
-            are not listed are used as a whole.
+    `used` is the first byte of a binding that is used and the one behind the last; bindings that are not
+    listed are used as a whole.
     """
     ranges = [used.get(number, (0, each.length)) for number, each in enumerate(bindings)]
     packed, end = dict[int, Binding](), 0

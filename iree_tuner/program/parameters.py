@@ -21,14 +21,9 @@ _PLACES = ("initial_value", "value")  # of util.global, and of the constants tha
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as the program names it.
+    """A parameter as the program names it; `scope` is its archive's, empty for the nameless one.
 
-    Attributes:
-        scope: of its archive; empty for the nameless one.
-        key: its name there.
-        shape: of the tensor.
-        element_type: MLIR's name of the type.
-        values: the integers that the program's uses allow, if these restrict it and it is generated.
+    `values` are the integers that the program's uses allow, if these restrict it and it is generated.
     """
 
     scope: str

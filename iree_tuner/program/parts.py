@@ -138,13 +138,11 @@ class Value:
 
 @dataclass(frozen=True)
 class ProgramPart:
-    """A dispatch as a function; or, without one, code around dispatches that computes what others read.
+    """A dispatch as a function; or, with `dispatch` empty, code around dispatches that computes what others
+    read.
 
     Attributes:
-        function: its name in the module.
-        dispatch: name of its export; empty for code around dispatches.
-        reads: numbers of the values that it takes, in order.
-        writes: numbers of the values that it makes, in order.
+        reads: numbers of the values that it takes, in order; `writes` of those that it makes.
         inner: dispatches before it whose results cannot be handed over, and that are run in it again.
         rounds_in: the narrow float type that its bodies compute in with more than one op, if any: a processor
             without such arithmetic rounds elsewhere.
@@ -164,14 +162,13 @@ class ProgramPart:
 
 @dataclass(frozen=True)
 class Parts:
-    """Functions of a program in parts.
+    """Functions of a program in parts; `functions` and `parts` are in the order of a run.
 
     Attributes:
         vmfb: the VM module.
-        functions: the program's functions, in the order of a run.
         values: all of them; the first are the functions' arguments.
         takes: the function and the number of each of these arguments.
-        parts: the dispatches that can be called, and code around them, in the program's order.
+        parts: the dispatches that can be called, and code around them.
         results: the part that makes the program's own results of values, if possible; it `writes` nothing.
         left_out: why some dispatches are not parts, each once.
         repeats: whether the program runs some dispatches in loops or branches.
@@ -198,16 +195,9 @@ def take_apart(
 ) -> Parts:
     """Compile a program's dispatches as functions. Runs in a worker.
 
-    Args:
-        data: the program.
-        name: of the program.
-        target: what it is compiled for.
-        functions: some of the program's functions, in the order of a run; all of them without.
-        only: the dispatches that are wanted, by export; all without.
-
-    Raises:
-        CompileError: the compiler refused.
-        TunerError: the program has no such function, or none whose dispatches can be called.
+    `functions` are some of the program's, in the order of a run, and `only` the dispatches that are wanted,
+    by export; all without. Raises CompileError if the compiler refuses, TunerError if the program has no such
+    function, or none whose dispatches can be called.
     """
     session = session_for(target.flags)
     module = session.parse(data, name)

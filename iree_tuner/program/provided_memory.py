@@ -78,11 +78,9 @@ def fix_sizes(module: ir.Module) -> None:
     """Let functions that take memory for temporary values use the amount that they need, not all that they
     get.
 
-    With a constant size, the compiler makes one command buffer when the program is loaded, instead of a new
-    one in each call, and the function refuses memory that is too small.
-
-    Args:
-        module: a program after the phase `executable-sources`.
+    The module is after the phase `executable-sources`. With a constant size, the compiler makes one command
+    buffer when the program is loaded, instead of a new one in each call, and the function refuses memory that
+    is too small.
     """
     operations = (each.operation for each in module.body.operations)
     functions = {symbol_of(op): op for op in operations if _NAME in op.attributes}

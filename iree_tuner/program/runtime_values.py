@@ -35,14 +35,8 @@ _LOOPS = ("scf.for", "scf.while", "scf.forall", "scf.parallel")
 def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, CallCount]:
     """Calls by export name, summed over the entry functions: the public ones that no other function calls.
 
-    Sites in initializers run once, while the program is loaded, and do not count.
-
-    Args:
-        module: at `executable-sources`.
-        entries: names of the functions that count instead.
-
-    Raises:
-        TunerError: there is no such function.
+    The module is at `executable-sources`. `entries` are functions that count instead; TunerError for an
+    unknown one. Sites in initializers run once, while the program is loaded, and do not count.
     """
     functions = {symbol_of(op): op for op in _top_level(module) if op.name in _BODIES}
     sites = {name: _sites(function) for name, function in functions.items()}
@@ -145,16 +139,10 @@ _OPEN = ir.ShapedType.get_dynamic_size()
 def with_values(
     module: ir.Module, exports: Collection[str], session: CompilerSession
 ) -> dict[str, tuple[RawHarness, ...]]:
-    """Harnesses of dispatches that take values which are known only at run time.
+    """By export, a harness for each value that may stand for those known only at run time, the best first.
 
-    Args:
-        module: at `executable-sources`; it is not changed.
-        exports: the dispatches.
-        session: that of the module's context.
-
-    Returns:
-        by export, a harness for each value that may stand for those of the program, the best first. Sizes of
-            inputs are left as they are: a dispatch that takes one is not included.
+    The module, at `executable-sources` and of the session's context, is not changed. Sizes of inputs are left
+    as they are: a dispatch that takes one is not included.
     """
     found: dict[str, list[RawHarness]] = {}
     for value in STAND_INS if exports else ():

@@ -42,12 +42,7 @@ _MOST_DEEP, _MOST_READ = 16, 30_000  # calls in calls, and ops, also of function
 
 @dataclass(frozen=True)
 class SizeTerm:
-    """A number that is computed from sizes, or a condition on them.
-
-    Attributes:
-        of: the variables that it is computed from.
-        at: its values, given those of these variables.
-    """
+    """A number computed from sizes, or a condition on them: `at` gives it for values of `of`."""
 
     of: frozenset[Variable]
     at: Callable[[Mapping[Variable, Array]], Array]
@@ -56,9 +51,8 @@ class SizeTerm:
 class SizeRules:
     """The rules for sizes of one function.
 
-    Attributes:
-        places: dimensions of inputs that are dynamic, and numbers that are sizes of other tensors.
-        symbols: names of sizes.
+    `places` are dimensions of inputs that are dynamic, and numbers that are sizes of other tensors; `symbols`
+    name sizes.
     """
 
     def __init__(
@@ -79,12 +73,7 @@ class SizeRules:
     def resolved(
         self, given: Mapping[Variable, int], general: int | None = None
     ) -> dict[Variable, int] | None:
-        """All sizes that follow from some; None if the program certainly excludes these.
-
-        Args:
-            given: sizes of places and symbols.
-            general: the size of all other places.
-        """
+        """All sizes that follow from some, with `general` at all other places; None if these are excluded."""
         known = {each: size for each, size in given.items() if each in self._free}
         self._incomplete = False
         found = self._search(known, [each for place in known for each in self._free[place]])

@@ -30,11 +30,9 @@ _PORTABLE = b"vhlo"
 
 @dataclass(frozen=True)
 class Program:
-    """A program in a form that can be sent to other processes.
+    """A program in a form that can be sent to other processes; `name` is a path, or `<module>`.
 
-    Attributes:
-        name: its origin, for messages: a path, or `<module>`.
-        data: MLIR text (UTF-8) or bytecode, in any input dialect that the compiler takes.
+    `data` is MLIR text (UTF-8) or bytecode, in any input dialect that the compiler takes.
     """
 
     name: str

@@ -45,10 +45,8 @@ _FIRST_STATE = 2  # of the operands of a `scf.for`: bounds and step come before
 class Step:
     """A dispatch; or an op around others, such as a loop, whose results others read.
 
-    Attributes:
-        op: the op; None for conditions that `guard`s need.
-        makes: its results that can be handed over.
-        guard: the conditions on which it runs.
+    `makes` are its results that can be handed over; it runs on the conditions of `guard`. `op` is None for
+    conditions that `guard`s need.
     """
 
     op: ir.Operation | None
@@ -64,7 +62,6 @@ class Steps:
     """The steps of functions of a module, one function after another.
 
     Attributes:
-        found: the steps.
         before: for an op around others, the globals that it uses, and their values before it.
         left_out: why some dispatches are not met, each once.
         repeats: whether dispatches are in loops or branches.
@@ -254,12 +251,10 @@ _NARROWEST = 32  # bits of an integer that a function gives
 
 
 class CopiedOps:
-    """Copies of ops in a part, at the current insertion point.
+    """Copies of ops in a part, at the current insertion point; `arguments` are of the part, for the values
+    that it takes.
 
-    Args:
-        steps: of the program.
-        arguments: of the part, for the values that it takes.
-        views: tensors that functions import, by their arguments.
+    `views` are tensors that functions import, by their arguments.
     """
 
     def __init__(

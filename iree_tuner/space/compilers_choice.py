@@ -45,14 +45,11 @@ _OFF = ("0 : i64", "false", "#iree_gpu.reorder_workgroups_strategy<None>")
 
 @dataclass(frozen=True)
 class Chosen:
-    """A compiler's choice, read against a space.
+    """A compiler's choice as `values` of a space's knobs; `misfits` are the parts that no values stand for.
 
-    Attributes:
-        values: of the knobs that it settles.
-        misfits: the parts of it that no values of the space's knobs stand for.
-        inherited: likely values of the companions' own knobs. The choice does not show them; the compiler
-            gives other ops the root's tiles of the loops that they share.
-        places: where in the attributes the knobs are: `workgroup[1]`.
+    `inherited` are likely values of the companions' own knobs: the choice does not show them, and the
+    compiler gives other ops the root's tiles of the loops that they share. `places`: where in the attributes
+    the knobs are, `workgroup[1]`.
     """
 
     values: dict[str, int] = field(default_factory=dict[str, int])
@@ -73,14 +70,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Written:
-    """A configuration as a program or a spec carries it; attributes are printed.
-
-    Attributes:
-        lowering: the root op's lowering config.
-        translation: the function's translation info.
-        decomposition: an attention's `decomposition_config`, or empty.
-        companions: lowering configs of other ops of the dispatch, by their labels.
-    """
+    """A configuration as a program or a spec carries it: printed attributes, companions' by their labels."""
 
     lowering: str
     translation: str

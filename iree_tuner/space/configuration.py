@@ -37,14 +37,11 @@ class Assignment(Mapping[str, int]):
 
 @dataclass(frozen=True)
 class OpConfiguration:
-    """One attribute for one op, in the form in which it goes to other processes, databases and specs.
+    """One attribute for the op `label` of a workload, as text: it goes to other processes, databases and
+    specs.
 
-    An attribute belongs to a context, and candidates are chosen in one and compiled in others.
-
-    Attributes:
-        label: which op of the workload: `root`, or a companion's label.
-        attribute: its name: `compilation_info` on the root, `lowering_config` on companions.
-        value: the attribute as text; `of` and `to_ir` alone write and read it.
+    It is `compilation_info` on the `root`, `lowering_config` on a companion. `of` and `to_ir` alone write and
+    read the text.
     """
 
     label: str

@@ -19,13 +19,10 @@ COMPANIONS = "companions"
 def build_constraints(
     pipeline: ir.Attribute, fill: Callable[[], Mapping[str, ir.Attribute]], context: ir.Context
 ) -> ir.Module:
-    """A module with one constraints op.
+    """A module with one constraints op for a pipeline; `context` has all dialects loaded.
 
-    Args:
-        pipeline: the code generation pipeline that the op is about.
-        fill: called once with the insertion point in the op's body: declares knobs with `knob` and
-            `flag`, asserts with `require`, and returns the op's knobs dictionary.
-        context: one with all dialects loaded.
+    `fill` is called with the insertion point in the op's body. It declares knobs with `knob` and `flag`,
+    asserts with `require`, and returns the op's knobs dictionary.
     """
     with context, ir.Location.unknown(context):
         module = ir.Module.create()
@@ -117,19 +114,17 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Ruling(Generic[Subject]):
-    """How the asserts of one kind of space are taken, and what is to be asserted instead of some.
+    """How the asserts of one kind of space are taken, and what is asserted instead of some.
 
     Attributes:
-        name: short, for tests.
         reason: where in the compiler that is decided.
         applies: whether a space is of the kind.
         rules: patterns of the messages of asserts that are rules; None for all but `nothing`.
-        nothing: patterns of the messages of asserts that do not describe the compiler, or that `extend`
-            replaces.
+        nothing: the same of asserts that do not describe the compiler, or that `extend` replaces.
         extend: adds asserts, which are rules.
         settle: turns the knobs' values into the ones that the compiler uses.
         only_where: patterns of two messages: asserts of the first count only if the second hold.
-        releases: the compiler releases that it has been checked with.
+        releases: of the compiler, with which it has been checked.
     """
 
     name: str

@@ -39,14 +39,12 @@ _PRODUCTS: tuple[GpuBuilder, ...] = (matrix_constraints, simt_constraints)
 
 
 class ByTarget(SpaceProvider):
-    """The spaces of a family, from a builder for each kind of target.
+    """The spaces of a family, from a builder for each kind of target: `spirv` is for Vulkan, `gpu` for CUDA
+    and ROCm.
 
-    Attributes:
-        cpu: for llvm-cpu.
-        gpu: for CUDA and ROCm, tried in turn where the compiler emits nothing.
-        supplements: to the compiler's constraints for CUDA and ROCm, in the order in which they are applied.
-        added: for CUDA and ROCm in addition to the compiler's, by the names of their variants.
-        spirv: for Vulkan, one for each pipeline, best first.
+    `gpu` are tried in turn where the compiler emits no constraints; `supplements` are applied in order to
+    those that it emits; `added` are further spaces, by the names of their variants. `spirv`: one for each
+    pipeline, best first.
     """
 
     cpu: CpuBuilder

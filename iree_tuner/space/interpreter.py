@@ -100,13 +100,10 @@ _COMPARISONS = {0: np.less, 1: np.less_equal, 2: np.greater, 3: np.greater_equal
 
 @dataclass(frozen=True, eq=False)
 class Expr:
-    """One value of the body.
+    """One value of the body: a `variable`, a `constant`, or the result of the op that `kind` names.
 
-    Attributes:
-        kind: `variable`, `constant`, or the name of the op that makes the value.
-        operands: the nodes it is made from.
-        data: the variable's name, the constant, the predicate, or the table of a lookup.
-        support: names of the variables it depends on.
+    `data` is the variable's name, the constant, the predicate, or the table of a lookup; `support` names the
+    variables that the value depends on.
     """
 
     kind: str
@@ -135,13 +132,11 @@ class Expr:
 
 @dataclass(frozen=True, eq=False)
 class Assertion:
-    """One assert of the body, in its order.
+    """One assert of the body; `message` says what is wrong if the condition does not hold (for `smt.assert`,
+    the condition).
 
-    Attributes:
-        condition: what it asserts.
-        message: what is wrong if it does not hold; the condition itself for an `smt.assert`.
-        shown: the expressions whose values replace each `{}` in the message.
-        of_search: whether it only says which values of a knob a search tries.
+    The values of `shown` replace the `{}` in the message. One `of_search` only says which values of a knob
+    are tried.
     """
 
     condition: Expr

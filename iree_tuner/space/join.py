@@ -33,11 +33,8 @@ _SMALL = 1 << 10
 class Rows:
     """Indices into domains, a column for each bound variable.
 
-    Args:
-        length: number of rows.
-        columns: the columns known so far.
-        base: rows from which other columns are gathered when they are asked for.
-        which: the places of these rows in `base`.
+    Columns that are not given are gathered, when they are asked for, from the rows of `base` that `which`
+    names.
     """
 
     def __init__(
@@ -84,10 +81,8 @@ class Relation:
 class Relations:
     """The conditions of a program, for evaluation on rows.
 
-    Attributes:
-        domains: the values of every variable, ascending.
-        free: variables with several values; the others have no column in rows.
-        possible: False if it is known already that there is no member.
+    `free` are the variables with several values; the others have no column in rows. It is not `possible` if
+    it is known already that there is no member.
     """
 
     def __init__(self, program: ConstraintProgram) -> None:

@@ -29,12 +29,10 @@ from iree_tuner.targets import CpuLimits, Limits
 
 @dataclass(frozen=True)
 class Violation:
-    """A constraint that a configuration breaks.
+    """A constraint that a configuration breaks: `message` has the values, `rule` is the same without them.
 
-    Attributes:
-        message: the constraint in words, with the values.
-        rule: the same without values: equal for equal constraints.
-        force: `rule` where the compiler refuses it or makes wrong code of it, `warning` where it takes it.
+    Its `force` is `rule` where the compiler refuses the configuration or makes wrong code of it, else
+    `warning`.
     """
 
     message: str
@@ -44,12 +42,9 @@ class Violation:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict of one space's constraints on a configuration.
+    """The verdict of one space's constraints on a configuration; `violations` has rules first.
 
-    Attributes:
-        violations: the constraints that it breaks, rules first.
-        unread: parts of it for which the space has no knobs; then nothing is known about the configuration.
-        values: of the knobs.
+    Nothing is known if parts of it are `unread`, because the space has no knobs for them.
     """
 
     violations: tuple[Violation, ...] = ()
@@ -63,11 +58,8 @@ class Judgement:
 
 
 class Rules:
-    """Which of a space's constraints count for configurations that were not searched.
-
-    Args:
-        space: the space, which stays as it is.
-        limits: of the target that it is for.
+    """Which of a space's constraints count for configurations that were not searched. The space stays as it
+    is.
     """
 
     def __init__(self, space: Space, limits: Limits) -> None:

@@ -19,14 +19,10 @@ GROUP = "iree_tuner.spaces"
 
 @dataclass(frozen=True)
 class SpaceRequest:
-    """The request for the spaces of a workload.
+    """The request for the spaces of a workload; its `limits` name the backend.
 
-    Attributes:
-        workload: the root op.
-        limits: what the target can hold; they name the backend.
-        context: one with all dialects loaded, as `compiler.context.new_context` makes it.
-        emitted: the compiler's own constraints for the dispatch, from `space.emitted.emit`.
-        supplements: whether the compiler's constraints are supplemented.
+    `context` is made by `compiler.context.new_context`. `emitted` are the compiler's own constraints, from
+    `space.emitted.emit`; they are supplemented unless `supplements` is False.
     """
 
     workload: Workload

@@ -22,9 +22,8 @@ from iree_tuner.space.space import Space
 class Restriction:
     """The part of the spaces that is searched; all of them if nothing is named.
 
-    Attributes:
-        pipelines: names of pipelines, or labels: `TileAndFuse`, `TileAndFuse:igemm`.
-        knobs: names and the values that each may have.
+    `pipelines` are names or labels (`TileAndFuse`, `TileAndFuse:igemm`); `knobs` have the values that each
+    may have.
     """
 
     pipelines: tuple[str, ...] = ()

@@ -67,9 +67,8 @@ class Numbering:
 class Members:
     """The legal set, in the lexicographic order of the knobs' values.
 
-    Attributes:
-        names: the knobs, in the order in which the op declares them.
-        domains: the values of each knob that occur in some member, ascending.
+    `names` are in the order in which the op declares them; `domains` are the values that occur in some
+    member, ascending.
     """
 
     names: tuple[str, ...]
@@ -129,13 +128,10 @@ _BLOCK = 1 << 10
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """How members are drawn: partial rows, and how what they leave open is chosen.
+    """How members are drawn: partial `rows` without repeats, and how what they leave open is chosen.
 
-    Attributes:
-        rows: all that can be part of a member, without repeats.
-        steps: the variables that are bound then, in order, each with whether it follows from the others.
-        draws: how many different draws there are.
-        complete: whether the partial rows are members already.
+    `steps` are the variables that are bound then, in order, each with whether it follows from the others.
+    There are `draws` different draws. If `complete`, the rows are members already.
     """
 
     rows: Rows
@@ -149,14 +145,9 @@ def shuffled(
 ) -> Iterator[tuple[int, ...]]:
     """The knobs' values of each member, in a random order that depends on the seed alone.
 
-    Args:
-        join: of the space.
-        members: enumerates the space; called when drawing is not, or no longer, the quicker way.
-        seed: decides the order.
-        frontier: how many partial rows to draw from, about.
-
-    Raises:
-        TunerError: the space is too large to enumerate, and draws find hardly any member.
+    `members` enumerates the space, and is called when drawing is not, or no longer, the quicker way. Draws
+    start from about `frontier` partial rows. Raises TunerError if the space is too large to enumerate, and
+    draws find hardly any member.
     """
     seen: set[tuple[int, ...]] = set()
     for block in _blocks(join, members, np.random.default_rng(seed), frontier):

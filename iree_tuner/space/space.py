@@ -192,11 +192,9 @@ _PLAIN_OF_PIPELINE: Mapping[str, Mapping[str, int]] = {
 
 
 def plain_values(pipeline: str, domains: Domains) -> dict[str, int]:
-    """The secondary knobs of a space, each with its plain value.
+    """The secondary knobs of a pipeline's space, each with its plain value.
 
-    Args:
-        pipeline: the space's.
-        domains: values of its knobs. One that has a single value, or never the plain one, is not secondary.
+    A knob with a single value in `domains`, or never the plain one, is not secondary.
     """
     values = {**_PLAIN, **_PLAIN_OF_PIPELINE.get(pipeline, {})}
     return {
@@ -222,16 +220,12 @@ class Knob:
 
 
 class Space:
-    """The legal assignments of a workload's knobs.
+    """The legal assignments of a workload's knobs, by the constraints op `op`, or by the one that `module`
+    has.
 
     Counting, enumerating and `knobs` hold all members in memory (eight bytes each), up to
     `sampling.MEMBER_LIMIT`. Beyond that they raise TunerError; all other questions are answered for a space
     of any size.
-
-    Args:
-        workload: what the space is for.
-        module: a module with exactly one constraints op, or with more when `op` is given.
-        op: the constraints op; `module` keeps it alive.
     """
 
     def __init__(

@@ -32,19 +32,15 @@ def build_spec(
     prologue: Sequence[str] | None = None,
     flags: Sequence[str] = (),
 ) -> ir.Module:
-    """Build a verified spec; entries that come first win.
+    """Build a verified spec; entries that come first win, and none gives a spec that changes nothing.
 
-    Args:
-        entries: none gives a spec that changes nothing.
-        context: one with its dialects loaded (`compiler.context.new_context`).
-        name: symbol name of the module; the compiler needs one to link it.
-        prologue: passes to run on a dispatch's function before matching; by default, those that the workloads
-            need. The grammar of `tuning_spec_with_default_entrypoint` has no place for them, so such a spec
-            lacks that attribute.
-        flags: compiler flags that the spec belongs to; written down in it (`spec.entry.read_flags`).
+    The compiler needs the module's `name` to link it. `prologue` are passes to run on a dispatch's function
+    before matching; by default, those that the workloads need. The grammar of
+    `tuning_spec_with_default_entrypoint` has no place for them, so such a spec lacks that attribute. The
+    compiler flags that the spec belongs to are written down in it (`spec.entry.read_flags`).
 
-    Raises:
-        TunerError: entries that contradict each other, or a configuration that does not fit its workload.
+    Raises TunerError for entries that contradict each other, or a configuration that does not fit its
+    workload.
     """
     passes = prologue_for(entries) if prologue is None else tuple(prologue)
     with context, ir.Location.unknown(context):

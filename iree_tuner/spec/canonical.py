@@ -15,12 +15,9 @@ _PARAM = "transform.param.constant"
 
 @dataclass(frozen=True)
 class Meaning:
-    """The identity of a pair.
+    """The identity of a pair: canonical text of its matcher (with the sequences that it includes) and action.
 
-    Attributes:
-        matches: canonical text of the matcher, and of the sequences that it includes.
-        sets: configurations that the matcher yields, printed.
-        does: canonical text of the action.
+    `sets` are the configurations that the matcher yields, printed.
     """
 
     matches: str

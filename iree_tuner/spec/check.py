@@ -42,12 +42,7 @@ _KNOWN = {COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, "decomposition_co
 
 @dataclass(frozen=True)
 class MatcherHits:
-    """The hits of one matcher.
-
-    Attributes:
-        matcher: its name.
-        hits: one for each dispatch it hit; None if that cannot be seen, because it passes no op on.
-    """
+    """The hits of one matcher, one a dispatch; None if they cannot be seen, because it passes no op on."""
 
     matcher: str
     hits: tuple[Hit, ...] | None
@@ -62,14 +57,10 @@ class MatcherHits:
 
 @dataclass(frozen=True)
 class ProgramCheck:
-    """The effect of a spec on a program.
+    """The effect of a spec on a program; `problems` are those that need a program to be found.
 
-    Attributes:
-        matchers: with the dispatches that each hits.
-        problems: those that need a program to be found.
-        dispatches: names of all executables.
-        near: matchers that nearly hit a dispatch, the nearest first; None if the compiler did not survive the
-            search for them.
+    `dispatches` are the names of all executables. `near` are matchers that nearly hit a dispatch, the nearest
+    first; None if the compiler did not survive the search for them.
     """
 
     matchers: tuple[MatcherHits, ...]
@@ -98,23 +89,18 @@ def check_against_program(
     workers: Workers | None = None,
     near: bool = False,
 ) -> ProgramCheck:
-    """Compile a program to `executable-configurations` and see what each matcher hits.
+    """Compile a program to `executable-configurations` and see what each matcher hits. The spec is not
+    changed.
 
-    The program is compiled in a worker: twice, the second time with the configurations in place, so that
-    matchers that fight over one dispatch are seen before the compiler gives up on them.
+    The program (text or bytecode) is compiled in a worker: twice, the second time with the configurations in
+    place, so that matchers that fight over one dispatch are seen before the compiler gives up on them.
+    Without `workers`, one is started and stopped.
 
-    Args:
-        spec: it is not changed.
-        program: text or bytecode.
-        target: what the program is compiled for.
-        name: the program's name in messages.
-        workers: to compile in; one is started and stopped if not given.
-        near: if a matcher hits nothing, or nothing hits a dispatch, compile once more, up to the spec, and
-            find the first condition that fails of each matcher that nearly hits a dispatch.
+    With `near`, if a matcher hits nothing, or nothing hits a dispatch, it is compiled once more, up to the
+    spec, and the first condition that fails of each matcher that nearly hits a dispatch is found.
 
-    Raises:
-        CompileError: the program does not compile even when nothing is configured.
-        TunerError: the compiler crashed or did not come back.
+    Raises CompileError if the program does not compile even when nothing is configured, TunerError if the
+    compiler crashed or did not come back.
     """
     if workers is None:
         with Workers() as own:

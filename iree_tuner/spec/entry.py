@@ -29,16 +29,13 @@ class Provenance:
     """The origin of a configuration, and its gain there.
 
     Attributes:
-        speedup: default's time over the tuned time, above 1 for a gain.
-        interval: of the speedup, see `measure.statistics.Comparison`.
-        default_us: median time of the compiler's own choice.
-        tuned_us: median time with this configuration.
+        speedup: default's time over the tuned time, above 1 for a gain; `interval` is of it
+            (`measure.statistics.Comparison`).
+        default_us: median time of the compiler's own choice; `tuned_us` with this configuration.
         samples: number of paired measurements.
-        device: device URI it was measured on.
-        chip: the vendor's name of that device.
-        compiler: compiler release.
+        chip: the vendor's name of the device (a URI) that it was measured on.
         date: day of the measurement, `2026-11-21`.
-        dispatch: name of the dispatch in the program that was tuned.
+        dispatch: its name in the program that was tuned.
     """
 
     speedup: float

@@ -45,13 +45,10 @@ class ExplainedEntry:
 
     Attributes:
         matcher: its name; the location of a sequence that sets something itself.
-        op: the name of the op that it matches.
-        sizes: sizes by role; -1 stands for any, also for one that is known only at run time.
-        types: element types, or for ops matched by structure the types of the inputs and the result.
-        pipeline: the code generation pipeline that is set, if any.
-        settings: all attributes that are set.
+        sizes: by role; -1 stands for any, also for one that is known only at run time.
+        types: of elements, or for ops matched by structure those of the inputs and the result.
+        settings: all attributes that are set; `pipeline` is the code generation pipeline among them.
         workload: key of the workload it was built for, None for specs that were not built here.
-        provenance: measured gain, and where and when, if the spec has it.
         conditions: further requirements of operands, in words: `operand 0: dim 0 is a multiple of 128`.
     """
 
@@ -225,12 +222,10 @@ def _set_by_action(pair: Pair) -> tuple[tuple[AttributeSetting, ...], str]:
 def _settings(
     annotations: Sequence[ir.Operation], targets: list[ir.Value], passed: list[ir.Operation | None]
 ) -> tuple[tuple[AttributeSetting, ...], str]:
-    """Constants that ops are annotated with, and the pipeline among them.
+    """Constants that `transform.annotate` ops give to `targets` (by their order), and the pipeline among
+    them.
 
-    Args:
-        annotations: `transform.annotate` ops.
-        targets: handles of the ops, which are counted in this order.
-        passed: for each of those, its constant, or None.
+    `passed` is, for each of those, its constant, or None.
     """
     found: list[AttributeSetting] = []
     pipeline = ""

@@ -172,12 +172,9 @@ def _module_of(op: ir.Operation) -> ir.Operation:
 
 @dataclass(frozen=True)
 class SpecProblem:
-    """Something wrong with a spec.
+    """Something wrong with a spec; `kind` is a fixed word for scripts: `no_entry_point`, `hits_nothing`, ...
 
-    Attributes:
-        kind: a fixed word for scripts: `no_entry_point`, `hits_nothing`, ...
-        message: the problem, in one line.
-        where: the matcher or sequence it is about, empty for the spec as a whole.
+    `where` is the matcher or sequence it is about, empty for the spec as a whole.
     """
 
     kind: str

@@ -34,16 +34,12 @@ def load_spec(
 ) -> ir.Module:
     """Read a spec and check that it is one.
 
-    Args:
-        source: a path, `-` for standard input; or the spec itself, as text (with a line break in it) or as
-            bytes of either form.
-        context: one with its dialects loaded.
-        name: the name in messages of a spec that is not a file.
-        nested: take a module of specs too, which `link_specs` makes one of.
+    `source` is a path, `-` for standard input; or the spec itself, as text (with a line break in it) or as
+    bytes of either form, which messages call `name`. With `nested`, a module of specs is taken too, which
+    `link_specs` makes one of.
 
-    Raises:
-        TunerError: no such file, nothing in it, not MLIR, does not verify, not a tuning spec, or a sequence
-            that it runs is only declared.
+    Raises TunerError: no such file, nothing in it, not MLIR, does not verify, not a tuning spec, or a
+    sequence that it runs is only declared.
     """
     if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source):
         name, source = name_of(source), read_bytes(source)

@@ -62,19 +62,17 @@ def link_specs(
     name: str = "linked_tuning_spec",
     context: ir.Context | None = None,
 ) -> ir.Module:
-    """Link specs into one verified module; the modules given are not changed.
+    """Link specs, in the order of precedence, into one verified module; the modules given are not changed.
 
     An entry that occurs twice is kept once. If matchers overlap without being equal, earlier specs win; but
     if one has a form of its own, so that the compiler chains them all, nothing is dropped and the last wins.
+    A module without an entry point stands for the specs inside it.
 
-    Args:
-        modules: in the order of precedence. One without an entry point stands for the specs inside it.
-        labels: their names in messages, mostly their paths.
-        name: symbol name of the result.
-        context: of the result; by default, the first module's.
+    `labels` are their names in messages, mostly their paths; `name` and `context` are the result's, by
+    default the first module's context.
 
-    Raises:
-        TunerError: two specs match the same op and set different things, or the compiler cannot link them.
+    Raises TunerError if two specs match the same op and set different things, or the compiler cannot link
+    them.
     """
     if not modules:
         raise TunerError("no specs to link")

@@ -35,13 +35,11 @@ _HANDLES = (transform.AnyOpType, transform.OperationType)
 
 @dataclass(frozen=True)
 class Probe:
-    """A marked copy of a spec.
+    """A marked copy of a spec; `matchers` names those of its pairs.
 
-    Attributes:
-        spec: leaves `iree_tuner_matched_<i>` on the op that pair i passes to its action first, and
-            `iree_tuner_matched_in_<i>` on that op's function, which stays when the op is replaced.
-        matchers: names of the pairs' matchers.
-        visible: whether a pair can leave a mark, which takes an op that is passed to its action.
+    It leaves `iree_tuner_matched_<i>` on the op that pair i passes to its action first, and
+    `iree_tuner_matched_in_<i>` on that op's function, which stays when the op is replaced. A pair that passes
+    no op to its action is not `visible`.
     """
 
     spec: ir.Module
@@ -51,13 +49,9 @@ class Probe:
 
 @dataclass(frozen=True)
 class Hit:
-    """A matcher and a dispatch that it hit.
+    """A dispatch (the executable's name) that a matcher hit, in `count` ops.
 
-    Attributes:
-        dispatch: name of the executable.
-        count: the number of ops of the dispatch that it hit.
-        ops: names of the ops that it configures.
-        ignored: why the configuration did not arrive, if it did not.
+    `ops` names those that it configures; `ignored` is why the configuration did not arrive, if so.
     """
 
     dispatch: str
@@ -68,13 +62,12 @@ class Hit:
 
 @dataclass(frozen=True)
 class Observation:
-    """The state of a program at `executable-configurations`.
+    """The state of a program at `executable-configurations`: pairs' indices and hits, by the order of the
+    dispatches.
 
-    Attributes:
-        hits: (pair's index, hit), in the order of the dispatches.
-        dispatches: names of all executables.
-        refused: the compiler's error with the configurations in place, if any.
-        near: matchers that nearly hit a dispatch, if they were searched; None if that ended the compiler.
+    `dispatches` are the names of all executables; `refused` is the compiler's error with the configurations
+    in place, if any. `near` are matchers that nearly hit a dispatch, if they were searched; None if that
+    ended the compiler.
     """
 
     hits: tuple[tuple[int, Hit], ...]

@@ -21,13 +21,9 @@ _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MIN
 
 @dataclass(frozen=True)
 class CudaDevice:
-    """A GPU.
+    """A GPU; `cuda://0` is the first of the driver, `cuda://` and the uuid, `GPU-...`, is also its URI.
 
-    Attributes:
-        index: its place among the driver's devices; `cuda://0` is the first.
-        name: given by the GPU.
-        uuid: `GPU-` and its number in hexadecimal digits, as in `cuda://GPU-...`.
-        capability: compute capability: (9, 0) for Hopper.
+    Its compute capability is (9, 0) for Hopper.
     """
 
     index: int

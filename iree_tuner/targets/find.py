@@ -37,13 +37,11 @@ def with_options(target: Target, options: Sequence[str]) -> Target:
 def target_for_device(uri: str, chip: str = "host") -> Target:
     """The target that a device runs.
 
-    Raises UsageError for a device that this version cannot tune on, TunerError if a driver is missing.
+    `chip` is what it is compiled for, if not for the machine as it is: `host+data-tiling`; for a GPU, its
+    architecture: `sm_80`; `host` is the architecture that CUDA's driver reports for the GPU. With a target
+    before a colon, that compiles for the device.
 
-    Args:
-        uri: of the device.
-        chip: what it is compiled for, if not for the machine as it is: `host+data-tiling`; for a GPU, its
-            architecture: `sm_80`; `host` is the architecture that CUDA's driver reports for the GPU. With a
-            target before a colon, that compiles for the device.
+    Raises UsageError for a device that this version cannot tune on, TunerError if a driver is missing.
     """
     kind = kind_for_device(uri, chip)
     _, colon, rest = chip.partition(":")

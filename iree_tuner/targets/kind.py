@@ -12,14 +12,7 @@ from iree_tuner.targets.target import Target
 
 @dataclass(frozen=True)
 class FoundDevice:
-    """A device of this machine.
-
-    Attributes:
-        uri: its URI.
-        name: given by the device; empty for the processor.
-        uuid: given by its driver.
-        chip: the chip to compile for; empty for the processor.
-    """
+    """A device of this machine; `name` and `chip` are empty for the processor."""
 
     uri: str
     name: str = ""
@@ -29,11 +22,9 @@ class FoundDevice:
 
 @dataclass(frozen=True)
 class RuntimeFlag:
-    """A flag of the runtime that a device is opened with.
+    """A flag of the runtime that a device is opened with: `--task_worker_spin_us=20`.
 
-    Attributes:
-        text: as tools and `IREE_PY_RUNTIME_FLAGS` take it: `--task_worker_spin_us=20`.
-        default: the same flag with its default value.
+    `default` is the same flag with its default value.
     """
 
     text: str
@@ -117,13 +108,10 @@ class TargetKind(Protocol):
     memory_checker: Literal["", "guard pages", "compute-sanitizer"] = ""
 
     def target(self, chip: str, device: str | None) -> Target:
-        """The target for a chip, with options after `+`: `sm_80`, `host+data-tiling`.
+        """The target for a chip, with options after `+`: `sm_80`, `host+data-tiling`; `host` is the device's
+        own chip.
 
-        Args:
-            chip: `host` with a device is that device's own chip.
-            device: that is to run it; None if it is only compiled for.
-
-        Raises UsageError for an unknown chip, option or device.
+        Without a device, it is only compiled for. Raises UsageError for an unknown chip, option or device.
         """
         ...
 

@@ -19,11 +19,9 @@ from iree_tuner.targets.registry import kind_named, kind_of_executables
 class CpuLimits:
     """Limits of an llvm-cpu target.
 
-    Attributes:
-        native_vector_bytes: width of a vector register, in bytes.
-        max_stack_bytes: the most that a function may put on the stack; also the size that no vector may reach
-            (`LLVMCPUVerifyVectorSizeLegality` and `LLVMCPUCheckIRBeforeLLVMConversion` refuse more).
-        mmt4d_microkernel: whether data-tiled matrices are multiplied by the compiler's microkernel.
+    `max_stack_bytes` is the most that a function may put on the stack; also the size that no vector may reach
+    (`LLVMCPUVerifyVectorSizeLegality` and `LLVMCPUCheckIRBeforeLLVMConversion` refuse more). With
+    `mmt4d_microkernel`, data-tiled matrices are multiplied by the compiler's microkernel.
     """
 
     native_vector_bytes: int = 16
@@ -44,12 +42,11 @@ class GpuLimits:
         arch: the compiler's name of the chip: `sm_80`, `gfx942`, `rdna3`.
         features: the compiler's feature string: `+ptx76`, or SPIR-V's version and capabilities.
         subgroup_sizes: threads that run in lockstep; the first is the one that the compiler prefers.
-        max_workgroup_sizes: threads along x, y and z.
-        max_threads: threads of a workgroup.
-        shared_memory_bytes: memory that the threads of a workgroup share.
-        max_load_bits: the widest load of one thread.
-        mma: names of the matrix instructions, as `iree_gpu.MMAIntrinsic` has them, without virtual ones.
-        scaled_mma: the block-scaled ones, printed.
+        max_workgroup_sizes: threads along x, y and z; `max_threads` in all.
+        shared_memory_bytes: for one workgroup.
+        max_load_bits: of one thread.
+        mma: names of the matrix instructions, as `iree_gpu.MMAIntrinsic` has them, without virtual ones;
+            `scaled_mma` are the block-scaled ones, printed.
     """
 
     backend: str

@@ -14,7 +14,6 @@ class Target:
         backend: name of its kind (`targets.kind`): `llvm-cpu`, `cuda`, `hip` or `vulkan`.
         chip: what the backend compiles for: `host`, or the compiler's name of a chip.
         device: URI of the device that runs it, None for a target that is only compiled for.
-        flags: compiler flags that select it.
         preparation: passes that bring a dispatch's function to the form that tuning specs see, in order.
         spec_prologue: passes that a spec may have to run itself before it matches (see docs/specs.md).
         axes: options (`targets.options`) to try on a whole program: at most one of each axis; most promising
@@ -24,7 +23,7 @@ class Target:
         merging: passes that run after tuning specs and may have changed a dumped dispatch.
         device_targets: text of the program's `hal.device.targets`, for a chip that the compiler's flags do
             not know; else empty.
-        user_flags: the last of `flags`, which a user has added (`targets.options`).
+        user_flags: the last of `flags` (which select it), which a user has added (`targets.options`).
     """
 
     backend: str

@@ -222,12 +222,8 @@ _COMPARES_UP = {2: 1, 3: 0, 6: 1, 7: 0, 1: 1, 0: 1}
 
 
 class Demands:
-    """The integers that the values of a module or a function may be.
-
-    Args:
-        top: the module, or a function.
-        known: the values that do not depend on inputs.
-        sinks: the uses that restrict a value.
+    """The integers that the values of `top`, a module or a function, may be; `sinks` are the uses that
+    restrict a value.
     """
 
     def __init__(self, top: ir.Operation, known: Known, sinks: Sinks) -> None:

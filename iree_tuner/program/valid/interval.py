@@ -8,12 +8,9 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Interval:
-    """Integers between two bounds, which belong to it.
+    """Integers between two bounds, which belong to it; None is no bound.
 
-    Attributes:
-        low: the least; None for no bound.
-        high: the largest; None for no bound.
-        distinct: whether no value may occur twice in a tensor, as for the rows that a scatter writes at once.
+    If it is `distinct`, no value may occur twice in a tensor, as for the rows that a scatter writes at once.
     """
 
     low: int | None = None

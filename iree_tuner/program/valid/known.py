@@ -33,9 +33,7 @@ _IMPORT = "hal.tensor.import"
 class Known:
     """Ranges of values that do not depend on inputs.
 
-    Args:
-        sizes: of dynamic dimensions of inputs.
-        constants: the push constants of a dispatch.
+    `sizes` are of dynamic dimensions of inputs, `constants` the push constants of a dispatch.
     """
 
     def __init__(

@@ -19,12 +19,10 @@ from iree_tuner.program.valid.known import Known
 
 @dataclass(frozen=True)
 class ValidInputs:
-    """The integers that a program allows.
+    """The integers that a program allows: for each function by the argument's number; parameters by scope and
+    key.
 
-    Attributes:
-        arguments: for each function, by the number of the argument.
-        parameters: by scope and key.
-        unclear: ops that compute indices and are not understood.
+    `unclear` are ops that compute indices and are not understood.
     """
 
     arguments: tuple[tuple[str, tuple[tuple[int, Interval], ...]], ...] = ()

@@ -151,14 +151,10 @@ def next_power(size: int) -> int:
 
 @dataclass(frozen=True)
 class Supplement:
-    """An addition to constraints ops.
+    """An addition of knobs and asserts to the constraints ops for which it `applies`.
 
-    Attributes:
-        name: short, for messages and tests.
-        reason: what goes wrong without it, and where in the compiler that is decided.
-        extend: adds knobs and asserts.
-        applies: whether a draft needs it.
-        releases: the compiler releases that it has been checked with.
+    `reason` says what goes wrong without it, and where in the compiler that is decided; `releases` are those
+    of the compiler with which it has been checked.
     """
 
     name: str

@@ -32,13 +32,8 @@ def fitting_instructions(
 ) -> list[iree_gpu.MMAAttr]:
     """Instructions that getCompatibleMMAAttrs (LLVMGPUConstraintGenerator.cpp) takes; call in a context.
 
-    All instructions of a target run on subgroups of the size that the target prefers, so this is not checked.
-
-    Args:
-        types: element types of left, right and result.
-        rows: product of all m loops.
-        columns: product of all n loops.
-        limits: of the target.
+    `types` are the element types of left, right and result; `rows` and `columns` the products of all m and n
+    loops. All instructions of a target run on subgroups of the size that it prefers, so this is not checked.
     """
     if min(rows, columns) <= _VERY_SKINNY and max(rows, columns) > limits.subgroup_size:
         return []
@@ -165,6 +160,6 @@ def _blocks() -> tuple[tuple[iree_gpu.MMAIntrinsic, tuple[int, int, int, int]], 
 def _fits(mma: Instruction, types: Sequence[ElementType]) -> bool:
     """All types equal. canTargetIntrinsic takes wider accumulators too, but nothing converts the result.
 
-    See `gpu/result_type.py`, and docs/upstream/narrow_result.md.
+    See `gpu/accumulator.py`, and docs/upstream/narrow_result.md.
     """
     return tuple(map(ElementType.of, mma.abc_element_types)) == (types[0], types[1], types[-1])

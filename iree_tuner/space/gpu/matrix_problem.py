@@ -23,15 +23,10 @@ class MatrixProblem:
 
     Attributes:
         loops: sizes of the loops that the config's lists go by.
-        batch: the loops that both operands and the result have.
-        m: loops of the left operand and the result.
-        n: loops of the right operand and the result.
-        k: the reduced loops.
         types: element types of left, right and result.
-        left: the loops that walk the left operand's dimensions.
-        right: the same for the right operand.
+        left, right: the loops that walk the operand's dimensions.
         pixels: of a convolution that is gathered into a matrix multiplication (IGEMM), the loops of m or n
-            that walk images and their pixels; empty for a contraction.
+            that walk images and their pixels.
         images: the ones of them that walk images.
         others: of one left operand that is multiplied by several right ones in one op, the loops that walk
             each of those after the first; each has a result of its own.
@@ -223,11 +218,9 @@ def _follows(dims: list[int], first: int, second: int) -> bool:
 class Roles:
     """The roles of a convolution's loops for the matrix instructions that compute it.
 
-    Attributes:
-        rows: loops whose product is m; the last one is cut into instructions.
-        columns: loops whose product is n; the last one likewise.
-        depth_loop: the loop that the knob of the reduction tile is named for.
-        depth: how many values of k there are to cut into instructions.
+    `rows` and `columns` are loops whose products are m and n; the last of each is cut into instructions. The
+    knob of the reduction tile is named for `depth_loop`; there are `depth` values of k to cut into
+    instructions.
     """
 
     rows: tuple[int, ...]

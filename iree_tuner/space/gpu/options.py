@@ -28,12 +28,9 @@ _REORDER = "reorder_workgroups_strategy"
 def pipeline_options(
     stages: ir.Attribute, rows_stay: ir.Attribute | None = None, *, igemm: bool = False
 ) -> ir.DictAttr:
-    """The entry `gpu_pipeline_options`.
+    """The entry `gpu_pipeline_options`; `stages` are prefetched at once.
 
-    Args:
-        stages: how many are prefetched at once.
-        rows_stay: whether rows in shared memory are not padded; without, they are padded.
-        igemm: whether patches of a convolution are gathered.
+    Rows in shared memory are padded unless they `stay`; with `igemm`, patches of a convolution are gathered.
     """
     if rows_stay is None:
         rows_stay = ir.BoolAttr.get(False)

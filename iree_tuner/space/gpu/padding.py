@@ -114,13 +114,7 @@ Entries = dict[str, ir.Attribute]
 
 
 def drop_idle_padding(workload: Workload, template: Entries, actual: Entries) -> None:
-    """Remove padding that changes nothing from the one of the two that has it, if the other has none.
-
-    Args:
-        workload: what is configured.
-        template: a space's entries, with knobs.
-        actual: a choice's.
-    """
+    """Remove padding that changes nothing from a template (with knobs) or a choice, if the other has none."""
     if "workgroup" not in actual:
         return
     if PADDING_CONV not in actual:

@@ -37,16 +37,12 @@ def gpu_constraints(
     supplements: Sequence[Supplement] | None,
     added: Mapping[str, Builder],
 ) -> list[ir.Module]:
-    """Modules with one constraints op each: the compiler's with supplements, or ops built here.
+    """Modules with one constraints op each: those that the compiler `emitted`, with supplements, or ops built
+    here.
 
-    Args:
-        workload: the root op.
-        limits: what the target can hold.
-        context: one with all dialects loaded.
-        emitted: the compiler's own constraints.
-        builders: tried in turn without the compiler's; the first that has a space is used.
-        supplements: to the compiler's constraints, which are used as they are if this is None.
-        added: spaces in addition to the compiler's, by the names of their variants.
+    Without the compiler's, `builders` are tried in turn, and the first that has a space is used. The
+    compiler's are used as they are if `supplements` is None. `added` are further spaces, by the names of
+    their variants.
     """
     found = _matrix_or_threads(workload, limits, context, emitted, builders, supplements)
     if supplements is not None and emitted:

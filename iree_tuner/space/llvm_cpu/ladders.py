@@ -43,11 +43,8 @@ def coarseness_for(
 ) -> int:
     """The finest ladders that keep a tiling of the workload enumerable.
 
-    Args:
-        workload: the root op.
-        element_limit: the vector tile's elements must be fewer.
-        own_loops: sizes of companions' loops that have tiles of their own.
-        cached: whether there are cache tiles between distribution and vector tiles.
+    A vector tile has fewer than `element_limit` elements; `own_loops` are sizes of companions' loops that
+    have tiles of their own; `cached`: there are cache tiles between distribution and vector tiles.
     """
     ways = CACHE_WAYS if cached else 1
     for coarseness in range(COARSEST):

@@ -21,19 +21,15 @@ _CACHE_COARSENESS = 3  # powers of four
 
 
 class Tiling:
-    """The tiles of a root op, while its constraints op is being built.
+    """The tiles of a root op, while its constraints op is being built; `distribution`, `cache` and `vector`
+    go by loop.
 
-    A loop of size 1 has the tile 1 and no knob. The distribution tile of a reduction loop is 0: the
-    compiler distributes parallel loops only. `distribution`, `cache` and `vector` give the tiles by loop.
+    A loop of size 1 has the tile 1 and no knob. The distribution tile of a reduction loop is 0: the compiler
+    distributes parallel loops only. DoubleTilingExpert looks at cache tiles (`cached`); in
+    ConvTileAndDecomposeExpert and LinalgExtTileAndVectorize they change nothing.
 
     The tiles of a dynamic loop do not depend on the size that stands for it, except for the largest: they are
     the tiles of the next power of two. Whether they divide is not known.
-
-    Args:
-        workload: the root op.
-        limits: what the target can hold.
-        cached: whether the pipeline looks at cache tiles. DoubleTilingExpert does; in
-            ConvTileAndDecomposeExpert and LinalgExtTileAndVectorize they change nothing.
     """
 
     def __init__(self, workload: Workload, limits: CpuLimits, *, cached: bool = False) -> None:

@@ -30,12 +30,9 @@ _SHORT_VECTORS = ("bf16",)
 
 @dataclass(frozen=True)
 class Unrolled:
-    """The most code for one thread.
+    """The most code for one thread: iterations, and steps of each reduction loop, at once.
 
-    Attributes:
-        iterations: of a thread, at once.
-        steps: of each reduction loop, at once.
-        single: the role whose loop a workgroup has one iteration of, if it is one loop.
+    `single` is the role whose loop a workgroup has one iteration of, if it is one loop.
     """
 
     iterations: int = 256

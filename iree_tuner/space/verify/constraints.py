@@ -27,13 +27,10 @@ Severity = Literal["error", "warning", "unchecked"]
 
 @dataclass(frozen=True)
 class ConfigurationFinding:
-    """A finding about a configuration.
+    """A finding about a configuration; `message` has the values, `rule` is the constraint without them.
 
-    Attributes:
-        severity: `error` if the compiler refuses the configuration or makes wrong code of it, `warning` if it
-            takes it although a constraint is broken, `unchecked` if nothing is known about it.
-        message: the fault, with values.
-        rule: the constraint without values, equal for equal constraints; empty if nothing is checked.
+    `severity` is `error` if the compiler refuses the configuration or makes wrong code of it, `warning` if it
+    takes it although a constraint is broken, `unchecked` (with no rule) if nothing is known about it.
     """
 
     severity: Severity
@@ -43,16 +40,12 @@ class ConfigurationFinding:
 
 @dataclass(frozen=True)
 class Verified:
-    """A configuration and the findings about it.
+    """A configuration and the findings about it, none for a legal one.
 
     Attributes:
         op: the op that carries it, or that a matcher of a spec is for.
         location: `file:line:column`.
-        lowering: the lowering config.
-        translation: the translation info.
-        findings: empty for a legal configuration.
-        dispatch: the dispatch that contains the op, if any.
-        workload: what the dispatch computes.
+        dispatch: that contains the op, if any; it computes the workload.
         space: the space whose constraints it was judged by: `TileAndFuse`, `TileAndFuse:igemm`.
         matcher: of a spec, the matcher that sets it.
     """

@@ -30,15 +30,11 @@ def verify_program(
 ) -> VerifyReport:
     """Judge every lowering config that a program carries; nothing is compiled with them.
 
-    Args:
-        source: a program with `compilation_info` on ops, or one that the compiler has brought to
-            `executable-configurations`, or dispatches that it has dumped there.
-        target: what it is compiled for.
-        dims: sizes that stand for dynamic dimensions, as `program.dynamic.sized` takes them.
-        workers: to extract dispatches in; one is started and stopped when not given.
+    `source` is a program with `compilation_info` on ops, or one that the compiler has brought to
+    `executable-configurations`, or dispatches that it has dumped there. Sizes stand for dynamic dimensions as
+    in `program.dynamic.sized`. Without `workers`, one is started and stopped.
 
-    Raises:
-        TunerError: there is no such program, or it does not compile without the configurations.
+    Raises TunerError if there is no such program, or it does not compile without the configurations.
     """
     return verify_carried(*carrying(source), target, dims, workers=workers)
 

@@ -188,17 +188,12 @@ def verify_spec(
     program: Program | None = None,
     workers: Workers | None = None,
 ) -> VerifyReport:
-    """Judge every configuration that a spec sets, for the ops that its matchers hit. None is compiled.
+    """Judge every configuration that a spec sets, for the ops that its matchers hit; none is compiled.
 
-    Args:
-        spec: it is not changed.
-        target: what it is for.
-        name: the spec's name in locations.
-        program: where the ops are. Without, each op is made from its matcher.
-        workers: to compile in, up to dispatches; one is started and stopped if not given.
+    `name` is the spec's in locations. The ops are in `program`; without one, each is made from its matcher.
+    Without `workers`, one is started and stopped; they compile up to dispatches.
 
-    Raises:
-        TunerError: the program does not compile without a spec, or the compiler crashed.
+    Raises TunerError if the program does not compile without a spec, or the compiler crashed.
     """
     if workers is None:
         with Workers(1) as own:

@@ -31,11 +31,9 @@ _PLACE = re.compile(r'"[^"]*":(\d+):\d+')
 
 @dataclass(frozen=True)
 class Condition:
-    """One op of a matcher that can fail.
+    """One op of a matcher that can fail; `op` is a copy of it.
 
-    Attributes:
-        op: a copy of it.
-        sequence: a named sequence without results, with all of the matcher up to and with the op.
+    `sequence` is a named sequence without results, with all of the matcher up to and with the op.
     """
 
     op: ir.Operation

@@ -22,14 +22,10 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Difference:
-    """The value that a matcher requires, and the actual one.
+    """The value that a matcher requires, and the one found in the dispatch.
 
-    Attributes:
-        kind: a fixed word for scripts: `size`, `map`, `element_type`, ...
-        what: what was compared: `size of k`; or all that is known, without values.
-        found: its value in the dispatch.
-        expected: its value in the matcher.
-        held: the number of comparisons of the same condition that held before.
+    `kind` is a fixed word for scripts: `size`, `map`, `element_type`, ... `what` was compared: `size of k`;
+    or all that is known, without values. Before it, `held` comparisons of the same condition held.
     """
 
     kind: str
@@ -83,10 +79,8 @@ def compare_dags(
 ) -> Comparisons:
     """Compare two ops, the producers of their operands up to the inputs of a matcher, and all their bodies.
 
-    Args:
-        asked: the last op of a matcher's DAG.
-        op: an op of a dispatch.
-        inputs: filled with the inputs of the matcher, and the corresponding values.
+    `asked` is the last op of a matcher's DAG, `op` one of a dispatch. `inputs` is filled with the inputs of
+    the matcher, and the corresponding values.
     """
     matched: dict[ir.Operation, tuple[ir.Operation, str]] = {}
     inputs = {} if inputs is None else inputs

@@ -26,15 +26,13 @@ class NearMiss:
     matches.
 
     Attributes:
-        matcher: its name.
         dispatch: name of the executable.
         op: name of the op that comes nearest.
         kind: a fixed word for scripts: `size`, `map`, `body`, ...; `earlier` if all conditions hold and an
             earlier matcher takes the op.
         condition: name of the match op that fails first.
         what: what it compares: `size of k`; or the compiler's words, without values.
-        found: its value in the dispatch.
-        expected: its value in the matcher.
+        found: its value in the dispatch; `expected` in the matcher.
         line: of the match op in the spec's text, None if it was not text.
         held: the number of conditions that held before, and of comparisons of the one that fails.
     """
@@ -73,14 +71,10 @@ def near_misses(
     hits: Collection[tuple[str, int]],
     unseen: Collection[int] = (),
 ) -> tuple[NearMiss, ...]:
-    """The near misses of a spec, the nearest first. Runs in workers.
+    """The near misses of a spec (bytecode), the nearest first. Runs in workers.
 
-    Args:
-        session: to compile in.
-        sources: the program at `executable-sources`.
-        spec: its bytecode.
-        hits: executables, and indices of pairs that hit them in the compiler's own pipeline.
-        unseen: indices of pairs whose hits cannot be seen.
+    `sources` is the program at `executable-sources`. `hits` are executables, and indices of pairs that hit
+    them in the compiler's own pipeline; `unseen` are indices of pairs whose hits cannot be seen.
     """
     found: list[NearMiss | None] = []
     module = session.parse(spec)  # kept by name: ops that are cloned do not keep it alive
@@ -160,12 +154,10 @@ def _matches(condition: Condition) -> bool:
 
 @dataclass(frozen=True)
 class Stopped:
-    """A program whose compilation was stopped at a `foreach_match`.
+    """A program, which holds the ops, whose compilation was stopped at a `foreach_match`.
 
-    Attributes:
-        program: it holds the ops.
-        ops: the ops that the `foreach_match` would visit, by executable, in its order; none for an executable
-            that the spec is not applied to.
+    `ops` are those that the `foreach_match` would visit, by executable, in its order; none for an executable
+    that the spec is not applied to.
     """
 
     program: ir.Module
@@ -173,16 +165,11 @@ class Stopped:
 
 
 def stop_at(session: CompilerSession, sources: bytes, spec: bytes, index: int) -> Stopped:
-    """Compile a program with a spec until the spec gets to the `foreach_match` of one of its pairs.
+    """Compile a program with a spec until the spec gets to the `foreach_match` of the pair at `index` in
+    `pairs`.
 
     All that the spec does before is done. A pass that does not exist ends the compilation of each dispatch
-    there, and leaves its IR as it is.
-
-    Args:
-        session: to compile in.
-        sources: the program at `executable-sources`.
-        spec: its bytecode.
-        index: of the pair, in `pairs`.
+    there, and leaves its IR as it is. `sources` is the program at `executable-sources`, `spec` bytecode.
     """
     copy = session.parse(spec)
     match = pairs(copy)[index].foreach_match
