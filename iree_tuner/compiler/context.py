@@ -30,6 +30,14 @@ def walk(op: ir.Operation, *, inner_first: bool = False) -> Iterator[ir.Operatio
         yield op
 
 
+def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
+    """The op that a value is a result of, if it has one of these names; None for a block's argument."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or (names and owner.operation.name not in names):
+        return None
+    return owner.operation
+
+
 def symbol_of(op: ir.Operation) -> str:
     """The name of a function, a global or an executable."""
     return ir.StringAttr(op.attributes["sym_name"]).value

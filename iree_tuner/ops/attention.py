@@ -81,7 +81,7 @@ class Attention(ProductFamily):
 
     def chain(self, workload: Workload) -> Chain | None:
         inner, keys, columns = (workload.role(role) for role in ("k1", "k2", "n"))
-        return Chain((*workload.role("batch"), *workload.role("m")), inner, keys, columns)
+        return Chain(workload.role("batch", "m"), inner, keys, columns)
 
 
 def is_attention(workload: Workload) -> bool:

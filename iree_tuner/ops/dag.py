@@ -19,7 +19,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import func, preprocessing_transform, transform
 from iree.compiler.dialects.transform import structured
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import defining_op, walk
 from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import captured, clone, strip_discardable
 from iree_tuner.ops.matching import any_op, sizes_param
@@ -243,9 +243,8 @@ def path(sink: ir.Operation, target: ir.Operation) -> list[int]:
 
 
 def _origin(value: ir.Value) -> ir.DictAttr:
-    if isinstance(value.owner, ir.Block):
-        return ir.DictAttr.get({})
-    return ir.DictAttr.get({PRODUCER: ir.StringAttr.get(value.owner.operation.name)})
+    op = defining_op(value)
+    return ir.DictAttr.get({PRODUCER: ir.StringAttr.get(op.name)} if op is not None else {})
 
 
 def _navigate(handle: ir.Value, steps: Sequence[int]) -> ir.Value:
@@ -271,11 +270,10 @@ def _member(value: ir.Value) -> ir.Operation | None:
 
     A static size instead is matched as well.
     """
-    owner = value.owner
-    if isinstance(owner, ir.Block) or not owner.operation.name.startswith(DIALECTS):
+    op = defining_op(value)
+    if op is None or not op.name.startswith(DIALECTS):
         return None
-    sized = owner.operation.name == "tensor.empty" and len(owner.operation.operands) > 0
-    return None if sized else owner.operation
+    return None if op.name == "tensor.empty" and len(op.operands) else op
 
 
 def _comparable(sink: ir.Operation) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.ops import dag
 from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.indexing_map import IndexingMap
@@ -75,8 +76,7 @@ def _accesses(op: ir.Operation) -> Iterable[tuple[ir.Value, int, int]]:
 
 def _is_blank(value: ir.Value) -> bool:
     """Whether a tensor holds no data of its own; such a tensor is often the init of unrelated ops."""
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name in {"tensor.empty", "linalg.fill"}
+    return defining_op(value, "tensor.empty", "linalg.fill") is not None
 
 
 # Names for ops that are matched by structure.

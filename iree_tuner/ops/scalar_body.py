@@ -11,7 +11,7 @@ from functools import cache
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context, walk
+from iree_tuner.compiler.context import defining_op, new_context, walk
 from iree_tuner.ops.structure import iterators
 
 LABEL = "iree_tuner.label"
@@ -142,5 +142,5 @@ def _limits(op: ir.Operation) -> bool:
 
 def _divides(op: ir.Operation) -> bool:
     """Whether a body divides by a value other than a constant."""
-    divisors = [each.operands[1].owner for each in op.regions[0].blocks[0] if each.operation.name == _DIVIDE]
-    return any(isinstance(each, ir.Block) or each.name != "arith.constant" for each in divisors)
+    divisors = [each.operands[1] for each in op.regions[0].blocks[0] if each.operation.name == _DIVIDE]
+    return any(defining_op(each, "arith.constant") is None for each in divisors)

@@ -17,6 +17,7 @@ from typing import NamedTuple, cast
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.compiler.unbound import parameters_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
@@ -39,10 +40,9 @@ class Extents(NamedTuple):
 
 def extent(tensor: ir.Value, position: int) -> ir.Value | None:
     """The value that is the size of a tensor's dynamic dimension, if it can be found."""
-    owner = tensor.owner
-    if isinstance(owner, ir.Block):
+    op = defining_op(tensor)
+    if op is None:
         return None
-    op = owner.operation
     dynamic = ir.ShapedType.get_dynamic_size()
     if op.name == "tensor.empty":
         return op.operands[list(ir.RankedTensorType(tensor.type).shape[:position]).count(dynamic)]
@@ -60,9 +60,9 @@ def extent(tensor: ir.Value, position: int) -> ir.Value | None:
 
 def bounds(size: ir.Value | None) -> Extents:
     """The program's assumptions about a size."""
-    if size is None or isinstance(size.owner, ir.Block):
+    op = defining_op(size) if size is not None else None
+    if size is None or op is None:
         return Extents()
-    op = size.owner.operation
     if op.name == "arith.constant":
         value = ir.IntegerAttr(op.attributes["value"]).value
         return Extents(value, value, max(value, 1))
@@ -260,9 +260,8 @@ Parameters = list[tuple[str, tuple[int, ...]]]
 
 def initial_parameters(op: ir.Operation) -> Parameters:
     """The parameter of an op whose last operand is its initial value; empty if a fill writes it."""
-    owner = op.operands[len(op.operands) - 1].owner
-    filled = not isinstance(owner, ir.Block) and owner.name in ("linalg.fill", "tensor.empty")
-    return [] if filled else [(ACCUMULATES, (1,))]
+    filled = defining_op(op.operands[len(op.operands) - 1], "linalg.fill", "tensor.empty")
+    return [(ACCUMULATES, (1,))] if filled is None else []
 
 
 _INTEGER_CASTS = (
@@ -284,10 +283,9 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
 
 def fold(value: ir.Value, constants: Sequence[int] | None) -> int | None:
     """The value of an integer, given the dispatch's push constants, if known; None when it is not."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
+    op = defining_op(value)
+    if op is None:
         return None
-    op = owner.operation
     if op.name == "arith.constant":
         return ir.IntegerAttr(op.attributes["value"]).value
     if op.name == "hal.interface.constant.load":

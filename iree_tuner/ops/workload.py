@@ -92,9 +92,10 @@ class Workload:
     def __hash__(self) -> int:
         return hash(self._identity)
 
-    def role(self, name: str) -> tuple[int, ...]:
-        """Loops that play a part, if any."""
-        return dict(self.roles).get(name, ())
+    def role(self, *names: str) -> tuple[int, ...]:
+        """Loops that play a part, or one of several, in the order of these."""
+        loops = dict(self.roles)
+        return tuple(loop for name in names for loop in loops.get(name, ()))
 
     def plays(self, roles: Sequence[str]) -> bool:
         """Whether its loops play exactly these parts, each any number of loops."""

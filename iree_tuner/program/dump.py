@@ -17,7 +17,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, flow, func, stream, tensor, util
 
-from iree_tuner.compiler.context import new_context, symbol_of, to_bytecode, walk
+from iree_tuner.compiler.context import defining_op, new_context, symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CUT, CompileError, parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.structure import fold
@@ -108,13 +108,13 @@ def _calls_of(views: Sequence[ir.OpView]) -> list[_DumpedCall]:
             dispatch = find_dispatch(function)
         except ValueError:
             raise TunerError(f"@{symbol_of(function)} does not call one dispatch") from None
-        lookup, counted = dispatch.entry_point.owner, dispatch.workgroup_x.owner
-        if isinstance(lookup, ir.Block) or isinstance(counted, ir.Block):
+        lookup, counted = defining_op(dispatch.entry_point), defining_op(dispatch.workgroup_x)
+        if lookup is None or counted is None:
             raise TunerError(f"the file lacks the function that @{symbol_of(function)} calls")
-        symbols = tuple(ir.SymbolRefAttr(lookup.operation.attributes["entry_point"]).value)
+        symbols = tuple(ir.SymbolRefAttr(lookup.attributes["entry_point"]).value)
         if symbols[0] not in executables:
             raise TunerError(f"the file lacks the executable @{symbols[0]}")
-        workload = _known(list(counted.operation.operands)[1:])  # behind the device
+        workload = _known(list(counted.operands)[1:])  # behind the device
         # As for programs, of several sizes the first.
         found.setdefault(
             symbols,

@@ -14,7 +14,7 @@ from typing import cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, iree_codegen, iree_tensor_ext, memref, stream
 
-from iree_tuner.compiler.context import new_context, walk
+from iree_tuner.compiler.context import defining_op, new_context, walk
 from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.compiler.unbound import binding_type, held_type
 from iree_tuner.errors import TunerError
@@ -281,13 +281,12 @@ def _numbers(entry: ir.Block) -> list[ir.Value]:
 
 def _number(value: ir.Value, constants: Sequence[int] | None, entry: ir.Block) -> Number:
     """Make a number an argument."""
-    owner = value.owner
-    assert not isinstance(owner, ir.Block), "it is assembled from constants"
-    whole = owner.operation.operands[0] if owner.operation.name == "arith.bitcast" else value
-    bits = fold(whole, constants)
+    op = defining_op(value)
+    assert op is not None, "it is assembled from constants"
+    bits = fold(op.operands[0] if op.name == "arith.bitcast" else value, constants)
     if bits is None and all(_is_idle(use) for use in value.uses):
         bits = 0
-    argument = entry.add_argument(value.type, owner.location)
+    argument = entry.add_argument(value.type, op.location)
     value.replace_all_uses_with(argument)
     spans = [view for view in entry.operations if isinstance(view, stream.BindingSubspanOp)]
     sizes = [
@@ -322,12 +321,10 @@ def _sizes(span: stream.BindingSubspanOp, arguments: list[ir.Value]) -> Iterator
 
 def _source(value: ir.Value) -> ir.Value:
     """The value behind assumptions about it."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
+    op = defining_op(value, "util.assume.int", _ORDINAL)
+    if op is None:
         return value
-    if owner.operation.name == "util.assume.int":
-        return _source(owner.operation.operands[ir.OpResult(value).result_number])
-    return _source(owner.operation.operands[0]) if owner.operation.name == _ORDINAL else value
+    return _source(op.operands[0 if op.name == _ORDINAL else ir.OpResult(value).result_number])
 
 
 def _erase_unused(entry: ir.Block) -> None:

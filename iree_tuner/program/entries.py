@@ -15,7 +15,7 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context, symbol_of
+from iree_tuner.compiler.context import defining_op, new_context, symbol_of
 from iree_tuner.compiler.session import Phase, parse_module
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.errors import UsageError
@@ -172,9 +172,9 @@ def _leaves(op: ir.Operation, place: int) -> bool:
 
 def _constant(value: ir.Value) -> bool:
     """Whether a value is a constant, or one that is broadcast or converted."""
-    if isinstance(value.owner, ir.Block):
+    op = defining_op(value)
+    if op is None:
         return False
-    op = value.owner.operation
     words = _words(op)
     moved = len(op.operands) == 1 and words & set(_SAME)
     return _constant(op.operands[0]) if moved else bool(words & {"constant", "splat"})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, flow, hal, stream
 
-from iree_tuner.compiler.context import symbol_of, walk
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.unbound import staging_resource
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.entries import FILLED, is_public
@@ -84,11 +84,11 @@ def _fresh(function: ir.Operation) -> list[tuple[ir.Operation, list[tuple[int, i
         places: list[tuple[int, ir.Value]] = []
         arguments = op.regions[0].blocks[0].arguments
         for place, operand in enumerate(list(op.operands)[: len(arguments)]):
-            if isinstance(operand.owner, ir.Block) or operand in seen or arguments[place].type == staging:
+            owner = defining_op(operand, *_ALLOCATIONS)
+            if owner is None or operand in seen or arguments[place].type == staging:
                 continue
             seen.add(operand)
-            owner = operand.owner.operation
-            if owner.name in _ALLOCATIONS and owner.block == op.block:
+            if owner.block == op.block:
                 places.append((place, owner.operands[0]))
         if places:
             found.append((op, places))
@@ -217,11 +217,12 @@ def exported(value: ir.Value) -> ir.Value | None:
     """The tensor that a function returns as a buffer view, or the scalar that it returns; else None."""
     if is_scalar(value.type):
         return value
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != EXPORT:
+    export = defining_op(value, EXPORT)
+    if export is None:
         return None
-    source = value.owner.operands[0]
-    while not isinstance(source.owner, ir.Block) and source.owner.operation.name == _BARRIER:
-        source = source.owner.operands[ir.OpResult(source).result_number]
+    source = export.operands[0]
+    while (barrier := defining_op(source, _BARRIER)) is not None:
+        source = barrier.operands[ir.OpResult(source).result_number]
     return source
 
 

@@ -23,7 +23,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, util
 from iree.compiler.passmanager import PassManager
 
-from iree_tuner.compiler.context import symbol_of, walk
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, Diagnostic
 from iree_tuner.compiler.unbound import hal_type, held_by
 from iree_tuner.ops.element_type import ElementType
@@ -118,8 +118,8 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         load.operation.result.replace_all_uses_with(argument)
         load.operation.erase()
     dispatch = find_dispatch(function)
-    lookup = dispatch.entry_point.owner
-    assert not isinstance(lookup, ir.Block), "the entry point is looked up by an op"
+    lookup = defining_op(dispatch.entry_point)
+    assert lookup is not None, "the entry point is looked up by an op"
     export = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
     ranges = zip(dispatch.binding_offsets, dispatch.binding_lengths, strict=True)
     constants = [_constant(value) for value in dispatch.constants]

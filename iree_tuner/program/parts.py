@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import util
 
-from iree_tuner.compiler.context import symbol_of, walk
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
@@ -358,7 +358,7 @@ class _Apart:
                 copy.add(op)
             util.ReturnOp([copy.given(each, dims or []) for each, dims in zip(wanted, sizes, strict=True)])
         take_byte(function)
-        own = {each.owner.operation for each in wanted if not isinstance(each.owner, ir.Block)}
+        own = set(map(defining_op, wanted))
         inner = tuple(export_of(op) for op in ops if op.name == DISPATCH and op not in own)
         return tuple(self._numbers[leaf] for leaf in leaves), inner
 
@@ -374,9 +374,9 @@ class _Apart:
             if value in known:
                 leaves[value] = None
                 continue
-            if isinstance(value.owner, ir.Block):
+            op = defining_op(value)
+            if op is None:
                 raise TunerError(f"a value of type {value.type} cannot be passed between parts")
-            op = value.owner.operation
             if op in needed:
                 continue
             needed.add(op)

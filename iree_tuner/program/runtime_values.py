@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import symbol_of, walk
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import held_by
 from iree_tuner.errors import TunerError
@@ -204,7 +204,7 @@ def _pin(module: ir.Module, value: int, session: CompilerSession) -> bool:
         for number, operand in enumerate(op.operands):
             if not isinstance(operand.type, ir.IntegerType | ir.IndexType | ir.FloatType):
                 continue
-            inner = None if isinstance(operand.owner, ir.Block) else operand.owner.operation
+            inner = defining_op(operand)
             if inner is not None and (inner.name.startswith(_ARITHMETIC) or inner.name in _ARITHMETIC_OPS):
                 todo.append(inner)
             elif inner is None or inner.name != _SIZE:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.context import defining_op, to_bytecode, walk
 from iree_tuner.compiler.worker import End, Ok, Timeout, Workers, session_for
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
@@ -82,11 +82,11 @@ def alone(op: iree_codegen.ConstraintsOp) -> ir.Module:
     module = ir.Module.create()
     moved: set[ir.Operation] = set()
     for dimension in op.problem_dims:
-        owner = dimension.owner
-        assert not isinstance(owner, ir.Block), "problem dimensions are constants"
-        if owner.operation not in moved:
-            moved.add(owner.operation)
-            owner.operation.detach_from_parent()
+        owner = defining_op(dimension)
+        assert owner is not None, "problem dimensions are constants"
+        if owner not in moved:
+            moved.add(owner)
+            owner.detach_from_parent()
             module.body.append(owner)
     op.operation.detach_from_parent()
     module.body.append(op)

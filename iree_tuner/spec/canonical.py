@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import defining_op, walk
 from iree_tuner.spec.entry import ANNOTATION
 from iree_tuner.spec.grammar import INCLUDE, Pair, resolve
 
@@ -36,12 +36,8 @@ def meaning(pair: Pair) -> Meaning:
 
 def yielded_constants(matcher: ir.Operation) -> list[ir.Operation]:
     """The constants that a matcher passes to its action, in order."""
-    found: list[ir.Operation] = []
-    for operand in _terminator(matcher).operands:
-        owner = operand.owner
-        if not isinstance(owner, ir.Block) and owner.operation.name == _PARAM:
-            found.append(owner.operation)
-    return found
+    found = [defining_op(operand, _PARAM) for operand in _terminator(matcher).operands]
+    return [each for each in found if each is not None]
 
 
 def canonical(sequence: ir.Operation, *, blank: bool = False) -> str:

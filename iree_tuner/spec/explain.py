@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import defining_op, walk
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.ops.family import MatchOp, match_ops
 from iree_tuner.spec.canonical import yielded_constants
@@ -139,11 +139,11 @@ def _number(attribute: ir.Attribute) -> str:
 
 def _value_name(value: ir.Value) -> str:
     """The operand or result of the matched op that a handle stands for."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or "raw_position_list" not in owner.operation.attributes:
+    op = defining_op(value)
+    if op is None or "raw_position_list" not in op.attributes:
         return "a value"
-    places = ir.DenseI64ArrayAttr(owner.operation.attributes["raw_position_list"])
-    kind = "result" if owner.operation.name == "transform.get_result" else "operand"
+    places = ir.DenseI64ArrayAttr(op.attributes["raw_position_list"])
+    kind = "result" if op.name == "transform.get_result" else "operand"
     return f"{kind} {' '.join(map(str, places))}"
 
 
@@ -203,10 +203,10 @@ def _rows_of_its_own(sequence: ir.Operation) -> list[ExplainedEntry]:
 
 def _found_by(handle: ir.Value) -> str:
     """Names of the ops that a handle was searched by."""
-    owner = handle.owner
-    if isinstance(owner, ir.Block) or "ops" not in owner.operation.attributes:
+    op = defining_op(handle)
+    if op is None or "ops" not in op.attributes:
         return "?"
-    return ", ".join(ir.StringAttr(name).value for name in ir.ArrayAttr(owner.operation.attributes["ops"]))
+    return ", ".join(ir.StringAttr(name).value for name in ir.ArrayAttr(op.attributes["ops"]))
 
 
 def _set_by_action(pair: Pair) -> tuple[tuple[AttributeSetting, ...], str]:
@@ -258,10 +258,8 @@ def _value(
         index = arguments.index(value)
         constant = passed[index] if index < len(passed) else None
         return constant.attributes["value"] if constant is not None else None
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "transform.param.constant":
-        return None
-    return owner.operation.attributes["value"]
+    op = defining_op(value, "transform.param.constant")
+    return None if op is None else op.attributes["value"]
 
 
 def _pipeline(translation: ir.Attribute) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.ops.structure import iterators
 
 FUNCTIONS = ("func.func", "util.func")
@@ -44,11 +45,6 @@ def terminator(region: ir.Region, block: int = 0) -> ir.Operation:
     return operations[len(operations) - 1].operation
 
 
-def defining(value: ir.Value) -> ir.Operation | None:
-    """The op that a value is a result of; None for an argument."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
 def number_of(value: ir.Value) -> int:
     """A value's number among its op's results, or its block's arguments."""
     if isinstance(value.owner, ir.Block):
@@ -73,7 +69,7 @@ def block_number(block: ir.Block, op: ir.Operation) -> tuple[int, int]:
 
 def constant(value: ir.Value) -> int | None:
     """The value of an integer constant."""
-    op = defining(value)
+    op = defining_op(value)
     if op is None or op.name != "arith.constant":
         return None
     attribute = op.attributes["value"]
@@ -108,7 +104,7 @@ def followed(value: ir.Value) -> tuple[ir.Value, int]:
     """The value that another one is, and the constant added to it: through casts, moves and bodies of ops."""
     offset = 0
     for _ in range(64):
-        op, number = defining(value), number_of(value)
+        op, number = defining_op(value), number_of(value)
         if op is None:
             handed = handed_on(value)
             parent = parent_of(value)
@@ -157,7 +153,7 @@ def _held_constant(value: ir.Value) -> int | None:
     """A constant that a body uses directly, or has as its argument."""
     for _ in range(8):
         found = constant(value)
-        op = defining(value)
+        op = defining_op(value)
         if found is not None:
             return found
         if op is None and is_structured(parent_of(value)):
@@ -172,7 +168,7 @@ def _held_constant(value: ir.Value) -> int | None:
 def compared(value: ir.Value) -> ir.Operation | None:
     """The comparison of integers that a truth value is, through moves and bodies."""
     found, offset = followed(value)
-    op = defining(found)
+    op = defining_op(found)
     return op if op is not None and op.name == "arith.cmpi" and not offset else None
 
 
@@ -186,7 +182,7 @@ def depends(value: ir.Value, on: ir.Value, within: ir.Operation) -> bool:
         if each in seen:
             continue
         seen.add(each)
-        op = defining(each)
+        op = defining_op(each)
         if op is None:
             block = each.owner
             assert isinstance(block, ir.Block)
@@ -217,7 +213,7 @@ def yielded(op: ir.Operation) -> Sequence[ir.Value]:
 
 def column_of(indices: ir.Value, column: int) -> ir.Value:
     """The tensor that was inserted or concatenated as a column of indices; else the whole."""
-    while (op := defining(indices)) is not None:
+    while (op := defining_op(indices)) is not None:
         if op.name == "tensor.insert_slice" and len(op.operands) == _CONSTANT_PLACE:
             offset, size = (
                 list(ir.DenseI64ArrayAttr(op.attributes[name]))[-1]

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import symbol_of, walk
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.ops.structure import bounds
 from iree_tuner.program.valid.bodies import (
     CALLS,
@@ -24,7 +24,6 @@ from iree_tuner.program.valid.bodies import (
     column_of,
     compared,
     constant,
-    defining,
     depends,
     followed,
     handed_on,
@@ -109,7 +108,7 @@ def masks(op: ir.Operation, known: Known) -> Wanted:
         if isinstance(kind, ir.IntegerType) and kind.width == 1:
             yield op.operands[0], Interval(0, 1)
     elif op.name == "arith.subf" and _is_one(op.operands[0]):
-        taken = defining(followed(op.operands[1])[0])
+        taken = defining_op(followed(op.operands[1])[0])
         if taken is not None and taken.name in ("arith.sitofp", "arith.uitofp"):
             yield taken.operands[0], Interval(0, 1)
 
@@ -171,7 +170,7 @@ def _table(op: ir.Operation, known: Known) -> Wanted:
 
 
 def _asserted(condition: ir.Value, known: Known) -> Wanted:
-    op = defining(condition)
+    op = defining_op(condition)
     if op is not None and op.name == "arith.andi":
         for each in op.operands:
             yield from _asserted(each, known)
@@ -198,7 +197,7 @@ def satisfying(predicate: int, limit: Interval) -> Interval:
 
 
 def _is_one(value: ir.Value) -> bool:
-    op = defining(followed(value)[0])
+    op = defining_op(followed(value)[0])
     if op is None or op.name != "arith.constant" or constant(value) is not None:
         return False
     attribute = op.attributes["value"]
@@ -271,7 +270,7 @@ class Demands:
         old = self._values.get(value)
         new = wanted if old is None else old.meet(wanted)
         if new.is_empty:
-            op = defining(value)
+            op = defining_op(value)
             self.unclear.setdefault("uses that contradict each other" if op is None else op.name)
             return
         if new == old or self._changes.get(value, 0) > _MOST_CHANGES:
@@ -285,7 +284,7 @@ class Demands:
             self._require(value, wanted)
 
     def _pass_on(self, value: ir.Value) -> None:
-        wanted, op, number = self._values[value], defining(value), number_of(value)
+        wanted, op, number = self._values[value], defining_op(value), number_of(value)
         if op is None:
             self._to_argument(value, number, wanted)
         elif op.name in CALLS:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.compiler.unbound import held_by
 from iree_tuner.ops.structure import accesses, iterators, loop_sizes
 from iree_tuner.program.valid.bodies import (
     FUNCTIONS,
     MOVES,
     NUMBERED,
-    defining,
     is_structured,
     number_of,
     parent_of,
@@ -52,7 +52,7 @@ class Known:
             return None
         self._found[value] = None  # in a circle
         self._depth += 1
-        op = defining(value)
+        op = defining_op(value)
         found = self._of_argument(value) if op is None else self._of_result(op, number_of(value))
         self._depth -= 1
         self._found[value] = found
@@ -72,7 +72,7 @@ class Known:
             return kind.get_dim_size(dimension)
         dynamic = sum(kind.is_dynamic_dim(each) for each in range(dimension))
         for _ in range(64):
-            op, number = defining(value), number_of(value)
+            op, number = defining_op(value), number_of(value)
             if op is None:
                 return self._argument_size(value, dimension)
             if op.name in ("tensor.empty", "flow.tensor.splat"):
@@ -150,7 +150,9 @@ class Known:
             return self.range(op.operands[0])
         if is_structured(op):
             given = terminator(op.regions[0]).operands[number]
-            sums = "reduction" in iterators(op) and (by := defining(given)) is not None and by.name in _SUMS
+            sums = (
+                "reduction" in iterators(op) and (by := defining_op(given)) is not None and by.name in _SUMS
+            )
             return None if sums else self.range(given)
         return self._computed(op) if name.startswith("arith.") and len(op.operands) == 2 else None
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.ops.structure import iterators, loop_sizes
 from iree_tuner.program.valid.bodies import (
     MOVES,
     NUMBERED,
     column_of,
     compared,
-    defining,
     followed,
     is_structured,
     terminator,
@@ -31,7 +31,7 @@ _TURNED = {_SGT: _SLT, _SGE: _SLE}
 
 def truth(condition: ir.Value, root: ir.Value, interval: Interval, known: Known) -> bool | None:
     """Whether a condition holds for all values of `root` in an interval; None if that is not certain."""
-    op = defining(followed(condition)[0])
+    op = defining_op(followed(condition)[0])
     if op is None:
         return None
     if op.name == "arith.constant":
@@ -163,7 +163,7 @@ def _element(kind: ir.Type) -> ir.Type:
 def _structured(op: ir.Operation, number: int, wanted: Interval) -> Demands:
     """Through the body of a structured op. Each addend has its part of a sum."""
     given = terminator(op.regions[0]).operands[number]
-    by = defining(given)
+    by = defining_op(given)
     if "reduction" not in iterators(op) or by is None or by.name != "arith.addi":
         return [(given, wanted)]
     arguments = op.regions[0].blocks[0].arguments

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.compiler.unbound import derived_thread_config, flushed_denormals
 from iree_tuner.space.constraints import one_of_attribute
 from iree_tuner.space.expressions import (
@@ -245,14 +246,11 @@ def _scores_stay(draft: Draft) -> Boolean | None:
 
 
 def _names_layouts(choice: ir.Operation) -> bool:
-    condition = choice.operands[0].owner
-    if isinstance(condition, ir.Block) or condition.operation.name != "smt.or":
+    condition = defining_op(choice.operands[0], "smt.or")
+    if condition is None or len(condition.operands) != 2:
         return False
-    owners = [value.owner for value in condition.operands]
-    return len(owners) == 2 and all(
-        not isinstance(each, ir.Block) and each.operation.name == "smt.and" and len(each.operands) == 6
-        for each in owners
-    )
+    terms = [defining_op(value, "smt.and") for value in condition.operands]
+    return all(each is not None and len(each.operands) == 6 for each in terms)
 
 
 def _limit_registers(draft: Draft) -> None:

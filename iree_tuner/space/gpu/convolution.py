@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.ops.structure import ACCUMULATES
-from iree_tuner.space.constraints import integers, padded_to
+from iree_tuner.space.constraints import integers, level, padded_to
 from iree_tuner.space.expressions import Integer, any_of, constant, product, require
 from iree_tuner.space.gpu.accumulator import (
     ADDED_AFTERWARDS,
@@ -275,10 +275,8 @@ def _swap_roles(draft: Draft) -> None:
 def _move_reduction(draft: Draft) -> None:
     workload = draft.workload
     inner = workload.role("input_channel")[-1]
-    tiles: list[int | str] = [0] * len(workload.loops)
-    for loop in (*workload.role("filter"), *workload.role("input_channel")):
-        tiles[loop] = f"red_{inner}" if loop == inner else 1
-    draft.set_entries(reduction=integers(tiles))
+    tiles = {**dict.fromkeys(workload.role("filter", "input_channel"), 1), inner: f"red_{inner}"}
+    draft.set_entries(reduction=level(tiles, len(workload.loops)))
 
 
 def _require_unit_strides(draft: Draft) -> None:

@@ -21,6 +21,7 @@ from iree_tuner.space.constraints import (
     integers,
     knob,
     knob_attribute,
+    level,
     one_of_attribute,
 )
 from iree_tuner.space.expressions import Integer, any_of, constant, lookup, product, require
@@ -130,24 +131,17 @@ class _Reduction:
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
         workload = self._workload
-        workgroup: list[int | str] = [0] * len(workload.loops)
-        reduction = list(workgroup)
-        for role in ("batch", "m", "n"):
-            for loop in workload.role(role):
-                workgroup[loop] = 1
-        for role, name in (("m", "m_tile"), ("n", "n_tile")):
-            for loop in workload.role(role)[-1:]:
-                workgroup[loop] = name
-        for loop in workload.role("k2"):
-            reduction[loop] = 1
-        reduction[workload.role("k2")[-1]] = "red_k2"
+        count, keys = len(workload.loops), workload.role("k2")
+        workgroup: dict[int, int | str] = dict.fromkeys(workload.role("batch", "m", "n"), 1)
+        for role in ("m", "n"):
+            workgroup |= dict.fromkeys(workload.role(role)[-1:], f"{role}_tile")
         configs: dict[str, ir.Attribute] = {
             QK: self._matmul("k1", "n", {"k2": "k2_threads", "k1": "k1_threads"}, "key_vector"),
             PV: self._matmul("n", "k1", {"k2": "k2_threads", "n": "n_threads"}, "value_vector"),
         }
         return {
-            "workgroup": integers(workgroup),
-            "partial_reduction": integers(reduction),
+            "workgroup": level(workgroup, count),
+            "partial_reduction": level({**dict.fromkeys(keys, 1), keys[-1]: "red_k2"}, count),
             DECOMPOSITION: ir.DictAttr.get(configs),
             DENORMALS: flushed_denormals(),
             OPTIONS: ir.DictAttr.get({}),
@@ -159,12 +153,11 @@ class _Reduction:
         """One multiplication's config, with each thread's loops; it has no loops of the role `absent`."""
         workload = self._workload
         kept = [loop for loop in range(len(workload.loops)) if loop not in workload.role(absent)]
-        thread: list[int | str] = [0] * len(workload.loops)
-        thread[workload.role(inner)[-1]] = vector
+        own = workload.role(inner)[-1]
         entries = {
             "lane_basis": self._basis(("k2", inner, absent, "batch", "m"), lanes, kept),
             "subgroup_basis": self._basis(("k2", "n", "k1", "m", "batch"), {"k2": "sg_k2_cnt"}, kept),
-            "thread": integers([thread[loop] for loop in kept]),
+            "thread": integers([vector if loop == own else 0 for loop in kept]),
         }
         config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(entries))
         return ir.DictAttr.get({LOWERING_CONFIG: config})
@@ -276,24 +269,15 @@ class _Matrices:
         require(divides, f"dim_{loop} must be divisible by {name} ({{}})", tile)
 
     def _knobs(self, m: int, n: int, k2: int) -> Mapping[str, ir.Attribute]:
-        rank = len(self._workload.loops)
-        workgroup: list[int | str] = [0] * rank
-        for role in ("batch", "m", "n"):
-            for loop in self._workload.role(role):
-                workgroup[loop] = 1
-        workgroup[m], workgroup[n] = "m_tile", "n_tile"
-        reduction: list[int | str] = [0] * rank
-        for loop in self._workload.role("k2"):
-            reduction[loop] = 1
-        reduction[k2] = "red_k2"
+        count, ones = len(self._workload.loops), dict.fromkeys(self._workload.role("batch", "m", "n"), 1)
         how = derived_thread_config()
         configs: dict[str, ir.Attribute] = {
             QK: self._matmul(QK, "qk_mma_idx", "n"),
             PV: self._matmul(PV, "pv_mma_idx", "k1"),
         }
         return {
-            "workgroup": integers(workgroup),
-            "reduction": integers(reduction),
+            "workgroup": level({**ones, m: "m_tile", n: "n_tile"}, count),
+            "reduction": level({**dict.fromkeys(self._workload.role("k2"), 1), k2: "red_k2"}, count),
             "promote_operands": integers([0, 1, 2]),
             "promotion_types": ir.ArrayAttr.get([how] * 3),
             DECOMPOSITION: ir.DictAttr.get(configs),
@@ -304,9 +288,8 @@ class _Matrices:
     def _matmul(self, which: str, index: str, absent: str) -> ir.DictAttr:
         """One multiplication's config; it has no loops of the role `absent`."""
         workload = self._workload
-        counts: list[int | str] = [1] * len(workload.loops)
-        counts[workload.role("m")[-1]] = "sg_m_cnt"
-        counts[workload.role("n")[-1]] = "sg_n_cnt"
+        m, n = (workload.role(role)[-1] for role in ("m", "n"))
+        counts = [{m: "sg_m_cnt", n: "sg_n_cnt"}.get(loop, 1) for loop in range(len(workload.loops))]
         order = [loop for loop in range(len(workload.loops)) if loop not in workload.role(absent)]
         entries = {
             "mma_kind": one_of_attribute(index, self._kinds[which]),

@@ -21,6 +21,7 @@ from iree_tuner.space.constraints import (
     integers,
     knob,
     knob_attribute,
+    level,
     one_of_attribute,
 )
 from iree_tuner.space.expressions import Integer, any_of, constant, if_else, lookup, product, require, total
@@ -157,27 +158,18 @@ class _Scaled:
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
         workload = self._workload
-        workgroup: list[int | str] = [0] * len(workload.loops)
-        for role in ("batch", "m", "n"):
-            for loop in workload.role(role):
-                workgroup[loop] = 1
-        subgroup: list[int | str] = [0] * len(workload.loops)
-        reduction = list(subgroup)
-        for role in ("k", "kB"):
-            for loop in workload.role(role):
-                reduction[loop] = 1
-        for loop in (self._m, self._n):
-            workgroup[loop], subgroup[loop] = f"wg_{loop}", f"sg_{loop}"
-        reduction[self._k] = f"red_{self._k}"
+        m, n, k, count = self._m, self._n, self._k, len(workload.loops)
+        workgroup = {**dict.fromkeys(workload.role("batch", "m", "n"), 1), m: f"wg_{m}", n: f"wg_{n}"}
+        reduction = {**dict.fromkeys(workload.role("k", "kB"), 1), k: f"red_{k}"}
         # IR as text: neither has a builder.
         plain, shuffled = derived_thread_config(), ir.Attribute.parse(_SHUFFLED)
         chosen = one_of_attribute("swizzle", [plain, shuffled])
         flags = [ir.BoolAttr.get(False), ir.BoolAttr.get(True)]
         entries: dict[str, ir.Attribute] = {
             "mma_kind": one_of_attribute("mma_idx", [each.attribute for each in self._found]),
-            "workgroup": integers(workgroup),
-            "subgroup": integers(subgroup),
-            "reduction": integers(reduction),
+            "workgroup": level(workgroup, count),
+            "subgroup": level({m: f"sg_{m}", n: f"sg_{n}"}, count),
+            "reduction": level(reduction, count),
             "promote_operands": integers([0, 1, 2, 3]),
             "promotion_types": ir.ArrayAttr.get([chosen, chosen, plain, plain]),
             OPTIONS: pipeline_options(knob_attribute(PREFETCH), one_of_attribute("swizzle", flags)),
@@ -186,7 +178,5 @@ class _Scaled:
         }
         if self._padded:
             # Whatever is not tiled is a batch of one, a pixel or a block, and padded to a multiple of 1.
-            padding = [1 if size in (0, 1) else size for size in workgroup]
-            padding[self._k] = "pad_k"
-            entries["padding"] = integers(padding)
+            entries["padding"] = level({**dict.fromkeys(range(count), 1), **workgroup, k: "pad_k"}, count)
         return entries

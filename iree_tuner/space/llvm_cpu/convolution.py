@@ -75,7 +75,7 @@ def _limit_row(tiling: Tiling) -> None:
     require_small_vector(tap, tiling.widest, "the vector contraction of a tap", tiling.limits)
     strides = workload.parameter("strides") or (1,) * len(filters)
     dilations = workload.parameter("dilations") or (1,) * len(filters)
-    row: list[Integer | int] = [vector[i] for i in (*workload.role("input_channel"), *workload.role("depth"))]
+    row: list[Integer | int] = [vector[loop] for loop in workload.role("input_channel", "depth")]
     for image, window, stride, dilation in zip(
         workload.role("output_image"), filters, strides, dilations, strict=True
     ):

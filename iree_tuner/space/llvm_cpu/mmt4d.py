@@ -27,7 +27,7 @@ from iree.compiler import ir
 
 from iree_tuner.ops.contraction import packed_name
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import build_constraints, integers
+from iree_tuner.space.constraints import build_constraints, level
 from iree_tuner.space.expressions import Integer, product, require
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, pipeline
 from iree_tuner.space.llvm_cpu.ladders import coarseness_for, require_small_vector, tile_knob
@@ -97,14 +97,10 @@ def _levels(
     count = len(workload.loops) - _INNER
 
     def of(
-        level: str, knobs: Mapping[int, Integer], loops: Sequence[int], inner: Sequence[int]
+        name: str, knobs: Mapping[int, Integer], loops: Sequence[int], inner: Sequence[int]
     ) -> ir.Attribute:
-        sizes: list[int | str] = [0] * len(workload.loops)
-        for loop in loops:
-            sizes[loop] = f"{level}_{loop}" if loop in knobs else 1
-        for loop in inner:
-            sizes[loop] = workload.loops[loop]
-        return integers(sizes)
+        tiles = {loop: f"{name}_{loop}" if loop in knobs else 1 for loop in loops}
+        return level(tiles | {loop: workload.loops[loop] for loop in inner}, len(workload.loops))
 
     spread = range(count - 1)
     return {

@@ -14,6 +14,8 @@ from itertools import zip_longest
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import defining_op
+
 _NAME_ONLY = "match.operation_name_only"
 _LISTS = {"indexing_maps": ("map", "indexing map"), "iterator_types": ("iterator", "iterator of loop")}
 _SEGMENTS = "operandSegmentSizes"
@@ -98,16 +100,15 @@ def compare_dags(
         yield from compare_ops(asked, op, place)
         for number, (wanted, given) in enumerate(zip(asked.operands, op.operands, strict=False)):
             step = f"{path} -> {number}" if path else f"operand {number}"
-            if isinstance(wanted.owner, ir.Block):
+            producer, actual = defining_op(wanted), defining_op(given)
+            if producer is None:
                 yield _same_input(f"operand {number} of {place}", inputs.setdefault(wanted, given), given)
-                continue
-            producer = wanted.owner.operation
-            if isinstance(given.owner, ir.Block):
+            elif actual is None:
                 yield Difference("operands", step, "a block argument", f"the result of {producer.name}")
             elif producer in matched:
-                yield _same_op(step, given.owner.operation, matched[producer][0])
+                yield _same_op(step, actual, matched[producer][0])
             else:
-                pending.append((producer, given.owner.operation, step))
+                pending.append((producer, actual, step))
         matched[asked] = op, place
     for wanted, (given, place) in reversed(matched.items()):
         yield from compare_bodies(wanted, given, place)

@@ -13,7 +13,7 @@ from functools import partial
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import defining_op, walk
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.family import OpFamily, match_ops
 from iree_tuner.ops.matching import ANY_SIZE
@@ -289,10 +289,9 @@ def listed_numbers(failure: FailedCondition) -> Comparisons:
 
 def _numbers(failure: FailedCondition, param: ir.Value) -> tuple[str, Sequence[int | None] | None, bool]:
     """A parameter's contents, as a word and as numbers, and whether they are sizes; None if not found."""
-    owner = param.owner
-    if isinstance(owner, ir.Block):
+    match = defining_op(param)
+    if match is None:
         return "", None, True
-    match = owner.operation
     kind = match.name.removeprefix(MATCH)
     known = match_ops().get(kind)
     if known is None:
@@ -312,7 +311,7 @@ def compared_numbers(failure: FailedCondition) -> Comparisons:
     """Two numbers, one of them usually a constant."""
     predicate = transform.MatchCmpIPredicate(ir.IntegerAttr(failure.match.attributes["predicate"]).value).name
     found, wanted = failure.match.operands
-    if _constant(found) and not _constant(wanted):
+    if _is_constant(found) and not _is_constant(wanted):
         found, wanted, predicate = wanted, found, _MIRRORED.get(predicate, predicate)
     numbers = [number_of(failure.condition, each, failure.op) for each in (found, wanted)]
     if None in numbers:
@@ -348,8 +347,8 @@ def _filtered(search: ir.Operation, op: ir.Operation) -> Comparisons:
             yield compare("type", f"type of operand {number} of {op.name}", operand.type, wanted)
 
 
-def _constant(param: ir.Value) -> bool:
-    return not isinstance(param.owner, ir.Block) and param.owner.operation.name == "transform.param.constant"
+def _is_constant(param: ir.Value) -> bool:
+    return defining_op(param, "transform.param.constant") is not None
 
 
 def called(handle: ir.Value) -> str:
@@ -377,14 +376,11 @@ def of(handle: ir.Value) -> str:
 
 def values_of(condition: Condition, handle: ir.Value, op: ir.Operation) -> list[tuple[str, ir.Value]]:
     """The values that a handle stands for when a condition is reached on an op, with their names."""
-    owner = handle.owner
-    if isinstance(owner, ir.Block):
+    match = defining_op(handle, DAG, *_POSITIONS)
+    if match is None:
         return []
-    match = owner.operation
     if match.name == DAG:
         return _matched_by_dag(match, ops_of(condition, match.operands[0], op), ir.OpResult(handle))
-    if match.name not in _POSITIONS:
-        return []
     kind = _POSITIONS[match.name]
     found: list[tuple[str, ir.Value]] = []
     for each in ops_of(condition, match.operands[0], op):
@@ -406,10 +402,9 @@ def positions_in(match: ir.Operation, name: str, count: int) -> list[int]:
 
 def called_number(param: ir.Value) -> tuple[str, str]:
     """The kind of value in a parameter (`spec.difference`), and its name."""
-    owner = param.owner
-    if isinstance(owner, ir.Block):
+    op = defining_op(param)
+    if op is None:
         return "other", "number"
-    op = owner.operation
     if op.name == STRUCTURED:
         end = list(op.regions[0].blocks[0])[-1].operation
         return called_number(end.operands[ir.OpResult(param).result_number])
@@ -425,11 +420,8 @@ def called_number(param: ir.Value) -> tuple[str, str]:
 
 def searched_by(param: ir.Value) -> ir.Operation | None:
     """The `transform.structured.match` whose ops a parameter counts, if it does."""
-    owner = param.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != _ASSOCIATIONS:
-        return None
-    search = owner.operation.operands[0].owner
-    return None if isinstance(search, ir.Block) or search.operation.name != _SEARCH else search.operation
+    count = defining_op(param, _ASSOCIATIONS)
+    return None if count is None else defining_op(count.operands[0], _SEARCH)
 
 
 def names_searched(search: ir.Operation) -> list[str]:
