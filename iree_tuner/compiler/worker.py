@@ -371,11 +371,7 @@ class Workers(Calls):
         self._close = weakref.finalize(self, self._crew.close)
 
     def submit(
-        self,
-        function: Callable[..., R],
-        *args: object,
-        timeout_s: float = TIMEOUT_S,
-        **kwargs: object,
+        self, function: Callable[..., R], *args: object, timeout_s: float = TIMEOUT_S, **kwargs: object
     ) -> Future[R]:
         future = CallFuture()
         try:

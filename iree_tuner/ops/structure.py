@@ -10,6 +10,7 @@ Fold the integer arithmetic by which a dispatch finds its tensors in its binding
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
@@ -269,16 +270,10 @@ _INTEGER_CASTS = (
     "iree_tensor_ext.dispatch.workload.ordinal",
 )  # fmt: skip
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
-    "arith.addi": lambda a, b: a + b,
-    "arith.subi": lambda a, b: a - b,
-    "arith.minsi": min,
-    "arith.minui": min,
-    "arith.maxsi": max,
-    "arith.maxui": max,
-    "arith.muli": lambda a, b: a * b,
-    "arith.shli": lambda a, b: a << b,
-    "arith.ori": lambda a, b: a | b,
-}
+    "arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul,
+    "arith.minsi": min, "arith.minui": min, "arith.maxsi": max, "arith.maxui": max,
+    "arith.shli": operator.lshift, "arith.ori": operator.or_,
+}  # fmt: skip
 
 
 def fold(value: ir.Value, constants: Sequence[int] | None) -> int | None:

@@ -358,17 +358,9 @@ def _describe(raw: RawHarness, calls: CallCount, target: Target, session: Compil
         bounded=bounds_sums(function), unclear=raw.unclear,
     )  # fmt: skip
     return Dispatch(
-        raw.export,
-        calls,
-        workload,
-        reason,
-        harness,
-        choice.lowering_config,
-        choice.translation_info,
-        limits,
-        choice.decomposition_config,
-        carried,
-    )
+        raw.export, calls, workload, reason, harness, choice.lowering_config, choice.translation_info, limits,
+        choice.decomposition_config, carried,
+    )  # fmt: skip
 
 
 def _configures(spec: ir.Attribute, raw: RawHarness, found: Dispatch, session: CompilerSession) -> bool:

@@ -225,9 +225,7 @@ def _handed_over(op: ir.Operation) -> tuple[ir.Value, ...]:
     return tuple(result for result in op.results if can_be_handed_over(result.type))
 
 
-def _leads_to(
-    last: ir.Operation | None,
-) -> list[tuple[ir.Block, Sequence[ir.Value], Guard]]:
+def _leads_to(last: ir.Operation | None) -> list[tuple[ir.Block, Sequence[ir.Value], Guard]]:
     """The blocks that a block's last op leads to, the values passed to them, and the conditions."""
     view = None if last is None else last.opview
     if isinstance(view, cf.BranchOp):

@@ -187,7 +187,7 @@ _PLAIN: Mapping[str, int] = {
 
 _PLAIN_OF_PIPELINE: Mapping[str, Mapping[str, int]] = {
     # It takes a depth of 0 for 1, and with stage 1 keeps a single buffer: the one pair that is always legal.
-    "MatmulPromoteVectorize": {"pipeline_depth": 1, "store_stage": 1},
+    "MatmulPromoteVectorize": {"pipeline_depth": 1, "store_stage": 1}
 }
 
 

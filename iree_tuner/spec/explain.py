@@ -87,21 +87,12 @@ def _row(pair: Pair) -> ExplainedEntry:
     if not sizes and not types and read_loops(matcher):  # matched op by op: sizes are spread over many ops
         sizes = (("loops", read_loops(matcher)),)
     return ExplainedEntry(
-        pair.matcher,
-        op,
-        sizes,
-        types,
-        pipeline,
-        settings,
-        key,
-        read_provenance(matcher),
+        pair.matcher, op, sizes, types, pipeline, settings, key, read_provenance(matcher),
         _conditions(matcher),
-    )
+    )  # fmt: skip
 
 
-def _matched(
-    matcher: ir.Operation,
-) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
+def _matched(matcher: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
     """Kind, sizes and types, read off the match ops."""
     ops, known = [op.operation for op in matcher.regions[0].blocks[0]], match_ops()
     for op in ops:

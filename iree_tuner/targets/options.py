@@ -18,10 +18,7 @@ from iree_tuner.targets.target import Target
 LEVELS = {level: f"--iree-opt-level={level}" for level in ("O1", "O2", "O3")}
 """The compiler's levels of optimisation; O0 is its default."""
 
-GPU_OPTIONS = {
-    **LEVELS,
-    "aggressive-fusion": "--iree-dispatch-creation-enable-aggressive-fusion",
-}
+GPU_OPTIONS = {**LEVELS, "aggressive-fusion": "--iree-dispatch-creation-enable-aggressive-fusion"}
 """For every GPU."""
 
 _FUSING = ("aggressive-fusion", "O2", "O3")
@@ -36,8 +33,7 @@ def flags_of(backend: str, names: Sequence[str], known: Mapping[str, str]) -> tu
     for name in names:
         if name not in known:
             raise UsageError(
-                f"{backend} has no option '{name}'",
-                hint=f"one of: {', '.join(f'+{each}' for each in known)}",
+                f"{backend} has no option '{name}'", hint=f"one of: {', '.join(f'+{each}' for each in known)}"
             )
     return tuple(known[name] for name in names)
 

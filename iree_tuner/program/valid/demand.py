@@ -207,12 +207,7 @@ def _is_one(value: ir.Value) -> bool:
 
 
 _MOST_CHANGES = 24  # of one value: bounds only come closer, and in a circle they would for long
-_STOPS = (
-    "tensor.dim",
-    "hal.buffer_view.dim",
-    "tensor.empty",
-    "flow.tensor.empty",
-)
+_STOPS = ("tensor.dim", "hal.buffer_view.dim", "tensor.empty", "flow.tensor.empty")
 _DISPATCH = "flow.dispatch"
 _STORE = "iree_tensor_ext.dispatch.tensor.store"
 _LOADS = ("util.global.load",)
@@ -221,9 +216,7 @@ _COMPARES_UP = {2: 1, 3: 0, 6: 1, 7: 0, 1: 1, 0: 1}
 
 
 class Demands:
-    """The integers that the values of `top`, a module or a function, may be; `sinks` are the uses that
-    restrict a value.
-    """
+    """The integers that the values of a module or a function may be; `sinks` are uses that restrict them."""
 
     def __init__(self, top: ir.Operation, known: Known, sinks: Sinks) -> None:
         self.unclear: dict[str, None] = {}
@@ -272,12 +265,10 @@ class Demands:
         if new.is_empty:
             op = defining_op(value)
             self.unclear.setdefault("uses that contradict each other" if op is None else op.name)
-            return
-        if new == old or self._changes.get(value, 0) > _MOST_CHANGES:
-            return
-        self._values[value] = new
-        self._changes[value] = self._changes.get(value, 0) + 1
-        self._todo.append(value)
+        elif new != old and self._changes.get(value, 0) <= _MOST_CHANGES:
+            self._values[value] = new
+            self._changes[value] = self._changes.get(value, 0) + 1
+            self._todo.append(value)
 
     def _require_all(self, found: Iterable[tuple[ir.Value, Interval]]) -> None:
         for value, wanted in found:
@@ -456,21 +447,18 @@ class Uses:
     """The integers that all uses of a value allow, in a module or a function."""
 
     def __init__(self, top: ir.Operation, known: Known) -> None:
-        self._required = Demands(top, known, required)
-        self._preferred = Demands(top, known, preferred)
-        self._masks = Demands(top, known, masks)
-        self.unclear = tuple(self._required.unclear)
+        self._demands = tuple(Demands(top, known, sinks) for sinks in (required, preferred, masks))
+        self.unclear = tuple(self._demands[0].unclear)
 
     def of(self, value: ir.Value) -> Interval | None:
         """The integers that a value may be; None if no use restricts it."""
-        return _both(self._required.of(value), self._preferred.of(value), self._masks.of(value))
+        return _allowed(*(each.of(value) for each in self._demands))
 
     def of_global(self, name: str) -> Interval | None:
-        every = (self._required, self._preferred, self._masks)
-        return _both(*(each.globals.get(name) for each in every))
+        return _allowed(*(each.globals.get(name) for each in self._demands))
 
 
-def _both(required: Interval | None, preferred: Interval | None, mask: Interval | None) -> Interval | None:
+def _allowed(required: Interval | None, preferred: Interval | None, mask: Interval | None) -> Interval | None:
     """Required values, of these the preferred ones if there are any; a mask's if nothing else is known."""
     if required is None:
         return preferred or mask

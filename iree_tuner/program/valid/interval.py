@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import product, starmap
+from operator import mul
 
 
 @dataclass(frozen=True)
@@ -83,12 +85,7 @@ def hull(intervals: Iterable[Interval | None]) -> Interval | None:
 
 def corners(first: Interval, second: Interval) -> Interval | None:
     """The range of products of two intervals; None if a bound is missing."""
-    if None in (first.low, first.high, second.low, second.high):
+    if first.low is None or first.high is None or second.low is None or second.high is None:
         return None
-    products = [
-        left * right
-        for left in (first.low, first.high)
-        for right in (second.low, second.high)
-        if left is not None and right is not None
-    ]
+    products = list(starmap(mul, product((first.low, first.high), (second.low, second.high))))
     return Interval(min(products), max(products))

@@ -138,21 +138,15 @@ class Known:
         if name == "iree_linalg_ext.topk" and number == 1:
             size = self.size(op.operands[0], ir.IntegerAttr(op.attributes["dimension"]).value)
             return None if size is None else Interval(0, size - 1)
-        if name in MOVES:
+        if name in (*MOVES, "linalg.fill"):
             return self.range(op.operands[0])
         if name in NUMBERED:
             return self.range(op.operands[number])
-        if name == "arith.select":
-            return hull(self.range(each) for each in list(op.operands)[1:])
-        if name == "tensor.from_elements":
-            return hull(map(self.range, op.operands))
-        if name == "linalg.fill":
-            return self.range(op.operands[0])
+        if name in ("arith.select", "tensor.from_elements"):
+            return hull(map(self.range, list(op.operands)[name == "arith.select" :]))
         if is_structured(op):
             given = terminator(op.regions[0]).operands[number]
-            sums = (
-                "reduction" in iterators(op) and (by := defining_op(given)) is not None and by.name in _SUMS
-            )
+            sums = "reduction" in iterators(op) and defining_op(given, *_SUMS) is not None
             return None if sums else self.range(given)
         return self._computed(op) if name.startswith("arith.") and len(op.operands) == 2 else None
 
@@ -216,15 +210,12 @@ def _dynamic(kind: ir.ShapedType) -> int:
 
 def _read(attribute: ir.Attribute) -> Interval | None:
     """The range of a constant; None for floats, and for constants that are too long to read."""
-    if isinstance(attribute, ir.BoolAttr):
+    if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr):
         return Interval(int(attribute.value), int(attribute.value))
-    if isinstance(attribute, ir.IntegerAttr):
-        return Interval(attribute.value, attribute.value)
     if not isinstance(attribute, ir.DenseIntElementsAttr):
         return None
     if attribute.is_splat:
-        value = int(ir.IntegerAttr(attribute.get_splat_value()).value)
-        return Interval(value, value)
+        return _read(ir.IntegerAttr(attribute.get_splat_value()))
     kind = attribute.type
     if not isinstance(kind, ir.ShapedType) or int(np.prod(kind.shape)) > _MOST_READ or len(attribute) == 0:
         return None

@@ -96,28 +96,15 @@ _Rule = Callable[[ir.Operation, Interval, Known], Demands | None]
 _ALL = ("tensor.from_elements", "tensor.concat", "tensor.insert", "tensor.insert_slice", "flow.tensor.update")
 """Ops whose results have values of all their tensors and elements."""
 
-_ROUNDS = (
-    "math.floor",
-    "math.ceil",
-    "math.round",
-    "math.roundeven",
-    "math.trunc",
-    "arith.extf",
-    "arith.truncf",
-)
-_CONVERTS = ("arith.fptosi", "arith.fptoui", "arith.sitofp", "arith.uitofp")
+_CONVERTS = (
+    "math.floor", "math.ceil", "math.round", "math.roundeven", "math.trunc", "arith.extf", "arith.truncf",
+    "arith.fptosi", "arith.fptoui", "arith.sitofp", "arith.uitofp",
+)  # fmt: skip
 _LESS = {
-    2: ("x", -1),
-    3: ("x", 0),
-    6: ("x", -1),
-    7: ("x", 0),
-    4: ("y", 0),
-    5: ("y", -1),
-    8: ("y", 0),
-    9: ("y", -1),
-}
+    _SLT: ("x", -1), _SLE: ("x", 0), _ULT: ("x", -1), _ULE: ("x", 0),
+    _SGT: ("y", 0), _SGE: ("y", -1), _UGT: ("y", 0), _UGE: ("y", -1),
+}  # fmt: skip
 """By predicate of `arith.cmpi`: the branch of smaller values, and the largest one beyond the constant."""
-
 
 _POSITIVE = Interval(0)
 
@@ -128,21 +115,18 @@ def demands_on_operands(op: ir.Operation, number: int, wanted: Interval, known: 
     if name == "tensor.extract" and len(op.operands) > 1:
         place = known.exact(op.operands[len(op.operands) - 1])
         return [(op.operands[0] if place is None else column_of(op.operands[0], place), wanted)]
-    if name in (*MOVES, *_ROUNDS, *_CONVERTS):
+    if name in (*MOVES, *_CONVERTS):
         return [(op.operands[0], wanted)]
-    if name in NUMBERED:
+    if name in (*NUMBERED, "iree_linalg_ext.sort"):
         return [(op.operands[number], wanted)]
     if name in _ALL:
-        elements = [each for each in op.operands if not _is_place(each, op)]
-        return [(each, wanted) for each in elements]
+        return [(each, wanted) for each in op.operands if not _is_place(each, op)]
     if name == "tensor.pad":
         return [(op.operands[0], wanted), (terminator(op.regions[0]).operands[0], wanted)]
     if name == "tensor.generate":
         return [(terminator(op.regions[0]).operands[0], wanted)]
     if name == "iree_linalg_ext.scatter":
         return [(op.operands[0], wanted), (op.operands[len(op.operands) - 1], wanted)]
-    if name == "iree_linalg_ext.sort":
-        return [(op.operands[number], wanted)]
     if name == "iree_linalg_ext.scan" and number == 0:
         return _scan(op, wanted, known)
     if is_structured(op):
@@ -376,8 +360,10 @@ def _expression(
                 part = wanted.shared() if other is None else _beyond(wanted, other)
                 demands += _expression(each, operands, dims, part, known) or []
         return demands
-    if not isinstance(right, ir.AffineConstantExpr) or right.value <= 0:
-        return _negative(left, right, operands, dims, wanted, known)
+    if not isinstance(right, ir.AffineConstantExpr) or not right.value:
+        return None
+    if right.value < 0:
+        return _expression(left, operands, dims, wanted.negated().divided(-right.value), known)
     if isinstance(found, ir.AffineMulExpr):
         return _expression(left, operands, dims, wanted.divided(right.value), known)
     if isinstance(found, ir.AffineModExpr):
@@ -391,15 +377,6 @@ def _expression(
     elif low is not None:
         low -= right.value - 1
     return _expression(left, operands, dims, Interval(low, high, wanted.distinct), known)
-
-
-def _negative(
-    left: ir.AffineExpr, right: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, wanted: Interval,
-    known: Known,
-) -> Demands | None:  # fmt: skip
-    if isinstance(right, ir.AffineConstantExpr) and right.value < 0:
-        return _expression(left, operands, dims, wanted.negated().divided(-right.value), known)
-    return None
 
 
 def _range_of(found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, known: Known) -> Interval | None:
@@ -420,22 +397,10 @@ def _range_of(found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, kno
 
 
 _RULES: dict[str, _Rule] = {
-    "arith.addi": _added,
-    "arith.subi": _subtracted,
-    "arith.muli": _multiplied,
-    "arith.divsi": _divided,
-    "arith.divui": _divided,
-    "arith.floordivsi": _divided,
-    "arith.remsi": _remainder,
-    "arith.remui": _remainder,
-    "arith.andi": _masked,
-    "arith.shrsi": _shifted_right,
-    "arith.shrui": _shifted_right,
-    "arith.shli": _shifted_left,
-    "arith.maxsi": _clamped,
-    "arith.maxui": _clamped,
-    "arith.minsi": _clamped,
-    "arith.minui": _clamped,
-    "arith.select": _selected,
+    "arith.addi": _added, "arith.subi": _subtracted, "arith.muli": _multiplied, "arith.divsi": _divided,
+    "arith.divui": _divided, "arith.floordivsi": _divided, "arith.remsi": _remainder,
+    "arith.remui": _remainder, "arith.andi": _masked, "arith.shrsi": _shifted_right,
+    "arith.shrui": _shifted_right, "arith.shli": _shifted_left, "arith.maxsi": _clamped,
+    "arith.maxui": _clamped, "arith.minsi": _clamped, "arith.minui": _clamped, "arith.select": _selected,
     "affine.apply": _apply,
-}
+}  # fmt: skip

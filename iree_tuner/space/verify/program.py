@@ -13,12 +13,7 @@ from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program, ProgramSource
 from iree_tuner.space.compilers_choice import Written
-from iree_tuner.space.verify.constraints import (
-    CheckedConfiguration,
-    Constraints,
-    Verified,
-    VerifyReport,
-)
+from iree_tuner.space.verify.constraints import CheckedConfiguration, Constraints, Verified, VerifyReport
 from iree_tuner.targets import Target
 
 _GONE = CheckedConfiguration.unchecked("no dispatch contains the op: it was folded, split, or fused")

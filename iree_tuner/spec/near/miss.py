@@ -128,17 +128,9 @@ def _missed(matcher: _Matcher, dispatch: str, op: ir.Operation, index: int) -> N
     condition = matcher.conditions[index]
     found = reason(FailedCondition(condition, op, said_by(condition, op) or ""))
     return NearMiss(
-        matcher.name,
-        dispatch,
-        op.name,
-        found.kind,
-        condition.op.name,
-        found.what,
-        found.found,
-        found.expected,
-        condition.line,
-        (index, found.held),
-    )
+        matcher.name, dispatch, op.name, found.kind, condition.op.name, found.what, found.found,
+        found.expected, condition.line, (index, found.held),
+    )  # fmt: skip
 
 
 def _taken(matcher: _Matcher, dispatch: str, op: ir.Operation, taker: _Matcher) -> NearMiss:

@@ -47,13 +47,9 @@ _NUMBERS = {
 }
 """Ops that yield one number, and what that is a number of."""
 _PREDICATES = {
-    "eq": "",
-    "ne": "other than ",
-    "lt": "less than ",
-    "le": "at most ",
-    "gt": "more than ",
+    "eq": "", "ne": "other than ", "lt": "less than ", "le": "at most ", "gt": "more than ",
     "ge": "at least ",
-}
+}  # fmt: skip
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
