@@ -12,24 +12,10 @@ from typing import cast
 from iree.compiler import ir
 from iree.compiler._mlir_libs import _mlirDialectsLinalg as _binding  # pyright: ignore
 from iree.compiler.dialects._linalg_enum_gen import IteratorType  # registers its builder
-from iree.compiler.dialects._linalg_ops_gen import GenericOp, IndexOp, SoftmaxOp, YieldOp
-
-__all__ = [
-    "GenericOp",
-    "IndexOp",
-    "SoftmaxOp",
-    "YieldOp",
-    "generic",
-    "get_indexing_maps",
-    "infer_contraction_dimensions",
-    "infer_contraction_dimensions_from_maps",
-    "infer_convolution_dimensions",
-    "infer_convolution_dimensions_from_maps",
-    "isa_contraction_op",
-    "isa_convolution_op",
-    "iterator_type",
-    "named",
-]
+from iree.compiler.dialects._linalg_ops_gen import GenericOp as GenericOp
+from iree.compiler.dialects._linalg_ops_gen import IndexOp as IndexOp
+from iree.compiler.dialects._linalg_ops_gen import SoftmaxOp as SoftmaxOp
+from iree.compiler.dialects._linalg_ops_gen import YieldOp as YieldOp
 
 infer_contraction_dimensions = _binding.infer_contraction_dimensions
 infer_contraction_dimensions_from_maps = _binding.infer_contraction_dimensions_from_maps
