@@ -39,8 +39,8 @@ def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
 
 
 def symbol_of(op: ir.Operation) -> str:
-    """The name of a function, a global or an executable."""
-    return ir.StringAttr(op.attributes["sym_name"]).value
+    """The name of a function, a global, an executable or a sequence; empty without one."""
+    return ir.StringAttr(op.attributes["sym_name"]).value if "sym_name" in op.attributes else ""
 
 
 def to_bytecode(module: ir.Module) -> bytes:

@@ -60,7 +60,7 @@ def own_temporary_folder() -> Generator[None]:
     global _shared
     try:
         shared = tempfile.gettempdir()
-    except FileNotFoundError:  # there is none: what needs one says so
+    except FileNotFoundError:  # code that needs a temporary folder reports this
         yield
         return
     before, outer = tempfile.tempdir, _shared

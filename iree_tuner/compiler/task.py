@@ -301,8 +301,8 @@ class Crash:
         return cls(exit_code, output, f"the worker hit its memory limit {limit}{ended}")
 
     def __str__(self) -> str:
-        said = _ends(self.output.strip()) or "no output"
-        return f"{self.reason or f'the worker exited with {self.exit_code}'}: {said}"
+        output = _ends(self.output.strip()) or "no output"
+        return f"{self.reason or f'the worker exited with {self.exit_code}'}: {output}"
 
 
 @dataclass(frozen=True)

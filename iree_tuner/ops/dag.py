@@ -19,7 +19,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import func, preprocessing_transform, transform
 from iree.compiler.dialects.transform import structured
 
-from iree_tuner.compiler.context import defining_op, walk
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import captured, clone, strip_discardable
 from iree_tuner.ops.matching import any_op, sizes_param
@@ -47,7 +47,7 @@ def require_signature(handle: ir.Value, op: ir.Operation) -> None:
     contents = repr((op.name, str(_attributes(op)), types, [(name, str(each)) for name, each in _inside(op)]))
     name = f"{_PREFIX}{hashlib.sha256(contents.encode()).hexdigest()[:16]}"
     module = _module_of(handle)
-    if all(_symbol(each.operation) != name for each in module.regions[0].blocks[0].operations):
+    if all(symbol_of(each.operation) != name for each in module.regions[0].blocks[0].operations):
         with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
             _build(name, op)
     transform.MatchOperationNameOp(handle, ir.ArrayAttr.get([ir.StringAttr.get(op.name)]))
@@ -92,10 +92,6 @@ def _module_of(handle: ir.Value) -> ir.Operation:
     while op.name != "builtin.module":
         op = op.parent.operation
     return op
-
-
-def _symbol(op: ir.Operation) -> str | None:
-    return ir.StringAttr(op.attributes["sym_name"]).value if "sym_name" in op.attributes else None
 
 
 PRODUCER = "iree_tuner.producer"

@@ -95,8 +95,8 @@ class SizeRules:
         hint = f"; for example {suggested}" if suggested else ""
         for each, size in every.items():
             if self.resolved({each: size}) is None:
-                said = f"says {allowed}" if (allowed := self.allowed(each)) else "excludes it"
-                return f"{described(each)} cannot be {size}: the program {said}{hint}"
+                refusal = f"says {allowed}" if (allowed := self.allowed(each)) else "excludes it"
+                return f"{described(each)} cannot be {size}: the program {refusal}{hint}"
         named = ", ".join(f"{written(each)}={size}" for each, size in every.items())
         return f"the program excludes these sizes together: {named}{hint}"
 

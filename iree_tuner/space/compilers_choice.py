@@ -134,8 +134,8 @@ def read_choice(space: Space, lowering: str, translation: str, decomposition: st
     kind, _ = pipeline_of(space.op.pipeline)
     config = _CONFIGS.get(kind, _GPU_CONFIG)
     if (found := lowering.partition("<")[0]) != config:
-        said = f"the lowering config is {found or 'missing'}, and {config} for {space.pipeline}"
-        return Chosen(misfits=[said])
+        difference = f"the lowering config is {found or 'missing'}, and {config} for {space.pipeline}"
+        return Chosen(misfits=[difference])
     chosen = Chosen()
     with space.op.operation.context:
         if kind == _CPU:

@@ -56,8 +56,8 @@ def restricted(spaces: Sequence[Space], to: Restriction) -> tuple[Space, ...]:
     limited = [_limited(each, to) for each in kept] if to.knobs else kept
     found = tuple(each for each in limited if each.sample(1, seed=0))
     if not found:
-        said = ", ".join(f"{name}={','.join(map(str, values))}" for name, values in to.knobs)
-        raise TunerError(f"no legal configuration has {said}")
+        wanted = ", ".join(f"{name}={','.join(map(str, values))}" for name, values in to.knobs)
+        raise TunerError(f"no legal configuration has {wanted}")
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.canonical import meaning, yielded_constants
@@ -26,7 +26,6 @@ from iree_tuner.spec.grammar import (
     leaf,
     linking_problems,
     pairs,
-    symbol_name,
 )
 from iree_tuner.spec.probe import Hit, Observation, Unmarked, instrument, probe_program
 from iree_tuner.targets import Target
@@ -174,9 +173,9 @@ def _unused(module: ir.Module) -> Iterator[SpecProblem]:
         if (
             is_sequence(op)
             and ENTRYPOINT not in op.attributes
-            and symbol_name(op) not in used | {ENTRYPOINT_NAME}
+            and symbol_of(op) not in used | {ENTRYPOINT_NAME}
         ):
-            yield SpecProblem("unused", "nothing uses this sequence", symbol_name(op))
+            yield SpecProblem("unused", "nothing uses this sequence", symbol_of(op))
 
 
 def _settings(module: ir.Module) -> Iterator[SpecProblem]:

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import defining_op, walk
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.ops.family import MatchOp, match_ops
 from iree_tuner.spec.canonical import yielded_constants
 from iree_tuner.spec.entry import Provenance, read_loops, read_op_name, read_provenance, read_workload_key
-from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached, symbol_name
+from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached
 
 _ANNOTATE = "transform.annotate"
 _MATCH = "transform.iree.match."
@@ -114,13 +114,13 @@ def _conditions(matcher: ir.Operation) -> tuple[str, ...]:
         op = view.operation
         if op.name not in _OF_VALUES:
             continue
-        said = {name: _number(op.attributes[name]) for name in op.attributes}
-        if "lower_bound" not in said and "upper_bound" in said:
-            said["lower_bound"] = "0"
+        given = {name: _number(op.attributes[name]) for name in op.attributes}
+        if "lower_bound" not in given and "upper_bound" in given:
+            given["lower_bound"] = "0"
         text = _OF_VALUES[op.name]
-        if op.name.endswith("dim_bounds") and "upper_bound" not in said:
+        if op.name.endswith("dim_bounds") and "upper_bound" not in given:
             text = "dim {dim} is {lower_bound} or more"
-        found.append(f"{_value_name(op.operands[0])}: {text.format(**said)}")
+        found.append(f"{_value_name(op.operands[0])}: {text.format(**given)}")
     return tuple(found)
 
 
@@ -187,7 +187,7 @@ def _rows_of_its_own(sequence: ir.Operation) -> list[ExplainedEntry]:
     for handle, there in set_on.items():
         settings, pipeline = _settings(there, [handle], [])
         if settings:
-            name = symbol_name(sequence)
+            name = symbol_of(sequence)
             rows.append(ExplainedEntry(name, _found_by(handle), (), (), pipeline, settings, None, None))
     return rows
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import symbol_of, walk
 
 WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
 DEFAULT_ENTRYPOINT = "iree_codegen.tuning_spec_with_default_entrypoint"
@@ -48,21 +48,16 @@ def is_sequence(op: ir.Operation) -> bool:
     return op.name == "transform.named_sequence"
 
 
-def symbol_name(op: ir.Operation) -> str:
-    """An op's symbol name, empty without one."""
-    return ir.StringAttr(op.attributes["sym_name"]).value if "sym_name" in op.attributes else ""
-
-
 def sequences(module: ir.Module) -> dict[str, ir.Operation]:
     """Named sequences at the top of a module, by name."""
-    return {symbol_name(op.operation): op.operation for op in module.body if is_sequence(op.operation)}
+    return {symbol_of(op.operation): op.operation for op in module.body if is_sequence(op.operation)}
 
 
 def entry_sequences(module: ir.Module) -> list[ir.Operation]:
     """The sequences that the compiler runs, in order: the marked ones, else the one with the fixed name."""
     known = sequences(module)
-    said = [op for op in known.values() if ENTRYPOINT in op.attributes]
-    return said or [op for name, op in known.items() if name == ENTRYPOINT_NAME]
+    marked = [op for op in known.values() if ENTRYPOINT in op.attributes]
+    return marked or [op for name, op in known.items() if name == ENTRYPOINT_NAME]
 
 
 def entry_sequence(module: ir.Module) -> ir.Operation | None:
@@ -72,13 +67,13 @@ def entry_sequence(module: ir.Module) -> ir.Operation | None:
 
 def argument_marks(entry: ir.Operation) -> set[str]:
     """An entry point's declared effect on its argument: `CONSUMED`, `READ_ONLY`, both or neither."""
-    said = ir.ArrayAttr(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else []
-    return {named.name for each in said for named in ir.DictAttr(each)} & {CONSUMED, READ_ONLY}
+    arguments = ir.ArrayAttr(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else []
+    return {named.name for each in arguments for named in ir.DictAttr(each)} & {CONSUMED, READ_ONLY}
 
 
 def runs_by_name(module: ir.Module) -> bool:
     """Whether all that a spec runs is the sequence that the compiler looks for in a spec in memory."""
-    return [symbol_name(op) for op in entry_sequences(module)] == [ENTRYPOINT_NAME]
+    return [symbol_of(op) for op in entry_sequences(module)] == [ENTRYPOINT_NAME]
 
 
 def nested_specs(module: ir.Module) -> list[ir.Operation]:
@@ -136,7 +131,7 @@ def resolve(op: ir.Operation, reference: ir.Attribute) -> ir.Operation | None:
         if found.name != "builtin.module":
             return None
         inside = (view.operation for view in _body(found))
-        named = next((inner for inner in inside if symbol_name(inner) == name), None)
+        named = next((inner for inner in inside if symbol_of(inner) == name), None)
         if named is None:
             return None
         found = named
@@ -194,12 +189,12 @@ def linking_problems(module: ir.Module) -> Iterator[SpecProblem]:
     """Why the compiler would refuse to link a spec, and entry points in it that it would not run."""
     if DEFAULT_ENTRYPOINT not in module.operation.attributes:
         entries = [op for op in entry_sequences(module) if ENTRYPOINT in op.attributes]
-        yield from argument_problems({symbol_name(op): op for op in entries})
+        yield from argument_problems({symbol_of(op): op for op in entries})
     running = reached(module)
     for op in walk(module.operation):
         if is_sequence(op) and ENTRYPOINT in op.attributes and op not in running:
             message = "never runs: it is inside a module, and nothing includes it"
-            yield SpecProblem("not_run", message, symbol_name(op))
+            yield SpecProblem("not_run", message, symbol_of(op))
 
 
 def argument_problems(entries: Mapping[str, ir.Operation]) -> Iterator[SpecProblem]:

@@ -10,7 +10,7 @@ import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.context import new_context, symbol_of, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.files import name_of, read_bytes, write
@@ -24,7 +24,6 @@ from iree_tuner.spec.grammar import (
     pairs,
     reached,
     runs_by_name,
-    symbol_name,
 )
 from iree_tuner.spec.link import link_specs
 
@@ -53,9 +52,7 @@ def load_spec(
         raise TunerError(message, location=name, hint=hint)
     declared = next((op for op in reached(module) if not op.regions[0].blocks), None)
     if declared is not None:
-        raise TunerError(
-            f"@{symbol_name(declared)} has no body, but the compiler requires one", location=name
-        )
+        raise TunerError(f"@{symbol_of(declared)} has no body, but the compiler requires one", location=name)
     return module
 
 

@@ -18,7 +18,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.passmanager import PassManager
 
-from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.build import build_spec
@@ -39,7 +39,6 @@ from iree_tuner.spec.grammar import (
     references,
     runs_by_name,
     sequences,
-    symbol_name,
 )
 
 _PASS = "builtin.module(iree-codegen-link-tuning-specs)"
@@ -111,7 +110,7 @@ def _copies(spec: _LabeledSpec, context: ir.Context) -> Iterator[_LabeledSpec]:
     for op in inside:
         buffer = io.BytesIO()
         op.write_bytecode(buffer)
-        label = f"@{symbol_name(op)} of {spec.label}" if symbol_name(op) else spec.label
+        label = f"@{symbol_of(op)} of {spec.label}" if symbol_of(op) else spec.label
         yield _LabeledSpec(label, parse_module(buffer.getvalue(), context, label))
     if not inside:
         yield _LabeledSpec(spec.label, parse_module(to_bytecode(spec.module), context, spec.label))
@@ -123,10 +122,10 @@ def _name_entry(spec: _LabeledSpec) -> None:
     if len(found) != 1:
         return
     known = sequences(spec.module)
-    if symbol_name(found[0]) != ENTRYPOINT_NAME:
+    if symbol_of(found[0]) != ENTRYPOINT_NAME:
         if ENTRYPOINT_NAME in known:
             _rename(spec.module, ENTRYPOINT_NAME, _fresh(ENTRYPOINT_NAME, set(known)))
-        _rename(spec.module, symbol_name(found[0]), ENTRYPOINT_NAME)
+        _rename(spec.module, symbol_of(found[0]), ENTRYPOINT_NAME)
     if ENTRYPOINT not in found[0].attributes:
         _return_function(found[0], spec.label)
         found[0].attributes[ENTRYPOINT] = ir.UnitAttr.get()
@@ -165,7 +164,7 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 def _symbols(module: ir.Module) -> dict[str, ir.Operation]:
     """All named ops at the top of a module."""
-    return {symbol_name(op.operation): op.operation for op in module.body if symbol_name(op.operation)}
+    return {symbol_of(op.operation): op.operation for op in module.body if symbol_of(op.operation)}
 
 
 def _does_something(module: ir.Module) -> bool:
@@ -262,8 +261,8 @@ def _take_prologues(specs: Sequence[_LabeledSpec]) -> list[str]:
 def _prologue(module: ir.Module) -> list[str] | None:
     """Passes before the one `foreach_match` of a spec; None for a spec of another form."""
     sequence = entry_sequence(module)
-    said = [op for op in module.body if ENTRYPOINT in op.operation.attributes]
-    if sequence is None or len(said) != 1:
+    marked = [op for op in module.body if ENTRYPOINT in op.operation.attributes]
+    if sequence is None or len(marked) != 1:
         return None
     operations = [op.operation for op in sequence.regions[0].blocks[0]]
     if len(operations) < 2:
@@ -299,7 +298,7 @@ def _link(specs: Sequence[_LabeledSpec]) -> ir.Module:
     """Nest the specs in one module and run the compiler's pass on it. Raises TunerError if it refuses."""
     if any(DEFAULT_ENTRYPOINT not in spec.module.operation.attributes for spec in specs):
         entries = {
-            f"{symbol_name(op)} of {spec.label}": op for spec in specs for op in entry_sequences(spec.module)
+            f"{symbol_of(op)} of {spec.label}": op for spec in specs for op in entry_sequences(spec.module)
         }
         for problem in argument_problems(entries):
             raise TunerError(f"cannot link: {problem}")

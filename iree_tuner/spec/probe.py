@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, parse_module
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.phases import select_target
@@ -20,7 +20,6 @@ from iree_tuner.spec.grammar import (
     TRANSLATION_INFO,
     Pair,
     pairs,
-    symbol_name,
 )
 from iree_tuner.spec.io import embed
 from iree_tuner.targets import Target
@@ -214,7 +213,7 @@ def _read(module: ir.Module) -> dict[str, dict[int, _MarkedOps]]:
         for function in inside:
             for index in _marks(function, _FUNCTION_MARK):
                 marked[index] = _read_function(function, index)
-        found[symbol_name(executable)] = marked
+        found[symbol_of(executable)] = marked
     return found
 
 

@@ -35,8 +35,8 @@ def _open(draft: Draft) -> None:
     direct, swizzled = direct_load(), swizzled_direct_load()
     kinds = [[direct, direct]] + ([[swizzled if each else direct for each in rows]] if any(rows) else [])
     options = [ir.UnitAttr.get(), *map(ir.ArrayAttr.get, kinds)]
-    said = ["0 (through registers)", "1 (directly)", "2 (directly, and swizzled)"][: len(options)]
-    draft.declare(_KNOB, range(len(options)), f"{', '.join(said[:-1])} or {said[-1]}")
+    described = ["0 (through registers)", "1 (directly)", "2 (directly, and swizzled)"][: len(options)]
+    draft.declare(_KNOB, range(len(options)), f"{', '.join(described[:-1])} or {described[-1]}")
     draft.set_entries(**{_PROMOTION: one_of_attribute(_KNOB, options)})
     chosen, stages, plain = draft.value(_KNOB), draft.value(PREFETCH), draft.value(CONFLICTS)
     m, n = workload.role("m")[-1], workload.role("n")[-1]

@@ -138,14 +138,14 @@ def _loop_sizes(
     match: ir.Operation, maps: Sequence[ir.AffineMap], around: Sequence[ir.Operation]
 ) -> Mapping[int, int]:
     """Sizes of the loops. A matcher states them role by role, and a role's loops are in their order."""
-    said: dict[int, list[int]] = {}
+    required: dict[int, list[int]] = {}
     for op in around:
         if op.name == _SIZES:
             sizes = list(ir.DenseI64ArrayAttr(op.attributes["expected_values"]))
-            said[ir.OpResult(op.operands[0]).result_number] = sizes
+            required[ir.OpResult(op.operands[0]).result_number] = sizes
     found: dict[int, int] = {}
     for number, loops in enumerate(_roles(match.name, maps)):
-        found.update(zip(loops, said.get(number, ()), strict=False))
+        found.update(zip(loops, required.get(number, ()), strict=False))
     if len(found) < maps[0].n_dims or min(found.values()) < 1:
         raise _OpenError(f"its matcher leaves sizes open: {_ELSE}")
     return found

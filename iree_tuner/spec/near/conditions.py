@@ -16,10 +16,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.dialects.transform import interpreter
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import symbol_of, walk
 from iree_tuner.ops.canonical import clone
 from iree_tuner.ops.matching import any_op
-from iree_tuner.spec.grammar import is_sequence, symbol_name
+from iree_tuner.spec.grammar import is_sequence
 
 _STRUCTURED = "transform.match.structured"
 _PROPAGATION = "failure_propagation_mode"
@@ -57,7 +57,7 @@ class FailedCondition:
 
     condition: Condition
     op: ir.Operation
-    said: str
+    message: str
 
     @property
     def match(self) -> ir.Operation:
@@ -85,12 +85,12 @@ def conditions_of(matcher: ir.Operation) -> tuple[Condition, ...]:
 def first_failure(conditions: Sequence[Condition], op: ir.Operation) -> int | None:
     """The first of a matcher's conditions that fails on an op; None if all hold."""
     index = bisect.bisect_left(
-        range(len(conditions)), True, key=lambda each: said_by(conditions[each], op) is not None
+        range(len(conditions)), True, key=lambda each: message_of(conditions[each], op) is not None
     )
     return index if index < len(conditions) else None
 
 
-def said_by(condition: Condition, op: ir.Operation) -> str | None:
+def message_of(condition: Condition, op: ir.Operation) -> str | None:
     """The interpreter's message if a condition, or one before it, fails on an op; None if all hold."""
     assert condition.sequence.parent is not None, "it stands in a module"
     try:
@@ -128,7 +128,7 @@ def _annotated(condition: Condition, op: ir.Operation, handle: ir.Value, param: 
     last = list(condition.sequence.regions[0].blocks[0])[-2].operation
     with ir.InsertionPoint(last), ir.Location.unknown(op.context):
         note = transform.AnnotateOp(handle, _HERE, param=param)
-    said_by(condition, op)
+    message_of(condition, op)
     note.operation.erase()
 
 
@@ -142,7 +142,7 @@ def _around(op: ir.Operation) -> ir.Operation:
 def _sequence_beside(matcher: ir.Operation, name: str) -> ir.Operation:
     """A sequence that takes an op and does nothing, next to a matcher."""
     readonly = {"transform.readonly": ir.UnitAttr.get()}
-    name = f"iree_tuner_{symbol_name(matcher)}_{name}"
+    name = f"iree_tuner_{symbol_of(matcher)}_{name}"
     with ir.InsertionPoint(matcher):
         made = transform.NamedSequenceOp(name, [any_op()], [], arg_attrs=[readonly])
     with ir.InsertionPoint(made.body):
@@ -178,11 +178,11 @@ def _included(op: ir.Operation, sequence: ir.Operation) -> ir.Operation | None:
     target = op.attributes["target"]
     name = target.value if isinstance(target, ir.FlatSymbolRefAttr) else None
     beside = (each.operation for each in sequence.parent.operation.regions[0].blocks[0])
-    return next((each for each in beside if is_sequence(each) and symbol_name(each) == name), None)
+    return next((each for each in beside if is_sequence(each) and symbol_of(each) == name), None)
 
 
 def _propagates(op: ir.Operation) -> bool:
-    mode = op.attributes.get(_PROPAGATION, None)  # to propagate is what is done when nothing is said
+    mode = op.attributes.get(_PROPAGATION, None)  # the default is to propagate
     return mode is None or ir.IntegerAttr(mode).value == transform.FailurePropagationMode.Propagate.value
 
 

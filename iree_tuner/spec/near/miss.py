@@ -9,11 +9,17 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
-from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs, symbol_name
+from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs
 from iree_tuner.spec.io import embed
-from iree_tuner.spec.near.conditions import Condition, FailedCondition, conditions_of, first_failure, said_by
+from iree_tuner.spec.near.conditions import (
+    Condition,
+    FailedCondition,
+    conditions_of,
+    first_failure,
+    message_of,
+)
 from iree_tuner.spec.near.reasons import kind_asked, reason
 
 _REACHED = "iree_tuner_reached"
@@ -126,7 +132,7 @@ def _nearest(
 
 def _missed(matcher: _Matcher, dispatch: str, op: ir.Operation, index: int) -> NearMiss:
     condition = matcher.conditions[index]
-    found = reason(FailedCondition(condition, op, said_by(condition, op) or ""))
+    found = reason(FailedCondition(condition, op, message_of(condition, op) or ""))
     return NearMiss(
         matcher.name, dispatch, op.name, found.kind, condition.op.name, found.what, found.found,
         found.expected, condition.line, (index, found.held),
@@ -181,7 +187,7 @@ def stop_at(session: CompilerSession, sources: bytes, spec: bytes, index: int) -
 
 def _executables(program: ir.Module) -> list[tuple[str, ir.Operation]]:
     found = [op.operation for op in program.body.operations]
-    return [(symbol_name(op), op) for op in found if op.name == "hal.executable"]
+    return [(symbol_of(op), op) for op in found if op.name == "hal.executable"]
 
 
 def _visited(executable: ir.Operation, *, inside: bool) -> list[ir.Operation]:

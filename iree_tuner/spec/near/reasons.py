@@ -62,7 +62,7 @@ def reason(failure: FailedCondition) -> Difference:
     found = first_difference(explain(failure)) if explain else None
     for name in set(failure.op.attributes) - before:  # indexing maps are kept on named ops when asked for
         del failure.op.attributes[name]
-    return found or Difference("other", failure.said)
+    return found or Difference("other", failure.message)
 
 
 def kind_asked(condition: Condition) -> Callable[[ir.Operation], bool] | None:
