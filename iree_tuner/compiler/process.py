@@ -168,7 +168,7 @@ def _cookie(pid: int) -> str:
 
 
 def _kill(pid: int, matches: Callable[[int, str], bool]) -> None:
-    """Kill a process if it is still the same: a handle to it cannot come to mean another process."""
+    """Kill a process if it is still the same: a handle never refers to another process."""
     with contextlib.suppress(OSError):
         handle = os.pidfd_open(pid)
         try:

@@ -71,7 +71,7 @@ Phase = Literal[
 CUT = "iree_tuner.cut"
 """Marks a program whose dispatches are cut out already, in `stream.executable` ops.
 
-Passes of global optimization walk into them and rewrite what is to stay as it is, so that they are left out.
+Passes of global optimization would walk into them and rewrite code that must stay, so they are left out.
 """
 _UNNAMED = "-"  # the parser calls a program from memory so
 _ASSIGNED: Phase = "abi"  # devices are assigned, and functions take buffers

@@ -104,7 +104,7 @@ def serve(read: int, write: int) -> None:
         settings = cast(Settings, pickle.loads(_next(read)))
         _start(settings)
         for module in settings.modules:
-            with contextlib.suppress(Exception):  # the call that needs it says what is wrong
+            with contextlib.suppress(Exception):  # the call that needs it reports the error
                 import_module(module)
         while True:
             payload = _next(read)
@@ -112,7 +112,7 @@ def serve(read: int, write: int) -> None:
             _put(write, BEGUN)
             _put(write, pickle.dumps(run(payload), pickle.HIGHEST_PROTOCOL))
             del payload
-    except (OSError, EOFError):  # the coordinator is gone, or a call has closed what is not its own
+    except (OSError, EOFError):  # the coordinator is gone, or a call has closed the connection
         os._exit(1)
 
 
@@ -338,7 +338,7 @@ class UnfitError(TunerError):
 
 
 class WorkerError(TunerError):
-    """No value came back from a worker, for the reason `end`; for callers who cannot do without it."""
+    """No value came back from a worker, for the reason `end`; for callers that need the value."""
 
     def __init__(self, end: Crash | Timeout | Lost) -> None:
         super().__init__(str(end))

@@ -344,7 +344,7 @@ def _check_match(family: OpFamily, payload: ir.Module, root: int, workload: Work
 def _check_changed_workloads(
     family: OpFamily, payload: ir.Module, root: int, workload: Workload
 ) -> Iterator[str]:
-    if workload.dag:  # the text is what is matched, and cannot be changed by one number
+    if workload.dag:  # the text is matched, and cannot be changed by one number
         return
     for what, changed in changed_workloads(workload):
         try:

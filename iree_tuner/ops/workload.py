@@ -162,7 +162,7 @@ class Workload:
 def to_json(workload: Workload) -> dict[str, object]:
     """The workload as JSON-ready data; `from_json` reads it back. Static ones have no `dynamic`.
 
-    Element types and maps are texts: what is stored, and what keys are made of.
+    Element types and maps are texts, which are stored, and which keys are made of.
     """
     data: dict[str, object] = asdict(replace(workload, types=(), maps=()))
     data |= {"types": tuple(map(str, workload.types)), "maps": tuple(map(str, workload.maps))}

@@ -127,7 +127,7 @@ def lift_body(function: ir.Operation, constants: Sequence[int] | None) -> Dispat
     entry = function.regions[0].blocks[0]
     with function.context, ir.Location.unknown():
         _undo_copies(entry)
-        # A stable order: what is read comes first, as in a call, and otherwise the dump's order stays.
+        # A stable order: inputs come first, as in a call, and otherwise the dump's order stays.
         places = sorted(_places(entry, constants), key=lambda place: not place.read)
         tensors = tuple(Tensor(place.known_type, place.read, place.written) for place in places)
         for place in places:

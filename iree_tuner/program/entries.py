@@ -33,7 +33,7 @@ _PRODUCTS = ("dot", "matmul", "mm", "linear", "conv", "convolution", "einsum", "
 _POSITIVE = ("sqrt", "rsqrt", "log", "batch_norm", "batchnorm")
 _SUMS = ("add", "maximum", "divide", "div", "divf")
 _DIFFERENCES = {"subtract": 1, "sub": 1, "subf": 1, "rsub": 0, "negate": 0, "neg": 0, "negf": 0}
-"""Ops that have what is left of a number to one, or its negative for `log(1 + x)`; the operand that it is."""
+"""Ops that compute `1 - x`, or `-x` for `log(1 + -x)`, and the number of the operand x."""
 
 _CALLS = ("func.call", "util.call")
 

@@ -232,7 +232,7 @@ def extract_here(
 ) -> Extraction:
     """The part of `extract` that runs in a worker."""
     # The tuner's attributes name the root op; the flag is global to the process, so every session
-    # here sets it, in one way or the other.
+    # here sets it.
     session = session_for((*target.flags, "--iree-codegen-add-tuner-attributes=true"))
     with session.context, ir.Location.unknown():
         module = session.parse(data, name)

@@ -339,7 +339,7 @@ class _Apart:
     def _make(
         self, name: str, wanted: Sequence[ir.Value], known: set[ir.Value]
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """A function that computes values of known ones: the numbers of these, and dispatches on the way."""
+        """A function that computes values from known ones: the numbers of these, and the dispatches in it."""
         sizes = [dims_of(each) for each in wanted]
         for value, dims in zip(wanted, sizes, strict=True):
             if dims is None or not can_be_handed_over(value.type):

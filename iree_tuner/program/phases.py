@@ -91,7 +91,7 @@ def _fits(value: ir.Attribute, target: Target) -> bool:
         return any(target_name(each).partition(":")[0] == target.backend for each in targets)
     found = device_name(value)
     if not found:
-        return True  # the compiler says what it thinks of it
+        return True  # the compiler reports it
     if found == _LOCAL:
         return kind_named(target.backend).on_host
     try:

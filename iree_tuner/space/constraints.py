@@ -38,7 +38,7 @@ def build_constraints(
 def knob(name: str, values: Sequence[int], reason: str) -> Integer:
     """Declare a knob that takes one of `values`; `reason` completes "NAME (VALUE) must be ...".
 
-    Which values a search tries is not a rule of the compiler's: what it refuses is asserted as well.
+    The list of values is not a rule of the compiler: values that it refuses are asserted as well.
     """
     declared = derived(name)
     with searching():

@@ -44,7 +44,7 @@ def emit(harness: Harness, workload: Workload, target: Target, workers: Workers)
 def begin_emitting(
     harness: Harness, workload: Workload, target: Target, workers: Workers
 ) -> Callable[[], Emitted]:
-    """`emit` for several dispatches at once: it starts now, and a call of what it returns waits for the
+    """`emit` for several dispatches at once: it starts now, and a call of the returned function waits for the
     result.
     """
     if not kind_named(target.backend).emits_constraints:

@@ -21,7 +21,7 @@ def searching() -> Generator[None]:
     """Asserts that are built inside only say which values a search tries.
 
     The mark is their location, which is part of the bytecode but not of the text. Spaces are compared by
-    text: the reason for an assert does not change what is in a space.
+    text: the reason for an assert does not change a space's members.
     """
     with ir.Location.name(_SEARCH):
         yield

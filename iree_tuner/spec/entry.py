@@ -1,4 +1,4 @@
-"""One line of a tuning spec as data: what is matched, what is set, and how that was found out."""
+"""One line of a tuning spec as data: the workload, its configuration, and how that was found."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def entry_to_json(entry: SpecEntry) -> dict[str, object]:
 
 
 def entry_from_json(data: object, *, location: str | None = None) -> SpecEntry:
-    """Read what `entry_to_json` wrote. Raises TunerError that names what is missing or wrong."""
+    """Read what `entry_to_json` wrote. Raises TunerError that names the missing or wrong part."""
     try:
         record = msgspec.convert(data, dict[str, object])
         if isinstance(record.get("configuration"), list):

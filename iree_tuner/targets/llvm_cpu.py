@@ -63,7 +63,7 @@ most, by up to 2.8 times (docs/models.md)."""
 
 _SHARED_CACHE = 4  # cores: processors with fewer have one cache that all share
 
-# Elementwise ops are put into their users. A dispatch that was dumped may be what it has made.
+# Puts elementwise ops into their users. It may have run on a dumped dispatch.
 _MERGING = ("iree-codegen-rematerialize-parallel-ops",)
 
 

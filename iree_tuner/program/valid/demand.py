@@ -2,8 +2,8 @@
 
 A use states the integers that a value may be (`required`, `preferred`, `masks`). From results to operands
 (`transfer`), through calls, globals, loops and branches (here), each value gets the integers that all of its
-uses allow. An op that is not understood ends the way; the result says so, since the values behind it may be
-wrong.
+uses allow. They are not followed through ops that are not understood; the result lists these in `unclear`,
+since values behind them may be wrong.
 """
 
 from __future__ import annotations

@@ -292,7 +292,7 @@ class SharedReduction:
         wanted = threads * vector
         message = f"red_{self.inner} ({{}}) must be one vector for each thread ({{}})"
         require(step.equals(wanted), message, step, wanted)
-        if static:  # else what is left over is masked
+        if static:  # else the rest is masked
             require((constant(size) % step).equals(0), f"red_{self.inner} ({{}}) must divide {size}", step)
 
     @property

@@ -55,7 +55,7 @@ def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context
     """The constraints op of a contraction on packed operands."""
     count = len(workload.loops) - _INNER
     k1 = count - 1
-    spread = range(k1)  # what is distributed: a batch, m1, n1
+    spread = range(k1)  # the distributed loops: a batch, m1, n1
     vectorized = not (limits.mmt4d_microkernel and tuple(map(str, workload.types)) in _MICROKERNEL_TYPES)
     grouped = [*workload.role("m")[:1], *workload.role("n")[:1], *([k1] if vectorized else [])]
 

@@ -72,7 +72,7 @@ class Tiling:
     def _declare_cache(self) -> None:
         """Tiles between distribution and vectors, for at most one loop; 0 is none.
 
-        A cache tile as large as what is around it, or as the vector tile, changes nothing.
+        A cache tile as large as the tile around it, or as the vector tile, changes nothing.
         """
         for loop, size in enumerate(self.workload.loops):
             vector = self.vector[loop]
@@ -116,8 +116,8 @@ class Tiling:
         require_small_vector(list(self.vector.values()), self.widest, "the widest vector", self.limits)
 
     def declare_peeling(self) -> None:
-        """`enable_loop_peeling`, which splits off what is left over when tiles do not divide."""
-        # Where every tile divides what is around it, peeled code is byte for byte the same.
+        """`enable_loop_peeling`, which splits off the rest when tiles do not divide."""
+        # Where every tile divides the one around it, peeled code is byte for byte the same.
         uneven: list[Boolean] = []
         for loop, vector in self.vector.items():
             size = constant(self.workload.loops[loop])

@@ -253,7 +253,7 @@ def _listed(values: Sequence[int]) -> str:
 def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
     """The constraints op; None without a parallel loop, for elements of less than a byte, and for a race.
 
-    Tiles need not divide the loops: each thread leaves out what is beyond their end.
+    Tiles need not divide the loops: each thread leaves out elements beyond their end.
     """
     if any(0 < kind.bits < 8 for kind in workload.types) or not in_step(workload):
         return None

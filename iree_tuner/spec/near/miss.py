@@ -179,7 +179,7 @@ def stop_at(session: CompilerSession, sources: bytes, spec: bytes, index: int) -
         del module.attributes[DEFAULT_ENTRYPOINT]  # its grammar has no place for what was added
     program = session.parse(sources)
     embed(program, to_bytecode(copy), replace=True)
-    with suppress(CompileError):  # that it stops is what is wanted
+    with suppress(CompileError):  # it is meant to stop
         session.run(program, start="executable-sources", stop="executable-configurations")
     inside = "restrict_root" not in match.attributes
     return Stopped(program, {name: _visited(each, inside=inside) for name, each in _executables(program)})
