@@ -213,8 +213,7 @@ class GoneError(Exception):
 
 
 class WorkerProcess:
-    """A process that makes calls, one after the other, and has `served` so many; `cookie` marks it and those
-    that it starts.
+    """A process that makes calls, one after the other; `cookie` marks it and the processes that it starts.
 
     Created by the thread that uses it: Linux kills the process when that thread ends. Raises OSError if it
     cannot be started.

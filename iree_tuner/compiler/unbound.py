@@ -25,8 +25,7 @@ def attribute_from(text: str, context: ir.Context | None = None) -> ir.Attribute
 
 
 def parameters_of(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
-    """The fields of an attribute without accessors: `#d.a<x = 1, y = [2]>`, `#d.a<{x = 1}>`, `#d.a<"n",
-    {..}>`.
+    """The fields of an attribute without accessors: `#d.a<x = 1>`, `#d.a<{x = 1}>`, `#d.a<"n", {..}>`.
 
     MLIR's parser reads the text in its brackets, as a dictionary.
     """
@@ -123,9 +122,7 @@ def derived_thread_config() -> ir.Attribute:
 
 
 def flushed_denormals() -> ir.Attribute:
-    """`#iree_codegen.denormal_fp_math<"preserve-sign">`; the builder that is registered for it leaves out the
-    quotes, and fails.
-    """
+    """`#iree_codegen.denormal_fp_math<"preserve-sign">`; the registered builder leaves out the quotes."""
     return ir.Attribute.parse('#iree_codegen.denormal_fp_math<"preserve-sign">')
 
 

@@ -52,9 +52,7 @@ _START_S = 120.0
 
 @dataclass(frozen=True)
 class Span:
-    """One period of a worker's work, from `begin` to `end` of the monotonic clock; `what` names the called
-    function.
-    """
+    """One period of a worker's work, by the monotonic clock; `what` names the called function."""
 
     worker: int
     what: str

@@ -251,8 +251,7 @@ def _with(values: tuple[_T, ...], index: int, value: _T) -> tuple[_T, ...]:
 
 @dataclass(frozen=True)
 class Sample:
-    """A payload to check a family with: a module, or its text, with at least one op of the family; all are
-    checked.
+    """A payload to check a family with: a module, or its text, with ops of the family; all are checked.
 
     `near_misses` are modules, or their texts, in which no op has a workload of the payload's. Faults name it
     by `name`.

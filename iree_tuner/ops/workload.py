@@ -36,9 +36,7 @@ class Companion:
 
 @dataclass(frozen=True)
 class DynamicLoop:
-    """A loop whose size is known only at run time: at least `lower`, at most `upper` (if known), a multiple
-    of `multiple`.
-    """
+    """A loop whose size is known only at run time, and the program's facts about it."""
 
     loop: int
     lower: int = 0
@@ -108,9 +106,7 @@ class Workload:
         return next((each for each in self.dynamic if each.loop == loop), None)
 
     def with_companions_sized(self) -> Workload:
-        """With the sizes of dynamic loops of companions, which are 0, set to those of the root's loops they
-        share.
-        """
+        """With the sizes of companions' dynamic loops, which are 0, set to those of the root's loops."""
         if not self.dynamic:
             return self
         companions = tuple(

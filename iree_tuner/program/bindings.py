@@ -47,8 +47,7 @@ def stride_of(buffer_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class Harness:
-    """A module (bytecode) that runs one dispatch `n` times, as tuning specs see it, its ops tagged with
-    `OP_TAG`.
+    """A module (bytecode) that runs one dispatch `n` times, as tuning specs see it, ops tagged with `OP_TAG`.
 
     `function(n: i32, copies: i32, first: i32, buffer: !hal.buffer)`: iteration i uses copy `(first + i) mod
     copies` of all bindings; copies lie `stride` bytes apart, and there is at least one.

@@ -53,9 +53,7 @@ def carrying(source: ProgramSource) -> tuple[Program, tuple[Carried, ...]]:
 
 
 def _keep_executables(module: ir.Module) -> None:
-    """Drop what calls the executables of a program that has reached them. The compiler's dumps stay
-    unchanged.
-    """
+    """Drop calls of the executables of a program that has reached them; dumps stay unchanged."""
     operations = [view.operation for view in module.body.operations]
     others = [op for op in operations if op.name not in _DUMPED and not is_benchmark(op)]
     if others and any(op.name == _EXECUTABLE for op in operations):
@@ -73,9 +71,7 @@ def take_off(module: ir.Module) -> None:
 
 
 def carried_in(function: ir.Operation) -> tuple[Carried, ...]:
-    """The configurations that are noted in a dispatch, with the labels of their ops in its workload; notes
-    are erased.
-    """
+    """The configurations that are noted in a dispatch, with their ops' labels; notes are erased."""
     found: list[Carried] = []
     for op in walk(function):
         if NOTE not in op.attributes:

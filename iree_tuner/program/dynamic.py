@@ -40,8 +40,7 @@ Given = Mapping[Variable | None, Sequence[int]]
 
 @dataclass(frozen=True)
 class DimensionSize:
-    """A size, at least 1, that stands for a dynamic dimension of an input, or (`dimension` None) for all
-    others.
+    """A size, at least 1, for a dynamic dimension of an input, or (`dimension` None) for all others.
 
     `dimension` is the numbers of the input and of the dimension; only the input's for a number that is a
     size. `function` is the only one that this applies to; empty for all.

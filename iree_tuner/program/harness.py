@@ -67,9 +67,7 @@ def dump_benchmarks(module: ir.Module, session: CompilerSession) -> list[ir.Modu
 
 
 def _name_as_files(module: ir.Module) -> None:
-    """Rename executables whose names, of the program's functions, are not valid for files: `a/b`, or too
-    long.
-    """
+    """Rename executables whose names are not valid for files: `a/b`, or too long."""
     for number, op in enumerate(list(module.body.operations)):
         if op.operation.name != "hal.executable" or _FILE_NAME.fullmatch(old := symbol_of(op.operation)):
             continue

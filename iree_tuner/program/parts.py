@@ -138,8 +138,7 @@ class Value:
 
 @dataclass(frozen=True)
 class ProgramPart:
-    """A dispatch as a function; or, with `dispatch` empty, code around dispatches that computes what others
-    read.
+    """A dispatch as a function; or, with `dispatch` empty, code around dispatches that others read.
 
     Attributes:
         reads: numbers of the values that it takes, in order; `writes` of those that it makes.

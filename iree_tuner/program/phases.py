@@ -273,8 +273,7 @@ _DIALECT = "vhlo."
 
 
 def imported(program: Program) -> Program:
-    """The program after the compiler's phase `input`, if it is a portable artifact of StableHLO; else
-    unchanged.
+    """The program after the phase `input`, if it is a portable artifact of StableHLO; else unchanged.
 
     `jax.export` and `stablehlo.serialize_portable_artifact` write them, in the dialect VHLO, which has
     functions, types and attributes of its own. The compiler reads them; this package works with the program

@@ -75,8 +75,7 @@ def takes_memory(module: ir.Module) -> bool:
 
 
 def fix_sizes(module: ir.Module) -> None:
-    """Let functions that take memory for temporary values use the amount that they need, not all that they
-    get.
+    """Let functions that take memory for temporary values use only the amount that they need.
 
     The module is after the phase `executable-sources`. With a constant size, the compiler makes one command
     buffer when the program is loaded, instead of a new one in each call, and the function refuses memory that

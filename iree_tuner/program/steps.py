@@ -249,8 +249,7 @@ _NARROWEST = 32  # bits of an integer that a function gives
 
 
 class CopiedOps:
-    """Copies of ops in a part, at the current insertion point; `arguments` are of the part, for the values
-    that it takes.
+    """Copies of ops in a part, at the insertion point; `arguments` are the part's, for values that it takes.
 
     `views` are tensors that functions import, by their arguments.
     """

@@ -37,8 +37,7 @@ class Assignment(Mapping[str, int]):
 
 @dataclass(frozen=True)
 class OpConfiguration:
-    """One attribute for the op `label` of a workload, as text: it goes to other processes, databases and
-    specs.
+    """One attribute for the op `label` of a workload, as text for other processes, databases and specs.
 
     It is `compilation_info` on the `root`, `lowering_config` on a companion. `of` and `to_ir` alone write and
     read the text.

@@ -44,9 +44,7 @@ def emit(harness: Harness, workload: Workload, target: Target, workers: Workers)
 def begin_emitting(
     harness: Harness, workload: Workload, target: Target, workers: Workers
 ) -> Callable[[], Emitted]:
-    """`emit` for several dispatches at once: it starts now, and a call of the returned function waits for the
-    result.
-    """
+    """`emit` for several dispatches at once: it starts now, and the returned function waits for it."""
     if not kind_named(target.backend).emits_constraints:
         return lambda: Emitted(note=f"the compiler has no constraints for {target.backend}")
     spaces = provider(workload.family)

@@ -39,8 +39,7 @@ _PRODUCTS: tuple[GpuBuilder, ...] = (matrix_constraints, simt_constraints)
 
 
 class ByTarget(SpaceProvider):
-    """The spaces of a family, from a builder for each kind of target: `spirv` is for Vulkan, `gpu` for CUDA
-    and ROCm.
+    """The spaces of a family, from builders for CPUs, for CUDA and ROCm (`gpu`), and for Vulkan (`spirv`).
 
     `gpu` are tried in turn where the compiler emits no constraints; `supplements` are applied in order to
     those that it emits; `added` are further spaces, by the names of their variants. `spirv`: one for each

@@ -132,8 +132,7 @@ class Expr:
 
 @dataclass(frozen=True, eq=False)
 class Assertion:
-    """One assert of the body; `message` says what is wrong if the condition does not hold (for `smt.assert`,
-    the condition).
+    """One assert of the body, and the message if it does not hold (for `smt.assert`, the condition).
 
     The values of `shown` replace the `{}` in the message. One `of_search` only says which values of a knob
     are tried.

@@ -58,9 +58,7 @@ class Judgement:
 
 
 class Rules:
-    """Which of a space's constraints count for configurations that were not searched. The space stays as it
-    is.
-    """
+    """Which of a space's constraints count for configurations that were not searched."""
 
     def __init__(self, space: Space, limits: Limits) -> None:
         own = len(space.program.assertions)

@@ -220,8 +220,7 @@ class Knob:
 
 
 class Space:
-    """The legal assignments of a workload's knobs, by the constraints op `op`, or by the one that `module`
-    has.
+    """The legal assignments of a workload's knobs, by the constraints op `op`, or the only one of `module`.
 
     Counting, enumerating and `knobs` hold all members in memory (eight bytes each), up to
     `sampling.MEMBER_LIMIT`. Beyond that they raise TunerError; all other questions are answered for a space

@@ -88,8 +88,7 @@ def check_against_program(
     workers: Workers | None = None,
     near: bool = False,
 ) -> ProgramCheck:
-    """Compile a program to `executable-configurations` and see what each matcher hits. The spec is not
-    changed.
+    """Compile a program to `executable-configurations` and see what each matcher hits.
 
     The program (text or bytecode) is compiled in a worker: twice, the second time with the configurations in
     place, so that matchers that fight over one dispatch are seen before the compiler gives up on them.

@@ -213,8 +213,7 @@ def _set_by_action(pair: Pair) -> tuple[tuple[AttributeSetting, ...], str]:
 def _settings(
     annotations: Sequence[ir.Operation], targets: list[ir.Value], passed: list[ir.Operation | None]
 ) -> tuple[tuple[AttributeSetting, ...], str]:
-    """Constants that `transform.annotate` ops give to `targets` (by their order), and the pipeline among
-    them.
+    """Constants that `transform.annotate` ops give to `targets`, by their order, and the pipeline.
 
     `passed` is, for each of those, its constant, or None.
     """

@@ -173,9 +173,7 @@ def _does_something(module: ir.Module) -> bool:
 
 
 def _are_merged(specs: Sequence[_LabeledSpec]) -> bool:
-    """Whether specs can be one `foreach_match`: by their form, and because no two have a function of one
-    name.
-    """
+    """Whether specs can be one `foreach_match`: by their form, and without functions of one name."""
     others = [name for spec in specs for name in _symbols(spec.module) if name not in sequences(spec.module)]
     return len(set(others)) == len(others) and all(_prologue(spec.module) is not None for spec in specs)
 

@@ -61,8 +61,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Observation:
-    """The state of a program at `executable-configurations`: pairs' indices and hits, by the order of the
-    dispatches.
+    """The state of a program at `executable-configurations`: indices of pairs and their hits, by dispatch.
 
     `dispatches` are the names of all executables; `refused` is the compiler's error with the configurations
     in place, if any. `near` are matchers that nearly hit a dispatch, if they were searched; None if that
@@ -155,9 +154,7 @@ def probe_program(
 
 
 def matched(program: bytes | str, name: str, marks: bytes, target: Target) -> tuple[tuple[int, str], ...]:
-    """Run in a worker: the dispatches that each pair hits, as (pair's index, executable). Raises
-    CompileError.
-    """
+    """Run in a worker: the dispatches that pairs hit, as (index, executable). Raises CompileError."""
     session = session_for(target.flags)
     module = session.parse(program, name)
     select_target(module, target)

@@ -108,8 +108,7 @@ class TargetKind(Protocol):
     memory_checker: Literal["", "guard pages", "compute-sanitizer"] = ""
 
     def target(self, chip: str, device: str | None) -> Target:
-        """The target for a chip, with options after `+`: `sm_80`, `host+data-tiling`; `host` is the device's
-        own chip.
+        """The target for a chip, with options after `+`: `sm_80`, `host+data-tiling`; `host` is the device's.
 
         Without a device, it is only compiled for. Raises UsageError for an unknown chip, option or device.
         """

@@ -57,9 +57,7 @@ def with_gpu_options(target: Target, options: Sequence[str]) -> Target:
 
 
 def fusing_more(target: Target) -> tuple[str, ...]:
-    """The options of a target and the one that fuses more; none if it has one, or if the target has no such
-    option.
-    """
+    """The options of a target and the one that fuses more; none if it has one, or has no such option."""
     own = options_of(target)
     known = any(_FUSING[0] in axis for axis in target.axes)
     return (*own, _FUSING[0]) if known and not set(own) & set(_FUSING) else ()
@@ -75,9 +73,7 @@ _SELECTING = ("--iree-hal-target-device", "--iree-hal-target-backends", "--compi
 
 
 def with_user_flags(target: Target, flags: Sequence[str]) -> Target:
-    """The target with more compiler flags. Raises UsageError for other text, and for flags that select
-    targets.
-    """
+    """The target with more flags. Raises UsageError for other text, and flags that select targets."""
     for flag in flags:
         if not flag.startswith("-"):
             raise UsageError(f"'{flag}' is not a compiler flag", hint="write it as --name or --name=value")

@@ -19,8 +19,7 @@ from iree_tuner.program.valid.known import Known
 
 @dataclass(frozen=True)
 class ValidInputs:
-    """The integers that a program allows: for each function by the argument's number; parameters by scope and
-    key.
+    """The integers that a program allows: for arguments by function and number, parameters by scope and key.
 
     `unclear` are ops that compute indices and are not understood.
     """

@@ -49,8 +49,7 @@ def fitting_instructions(
 
 
 def block_instructions(types: Sequence[ElementType], batch: int, limits: GpuLimits) -> list[iree_gpu.MMAAttr]:
-    """Fitting instructions that compute several blocks at once, each an element of a batch; call in a
-    context.
+    """Fitting instructions that compute several blocks, each an element of a batch; call in a context.
 
     `batch` is the size of the batch's innermost loop, which the number of blocks must divide.
     """

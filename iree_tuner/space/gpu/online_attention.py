@@ -87,9 +87,7 @@ class _Reduction:
         return self._knobs()
 
     def _spread(self, name: str, operand: int, role: str, threads: Integer) -> Integer:
-        """Declare the elements that a thread reads at once along a loop; returns its elements of the loop in
-        all.
-        """
+        """Declare the elements of a loop that a thread reads at once; returns its elements of the loop."""
         size = self._workload.loops[self._workload.role(role)[-1]]
         most = max(1, _VECTOR_BITS // self._workload.types[operand].bits)
         vector = knob(name, powers(most), f"a power of two up to {most}")

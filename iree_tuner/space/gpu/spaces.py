@@ -37,8 +37,7 @@ def gpu_constraints(
     supplements: Sequence[Supplement] | None,
     added: Mapping[str, Builder],
 ) -> list[ir.Module]:
-    """Modules with one constraints op each: those that the compiler `emitted`, with supplements, or ops built
-    here.
+    """Modules with one constraints op each: those that the compiler `emitted`, or ops built here.
 
     Without the compiler's, `builders` are tried in turn, and the first that has a space is used. The
     compiler's are used as they are if `supplements` is None. `added` are further spaces, by the names of

@@ -21,8 +21,7 @@ _CACHE_COARSENESS = 3  # powers of four
 
 
 class Tiling:
-    """The tiles of a root op, while its constraints op is being built; `distribution`, `cache` and `vector`
-    go by loop.
+    """The tiles of a root op, by loop, while its constraints op is being built.
 
     A loop of size 1 has the tile 1 and no knob. The distribution tile of a reduction loop is 0: the compiler
     distributes parallel loops only. DoubleTilingExpert looks at cache tiles (`cached`); in

@@ -28,8 +28,7 @@ _NO_PASS = "iree-tuner-stop"
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A matcher and a dispatch that it does not hit, though the dispatch has an op of the kind that it
-    matches.
+    """A matcher and a dispatch that it does not hit, though the dispatch has an op of the matched kind.
 
     Attributes:
         dispatch: name of the executable.
@@ -163,8 +162,7 @@ class Stopped:
 
 
 def stop_at(session: CompilerSession, sources: bytes, spec: bytes, index: int) -> Stopped:
-    """Compile a program with a spec until the spec gets to the `foreach_match` of the pair at `index` in
-    `pairs`.
+    """Compile a program with a spec until the spec gets to the `foreach_match` of a pair, by its `index`.
 
     All that the spec does before is done. A pass that does not exist ends the compilation of each dispatch
     there, and leaves its IR as it is. `sources` is the program at `executable-sources`, `spec` bytecode.
