@@ -51,7 +51,7 @@ _START_S = 120.0
 
 
 @dataclass(frozen=True)
-class Span:
+class WorkSpan:
     """One period of a worker's work, by the monotonic clock; `what` names the called function."""
 
     worker: int
@@ -136,7 +136,7 @@ class Slot:
         else:
             start = time.monotonic()
             self._serve(call)
-            self._crew.spans.append(Span(self._number, call.what, start, time.monotonic()))
+            self._crew.spans.append(WorkSpan(self._number, call.what, start, time.monotonic()))
         self._call = None
         return True
 
@@ -281,7 +281,7 @@ class Calls(ABC):
 
     @property
     @abstractmethod
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> tuple[WorkSpan, ...]:
         """The work of each worker with its times, ordered by the ends of calls."""
 
     @abstractmethod
@@ -392,7 +392,7 @@ class Workers(Calls):
             future.cancel()
 
     @property
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> tuple[WorkSpan, ...]:
         return tuple(self._crew.spans)
 
     def close(self) -> None:
@@ -414,7 +414,7 @@ class _Crew:
         self.tasks_per_worker = tasks_per_worker
         self.memory_bytes = memory_bytes
         self.closed = False
-        self.spans: list[Span] = []
+        self.spans: list[WorkSpan] = []
         self.modules: dict[str, None] = {}  # of all functions that were called
         self._count = count
         self._folder, self._folder_handle = make_folder()

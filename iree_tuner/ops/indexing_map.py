@@ -17,7 +17,7 @@ Terms = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Index:
+class MapResult:
     """One result of a map, a place along a dimension; `written` as MLIR does, `d0 * 2 + d3`.
 
     `terms` are the loops with their factors, 1 for a loop that is divided. `loop` is None if the place is
@@ -34,7 +34,7 @@ class IndexingMap:
     """How the loops (`rank` many) of an op index an operand, with a result for each dimension."""
 
     rank: int
-    results: tuple[Index, ...]
+    results: tuple[MapResult, ...]
 
     @staticmethod
     def of(found: ir.AffineMap) -> IndexingMap:
@@ -52,7 +52,7 @@ class IndexingMap:
     @staticmethod
     def through(rank: int, loops: Sequence[int]) -> IndexingMap:
         """The map whose dimensions are walked by these loops."""
-        return IndexingMap(rank, tuple(Index(f"d{loop}", ((loop, 1),), loop) for loop in loops))
+        return IndexingMap(rank, tuple(MapResult(f"d{loop}", ((loop, 1),), loop) for loop in loops))
 
     @cached_property
     def dimensions(self) -> tuple[int | None, ...]:
@@ -92,9 +92,9 @@ def _parsed(text: str, context: ir.Context) -> ir.AffineMap:
     return ir.AffineMapAttr(ir.Attribute.parse(named, context)).value
 
 
-def _index(found: ir.AffineExpr) -> Index:
+def _index(found: ir.AffineExpr) -> MapResult:
     loop = found.position if isinstance(found, ir.AffineDimExpr) else None
-    return Index(str(found), _terms(found), loop)
+    return MapResult(str(found), _terms(found), loop)
 
 
 def _terms(found: ir.AffineExpr) -> Terms:

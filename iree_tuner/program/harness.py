@@ -30,7 +30,7 @@ from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import fold
 from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
 from iree_tuner.program.valid.demand import Uses
-from iree_tuner.program.valid.known import Known
+from iree_tuner.program.valid.known import Ranges
 
 STRIDE = "iree_tuner.stride"
 """The attribute that marks, in a harness, the constant by which copies of the bindings lie apart."""
@@ -226,7 +226,7 @@ def _uses(function: ir.Operation, constants: list[int]) -> Uses | None:
 
     if not any(map(takes_integers, function.regions[0].blocks[0].operations)):
         return None
-    return Uses(function, Known(constants=constants))
+    return Uses(function, Ranges(constants=constants))
 
 
 def _tensors(

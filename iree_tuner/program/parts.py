@@ -47,7 +47,7 @@ from iree_tuner.program.flow_ops import (
 )
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
-from iree_tuner.program.steps import CopiedOps, Step, Steps, given_as
+from iree_tuner.program.steps import CopiedOps, FlowStep, FlowSteps, given_as
 from iree_tuner.targets import Target
 
 # The functions of a module at phase `flow`: calls are inlined, some are chosen, others removed.
@@ -240,7 +240,7 @@ class _Apart:
         self._views: dict[ir.Value, ir.Value] = {}
         top = [view.operation for view in module.body.operations]
         self._executables = {symbol_of(op): op for op in top if op.name == "flow.executable"}
-        self._steps = Steps(module, self._functions)
+        self._steps = FlowSteps(module, self._functions)
         self._left_out = dict(self._steps.left_out)
         every = [each for function in self._functions for each in walk(function)]
         self._order = {op: place for place, op in enumerate(every)}
@@ -301,7 +301,7 @@ class _Apart:
         else:
             self._values.append(Value(str(kind), None))
 
-    def _add_dispatch(self, op: ir.Operation, step: Step) -> None:
+    def _add_dispatch(self, op: ir.Operation, step: FlowStep) -> None:
         if not step.makes:  # it runs inside the readers of its results
             return
         executables = [found for each in executables_of(op) if (found := self._executables.get(each))]
@@ -309,7 +309,7 @@ class _Apart:
         self._add(step, _PART, export_of(op), rounds_in, bounded=any(map(bounds_sums, executables)))
 
     def _add(
-        self, step: Step, prefix: str, dispatch: str = "", rounds_in: str = "", *, bounded: bool = False
+        self, step: FlowStep, prefix: str, dispatch: str = "", rounds_in: str = "", *, bounded: bool = False
     ) -> None:
         function = f"{prefix}{len(self._parts)}"
         makes = [value for value in step.makes if value in self._numbers]

@@ -145,7 +145,7 @@ _SIZED: Phase = "executable-sources"
 """The first phase after which sizes of memory are known."""
 
 COMPILING = "run_phases"
-"""The name of a program's compilation in workers' spans (`compiler.worker.Span`)."""
+"""The name of a program's compilation in workers' spans (`compiler.worker.WorkSpan`)."""
 
 
 @dataclass(frozen=True)

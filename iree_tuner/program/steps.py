@@ -42,7 +42,7 @@ _FIRST_STATE = 2  # of the operands of a `scf.for`: bounds and step come before
 
 
 @dataclass(frozen=True)
-class Step:
+class FlowStep:
     """A dispatch; or an op around others, such as a loop, whose results others read.
 
     `makes` are its results that can be handed over; it runs on the conditions of `guard`. `op` is None for
@@ -58,7 +58,7 @@ class Step:
         return self.op is not None and self.op.name == DISPATCH
 
 
-class Steps:
+class FlowSteps:
     """The steps of functions of a module, one function after another.
 
     Attributes:
@@ -68,7 +68,7 @@ class Steps:
     """
 
     def __init__(self, module: ir.Module, functions: Sequence[ir.Operation]) -> None:
-        self.found: list[Step] = []
+        self.found: list[FlowStep] = []
         self.before: dict[ir.Operation, State] = {}
         self._unknown = set[ir.Value]()
         self.left_out: dict[str, None] = {}
@@ -141,7 +141,7 @@ class Steps:
 
     def _visit(self, op: ir.Operation, guard: Guard, state: State) -> None:
         if op.name == DISPATCH:
-            self.found.append(Step(op, _handed_over(op), guard))
+            self.found.append(FlowStep(op, _handed_over(op), guard))
         elif op.name == LOAD and global_of(op) in state:
             value = state[global_of(op)]
             if value is None:
@@ -165,7 +165,7 @@ class Steps:
             self.left_out[f"dispatches in {op.name}"] = None
         state |= dict.fromkeys(stored)
         if makes := _handed_over(op):
-            self.found.append(Step(op, makes, guard))
+            self.found.append(FlowStep(op, makes, guard))
 
     def _inside(self, op: ir.Operation, guard: Guard, state: State) -> None:
         if op.name == _FOR:
@@ -204,7 +204,7 @@ class Steps:
     def _ask(self, conditions: Guard, guard: Guard) -> None:
         """Have conditions computed: dispatches behind them run if they hold."""
         for condition, _ in conditions:
-            self.found.append(Step(None, (condition,), guard))
+            self.found.append(FlowStep(None, (condition,), guard))
 
     def _leave_out(self, block: ir.Block) -> None:
         if any(view.operation.name == DISPATCH for view in block.operations):
@@ -255,7 +255,7 @@ class CopiedOps:
     """
 
     def __init__(
-        self, steps: Steps, arguments: Mapping[ir.Value, ir.Value], views: Mapping[ir.Value, ir.Value]
+        self, steps: FlowSteps, arguments: Mapping[ir.Value, ir.Value], views: Mapping[ir.Value, ir.Value]
     ) -> None:
         self._steps = steps
         self._made = dict(arguments)

@@ -17,14 +17,7 @@ from iree_tuner.files import name_of, read_bytes, write
 from iree_tuner.program.carried import IN_MEMORY
 from iree_tuner.spec.canonical import yielded_constants
 from iree_tuner.spec.entry import read_workload_key
-from iree_tuner.spec.grammar import (
-    ENTRYPOINT,
-    entry_sequence,
-    nested_specs,
-    pairs,
-    reached,
-    runs_by_name,
-)
+from iree_tuner.spec.grammar import ENTRYPOINT, entry_sequence, nested_specs, pairs, reached, runs_by_name
 from iree_tuner.spec.link import link_specs
 
 

@@ -14,13 +14,7 @@ from iree_tuner.compiler.session import CompileError, CompilerSession, parse_mod
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.phases import select_target
 from iree_tuner.spec import near
-from iree_tuner.spec.grammar import (
-    COMPILATION_INFO,
-    LOWERING_CONFIG,
-    TRANSLATION_INFO,
-    Pair,
-    pairs,
-)
+from iree_tuner.spec.grammar import COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, Pair, pairs
 from iree_tuner.spec.io import embed
 from iree_tuner.targets import Target
 

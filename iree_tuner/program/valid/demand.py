@@ -34,14 +34,14 @@ from iree_tuner.program.valid.bodies import (
     terminator,
 )
 from iree_tuner.program.valid.interval import Interval
-from iree_tuner.program.valid.known import Known
+from iree_tuner.program.valid.known import Ranges
 from iree_tuner.program.valid.transfer import demands_on_operands
 
 # Uses of integers that say what these may be: as an index, a position, a length, a mask.
 
 
 Wanted = Iterator[tuple[ir.Value, Interval]]
-Sinks = Callable[[ir.Operation, Known], Wanted]
+Sinks = Callable[[ir.Operation, Ranges], Wanted]
 
 _ELEMENTS = {"tensor.extract": 0, "memref.load": 0, "tensor.insert": 1, "memref.store": 1}
 """Ops on one element, whose indices follow the operand that they are of."""
@@ -60,7 +60,7 @@ _MIRRORED = {
 }  # fmt: skip
 
 
-def required(op: ir.Operation, known: Known) -> Wanted:
+def required(op: ir.Operation, known: Ranges) -> Wanted:
     """Values that an op requires: any other is an error, or undefined."""
     name = op.name
     if name in _ELEMENTS:
@@ -80,7 +80,7 @@ def required(op: ir.Operation, known: Known) -> Wanted:
                 yield operand, Interval(assumed.lower, assumed.upper)
 
 
-def preferred(op: ir.Operation, known: Known) -> Wanted:
+def preferred(op: ir.Operation, known: Ranges) -> Wanted:
     """Lengths and positions: numbers that are compared with all places of a dimension."""
     if op.name != "arith.cmpi":
         return
@@ -97,7 +97,7 @@ def preferred(op: ir.Operation, known: Known) -> Wanted:
             yield value, Interval(places.low + after, places.high + after)
 
 
-def masks(op: ir.Operation, known: Known) -> Wanted:
+def masks(op: ir.Operation, known: Ranges) -> Wanted:
     """Integers that are only tested for zero, or are subtracted from one."""
     if op.name == "arith.cmpi":
         predicate = ir.IntegerAttr(op.attributes["predicate"]).value
@@ -118,7 +118,7 @@ def _rows(size: int | None) -> Interval:
     return Interval(0, max(0, (size or 1) - 1))
 
 
-def _slice(op: ir.Operation, known: Known, place: int, group: int) -> Wanted:
+def _slice(op: ir.Operation, known: Ranges, place: int, group: int) -> Wanted:
     groups = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     first = sum(groups[:group])
     offsets, sizes, strides = (
@@ -155,11 +155,11 @@ def _mixed(op: ir.Operation, name: str, first: int) -> list[int | ir.Value]:
     return found
 
 
-def _range(value: int | ir.Value, known: Known) -> Interval | None:
+def _range(value: int | ir.Value, known: Ranges) -> Interval | None:
     return Interval(value, value) if isinstance(value, int) else known.range(value)
 
 
-def _table(op: ir.Operation, known: Known) -> Wanted:
+def _table(op: ir.Operation, known: Ranges) -> Wanted:
     """The rows that a gather reads, or that a scatter writes: for each column of indices, if known."""
     scatters = op.name.endswith("scatter")
     table = op.operands[2] if scatters else op.operands[0]
@@ -169,7 +169,7 @@ def _table(op: ir.Operation, known: Known) -> Wanted:
         yield column_of(op.operands[1], column), replace(rows, distinct=distinct)
 
 
-def _asserted(condition: ir.Value, known: Known) -> Wanted:
+def _asserted(condition: ir.Value, known: Ranges) -> Wanted:
     op = defining_op(condition)
     if op is not None and op.name == "arith.andi":
         for each in op.operands:
@@ -218,7 +218,7 @@ _COMPARES_UP = {2: 1, 3: 0, 6: 1, 7: 0, 1: 1, 0: 1}
 class Demands:
     """The integers that the values of a module or a function may be; `sinks` are uses that restrict them."""
 
-    def __init__(self, top: ir.Operation, known: Known, sinks: Sinks) -> None:
+    def __init__(self, top: ir.Operation, known: Ranges, sinks: Sinks) -> None:
         self.unclear: dict[str, None] = {}
         """Ops behind which the values of indices could not be followed, and uses that cannot all be valid."""
         self.globals: dict[str, Interval] = {}
@@ -446,7 +446,7 @@ def _returned(function: ir.Operation | None) -> list[ir.Operation]:
 class Uses:
     """The integers that all uses of a value allow, in a module or a function."""
 
-    def __init__(self, top: ir.Operation, known: Known) -> None:
+    def __init__(self, top: ir.Operation, known: Ranges) -> None:
         self._demands = tuple(Demands(top, known, sinks) for sinks in (required, preferred, masks))
         self.unclear = tuple(self._demands[0].unclear)
 

@@ -30,7 +30,7 @@ _SUMS = ("arith.addi", "arith.subi", "arith.muli")
 _IMPORT = "hal.tensor.import"
 
 
-class Known:
+class Ranges:
     """Ranges of values that do not depend on inputs.
 
     `sizes` are of dynamic dimensions of inputs, `constants` the push constants of a dispatch.

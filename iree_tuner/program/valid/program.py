@@ -14,7 +14,7 @@ from iree_tuner.program.parameters import parameters_held
 from iree_tuner.program.valid.bodies import FUNCTIONS, number_of
 from iree_tuner.program.valid.demand import Uses
 from iree_tuner.program.valid.interval import Interval
-from iree_tuner.program.valid.known import Known
+from iree_tuner.program.valid.known import Ranges
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def valid_inputs(data: bytes, name: str, sizes: tuple[DimensionSize, ...] = ()) 
 
 
 def _of_module(module: ir.Module, sizes: tuple[DimensionSize, ...]) -> ValidInputs:
-    uses = Uses(module.operation, Known(lambda number, dimension: size_for(sizes, (number, dimension))))
+    uses = Uses(module.operation, Ranges(lambda number, dimension: size_for(sizes, (number, dimension))))
     arguments: list[tuple[str, tuple[tuple[int, Interval], ...]]] = []
     parameters: dict[tuple[str, str], Interval] = {}
     for view in module.body.operations:

@@ -19,7 +19,7 @@ from iree_tuner.program.valid.bodies import (
     terminator,
 )
 from iree_tuner.program.valid.interval import EVERYTHING, Interval, corners
-from iree_tuner.program.valid.known import Known
+from iree_tuner.program.valid.known import Ranges
 
 # Whether a condition holds for all integers of an interval.
 
@@ -29,7 +29,7 @@ _SIGNED = {_ULT: _SLT, _ULE: _SLE, _UGT: _SGT, _UGE: _SGE}
 _TURNED = {_SGT: _SLT, _SGE: _SLE}
 
 
-def truth(condition: ir.Value, root: ir.Value, interval: Interval, known: Known) -> bool | None:
+def truth(condition: ir.Value, root: ir.Value, interval: Interval, known: Ranges) -> bool | None:
     """Whether a condition holds for all values of `root` in an interval; None if that is not certain."""
     op = defining_op(followed(condition)[0])
     if op is None:
@@ -55,7 +55,7 @@ def truth(condition: ir.Value, root: ir.Value, interval: Interval, known: Known)
     return {_EQ: left == right, _NE: left != right}.get(predicate)
 
 
-def _compared(op: ir.Operation, root: ir.Value, interval: Interval, known: Known) -> bool | None:
+def _compared(op: ir.Operation, root: ir.Value, interval: Interval, known: Ranges) -> bool | None:
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
     first, second = (_range(each, root, interval, known) for each in op.operands)
     if predicate in _SIGNED:
@@ -83,7 +83,7 @@ def _less(first: int | None, second: int | None, *, strict: bool) -> bool:
     return first < second if strict else first <= second
 
 
-def _range(value: ir.Value, root: ir.Value, interval: Interval, known: Known) -> Interval:
+def _range(value: ir.Value, root: ir.Value, interval: Interval, known: Ranges) -> Interval:
     own, offset = followed(value)
     if own == root:
         return interval.shifted(offset)
@@ -91,7 +91,7 @@ def _range(value: ir.Value, root: ir.Value, interval: Interval, known: Known) ->
 
 
 Demands = list[tuple[ir.Value, Interval]]
-_Rule = Callable[[ir.Operation, Interval, Known], Demands | None]
+_Rule = Callable[[ir.Operation, Interval, Ranges], Demands | None]
 
 _ALL = ("tensor.from_elements", "tensor.concat", "tensor.insert", "tensor.insert_slice", "flow.tensor.update")
 """Ops whose results have values of all their tensors and elements."""
@@ -109,7 +109,7 @@ _LESS = {
 _POSITIVE = Interval(0)
 
 
-def demands_on_operands(op: ir.Operation, number: int, wanted: Interval, known: Known) -> Demands | None:
+def demands_on_operands(op: ir.Operation, number: int, wanted: Interval, known: Ranges) -> Demands | None:
     """The integers that operands may be so that a result is `wanted`; None for an op without a rule."""
     name = op.name
     if name == "tensor.extract" and len(op.operands) > 1:
@@ -160,14 +160,14 @@ def _structured(op: ir.Operation, number: int, wanted: Interval) -> Demands:
     return [(each, wanted.divided(max(1, count))) for each in addends]
 
 
-def _scan(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _scan(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     """Running sums: each addend has its part of the longest."""
     count = known.size(op.operands[0], ir.IntegerAttr(op.attributes["dimension"]).value)
     part = wanted.divided(max(1, count or 1))
     return [(op.operands[0], Interval(part.high, part.high) if part.is_empty else part)]
 
 
-def _added(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _added(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     left, right = op.operands[0], op.operands[1]
     if left == right:
         return [(left, wanted.divided(2))]
@@ -188,7 +188,7 @@ def _beyond(wanted: Interval, added: Interval) -> Interval:
     return Interval(found.low, found.low, found.distinct) if found.is_empty else found
 
 
-def _subtracted(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _subtracted(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     left, right = op.operands[0], op.operands[1]
     first, second = known.range(left), known.range(right)
     if first is not None and second is not None:
@@ -203,7 +203,7 @@ def _subtracted(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return [(left, Interval(wanted.low + half, wanted.high)), (right, Interval(0, half))]
 
 
-def _multiplied(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _multiplied(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     left, right = op.operands[0], op.operands[1]
     first, second = known.range(left), known.range(right)
     if first is not None and second is not None:
@@ -225,7 +225,7 @@ def _multiplied(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return [(other, wanted.divided(by.high))]
 
 
-def _divided(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _divided(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     divisor = known.exact(op.operands[1])
     if divisor is None or divisor <= 0:
         return [(op.operands[0], wanted)]
@@ -239,7 +239,7 @@ def _divided(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return [(op.operands[0], found.meet(_POSITIVE) if op.name == "arith.divui" else found)]
 
 
-def _remainder(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _remainder(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     """Any number that is not negative will do if all remainders are wanted; else a wanted one."""
     divisor = known.range(op.operands[1])
     if divisor is None or divisor.high is None or divisor.high <= 0:
@@ -252,7 +252,7 @@ def _remainder(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return [(op.operands[0], wanted.meet(Interval(-divisor.high + 1)) if negative else found)]
 
 
-def _masked(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
+def _masked(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
     """`andi` with a constant: numbers up to it are in the range, and their parts are no larger."""
     for value, mask in ((op.operands[0], op.operands[1]), (op.operands[1], op.operands[0])):
         limit = known.exact(mask)
@@ -261,7 +261,7 @@ def _masked(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
     return None
 
 
-def _shifted_right(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
+def _shifted_right(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
     by = known.exact(op.operands[1])
     if by is None or by < 0:
         return None
@@ -271,12 +271,12 @@ def _shifted_right(op: ir.Operation, wanted: Interval, known: Known) -> Demands 
     return [(op.operands[0], found.meet(_POSITIVE) if op.name == "arith.shrui" else found)]
 
 
-def _shifted_left(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
+def _shifted_left(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
     by = known.exact(op.operands[1])
     return None if by is None or by < 0 else [(op.operands[0], wanted.divided(1 << by))]
 
 
-def _clamped(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _clamped(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     """A clamp makes any number legal. Numbers that it does not change are wanted."""
     lower = op.name in ("arith.maxsi", "arith.maxui")
     found: Demands = []
@@ -291,7 +291,7 @@ def _clamped(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return found
 
 
-def _selected(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _selected(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     """Both values may be selected. `select(i < 0, i + n, i)` wraps negative indices: others are wanted."""
     wrapped = _wrapped(op, wanted, known) or _decided(op, wanted, known)
     if wrapped is not None:
@@ -299,7 +299,7 @@ def _selected(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return [(each, wanted) for each in list(op.operands)[1:]]
 
 
-def _wrapped(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value, Interval] | None:
+def _wrapped(op: ir.Operation, wanted: Interval, known: Ranges) -> tuple[ir.Value, Interval] | None:
     """The value that a comparison with a constant is of, and that both branches are with something added."""
     comparison = compared(op.operands[0])
     if comparison is None:
@@ -321,7 +321,7 @@ def _wrapped(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value
     return None if chosen.is_empty else (root, chosen)
 
 
-def _decided(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value, Interval] | None:
+def _decided(op: ir.Operation, wanted: Interval, known: Ranges) -> tuple[ir.Value, Interval] | None:
     """The value that both branches are with something added, if one of them is certain to be selected."""
     branches = [followed(each) for each in list(op.operands)[1:]]
     root = branches[1][0]
@@ -335,14 +335,14 @@ def _decided(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value
     return None
 
 
-def _apply(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
+def _apply(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
     """`affine.apply`: from the whole expression to its dimensions and symbols."""
     mapped = ir.AffineMapAttr(op.attributes["map"]).value
     return _expression(mapped.results[0], list(op.operands), mapped.n_dims, wanted, known)
 
 
 def _expression(
-    found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, wanted: Interval, known: Known
+    found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, wanted: Interval, known: Ranges
 ) -> Demands | None:
     if isinstance(found, ir.AffineConstantExpr):
         return []
@@ -379,7 +379,9 @@ def _expression(
     return _expression(left, operands, dims, Interval(low, high, wanted.distinct), known)
 
 
-def _range_of(found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, known: Known) -> Interval | None:
+def _range_of(
+    found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, known: Ranges
+) -> Interval | None:
     if isinstance(found, ir.AffineConstantExpr):
         return Interval(found.value, found.value)
     if isinstance(found, ir.AffineDimExpr | ir.AffineSymbolExpr):

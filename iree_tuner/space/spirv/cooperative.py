@@ -17,7 +17,7 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, if_else, product, require
 from iree_tuner.space.spirv.attributes import OPTIONS, SUBGROUP_SIZE, TILE_SIZES, WORKGROUP_SIZE, pipeline
-from iree_tuner.space.spirv.promote import Matmul, problem_of
+from iree_tuner.space.spirv.promote import SpirvMatmul, problem_of
 from iree_tuner.space.spirv.tiling import powers, writes_in_order
 from iree_tuner.targets import GpuLimits
 
@@ -47,7 +47,7 @@ def cooperative_constraints(workload: Workload, limits: GpuLimits, context: ir.C
         )
 
 
-def instruction_shapes(problem: Matmul, limits: GpuLimits) -> tuple[Shape, ...]:
+def instruction_shapes(problem: SpirvMatmul, limits: GpuLimits) -> tuple[Shape, ...]:
     """Shapes of the target's instructions that take the problem's types and divide its sizes, ascending.
 
     Two kinds are left out although the target lists them. SPIR-V's cooperative matrices have no bf16 here
@@ -70,7 +70,7 @@ def instruction_shapes(problem: Matmul, limits: GpuLimits) -> tuple[Shape, ...]:
 
 
 class _Filler:
-    def __init__(self, problem: Matmul, limits: GpuLimits, shapes: tuple[Shape, ...]) -> None:
+    def __init__(self, problem: SpirvMatmul, limits: GpuLimits, shapes: tuple[Shape, ...]) -> None:
         self._problem = problem
         self._limits = limits
         self._shapes = shapes

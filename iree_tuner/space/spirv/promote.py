@@ -22,7 +22,7 @@ from iree_tuner.targets import GpuLimits
 
 
 @dataclass(frozen=True)
-class Matmul:
+class SpirvMatmul:
     """Loop numbers and element sizes of a (batch) matmul; `k` is the last loop, `batch` may be empty."""
 
     workload: Workload
@@ -60,7 +60,7 @@ class Matmul:
         return left, right
 
 
-def problem_of(workload: Workload) -> Matmul | None:
+def problem_of(workload: Workload) -> SpirvMatmul | None:
     """A matmul that the pipelines take, or None.
 
     `isMatmulOrBatchMatmul` (Codegen/Utils/LinalgOpInfo.cpp) and `getMatmulBMNKIndex` (KernelConfig.cpp): two
@@ -70,7 +70,7 @@ def problem_of(workload: Workload) -> Matmul | None:
     if not is_contraction(workload) or len(batch) > 1 or any(len(role) != 1 for role in roles):
         return None
     m, n, k = (role[0] for role in roles)
-    found = Matmul(workload, batch, m, n, k)
+    found = SpirvMatmul(workload, batch, m, n, k)
     if min(found.sizes) < 2 or k != len(workload.loops) - 1 or workload.types[0] != workload.types[1]:
         return None
     if not all(each.is_permutation for each in workload.maps):
@@ -113,11 +113,11 @@ def promote_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
         return build_constraints(pipeline("MatmulPromoteVectorize"), fill, context)
 
 
-def _vector(problem: Matmul, operand: int) -> int:
+def _vector(problem: SpirvMatmul, operand: int) -> int:
     return _COPY_BITS // (problem.output_bits if operand == 2 else problem.input_bits)
 
 
-def _copyable(problem: Matmul, operand: int) -> bool:
+def _copyable(problem: SpirvMatmul, operand: int) -> bool:
     """`contractOpFilter` (GPUTensorAlloc.cpp, Codegen/Common/GPU) copies only rows of whole vectors.
 
     Operands that are not copied are tiled for threads all the same, and do not need this pipeline.
@@ -126,7 +126,7 @@ def _copyable(problem: Matmul, operand: int) -> bool:
     return problem.workload.loops[columns] % _vector(problem, operand) == 0
 
 
-def _declare_tiles(tiling: SpirvTiling, problem: Matmul) -> None:
+def _declare_tiles(tiling: SpirvTiling, problem: SpirvMatmul) -> None:
     """Tiles divide the loops, as Verifiers.cpp requires of named ops; these are generic by then."""
     loops = problem.workload.loops
     for loop in tiling.tiled:
@@ -152,7 +152,7 @@ def _declare_tiles(tiling: SpirvTiling, problem: Matmul) -> None:
     require(any_of([threads_y.equals(1), threads_x > 1]), message, threads_x, threads_y)
 
 
-def _declare_pipelining(tiling: SpirvTiling, problem: Matmul) -> tuple[Integer, Integer]:
+def _declare_pipelining(tiling: SpirvTiling, problem: SpirvMatmul) -> tuple[Integer, Integer]:
     """`pipeline_depth`, and how many buffers it makes with `store_stage` (Passes.cpp).
 
     Without a loop of steps there is nothing to overlap; the compiler then takes depth 1 and stage 1, as here.
@@ -167,7 +167,7 @@ def _declare_pipelining(tiling: SpirvTiling, problem: Matmul) -> tuple[Integer, 
     return depth, if_else(stage.equals(0), depth + 1, depth)
 
 
-def _limit_memory(tiling: SpirvTiling, problem: Matmul, buffers: Integer) -> None:
+def _limit_memory(tiling: SpirvTiling, problem: SpirvMatmul, buffers: Integer) -> None:
     """GPUCheckResourceUsage refuses more shared memory than the target has."""
     limit = tiling.limits.shared_memory_bytes
     left, right = problem.operand_bytes({**tiling.workgroup, **tiling.reduction})
