@@ -397,7 +397,7 @@ def positions_in(match: ir.Operation, name: str, count: int) -> list[int]:
 
 
 def called_number(param: ir.Value) -> tuple[str, str]:
-    """The kind of value in a parameter (`spec.difference`), and its name."""
+    """The kind of value in a parameter (`spec.near.difference`), and its name."""
     op = defining_op(param)
     if op is None:
         return "other", "number"
