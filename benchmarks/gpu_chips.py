@@ -30,7 +30,7 @@ from iree_tuner.program import load_program
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.space.configuration import Configuration, OpConfiguration
-from iree_tuner.spec.starters import Starter, read_starters
+from iree_tuner.spec.io import Starter, read_starters
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.tuning.baseline import tolerance_of
 

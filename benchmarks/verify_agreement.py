@@ -38,7 +38,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space import Assignment, Space
-from iree_tuner.space.chosen import Written
+from iree_tuner.space.compilers_choice import Written
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.space.legality import Judgement, Rules
 from iree_tuner.space.verify.constraints import Constraints

@@ -17,8 +17,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, iree_tensor_ext, tensor
 from iree.compiler.dialects import math as math_ops
 
-from iree_tuner.compiler.generic import generic
-from iree_tuner.compiler.linalg import named
+from iree_tuner.compiler.linalg import generic, named
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.numerics import (

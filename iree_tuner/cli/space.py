@@ -20,8 +20,8 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.candidate import Built
 from iree_tuner.space import Assignment, Space
+from iree_tuner.space.compilers_choice import find_default, parse_assignment
 from iree_tuner.space.interpreter import smtlib
-from iree_tuner.space.starting_point import find_default, parse_assignment
 from iree_tuner.targets import Target
 from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.options import CompilerFlags

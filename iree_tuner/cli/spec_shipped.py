@@ -15,8 +15,7 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import UsageError
 from iree_tuner.spec.explain import ExplainedEntry, explain
-from iree_tuner.spec.io import load_spec
-from iree_tuner.spec.starters import shipped_specs
+from iree_tuner.spec.io import load_spec, shipped_specs
 from iree_tuner.targets.registry import kinds
 
 

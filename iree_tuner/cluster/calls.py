@@ -17,7 +17,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from iree_tuner.cluster.line import Line, LineLostError
 from iree_tuner.cluster.wire import Parcel, UntypedError, read_value, unpack, write
 from iree_tuner.compiler.task import HostLost, UnfitError
-from iree_tuner.compiler.worker import TIMEOUT_S, Call, CallFuture, Calls, Lost, Span, Timeout, WorkerError
+from iree_tuner.compiler.worker import (
+    TIMEOUT_S,
+    Call,
+    CallFuture,
+    Calls,
+    Lost,
+    Timeout,
+    WorkerError,
+    WorkSpan,
+)
 
 if TYPE_CHECKING:
     from iree_tuner.cluster.cluster import Cluster, Member
@@ -83,7 +92,7 @@ class ClusterCalls(Calls):
         self._unfit: dict[str, set[str]] = {}  # addresses, by what they lack
         self._open: dict[str, CallFuture] = {}
         self._under_way: dict[str, int] = {}  # by address
-        self._spans: list[Span] = []
+        self._spans: list[WorkSpan] = []
         self._lanes: list[float] = []  # until when each row is taken
         self._closed = False
 
@@ -114,7 +123,7 @@ class ClusterCalls(Calls):
         """A call has ended that took so long."""
         end = time.monotonic()
         with self._lock:
-            self._spans.append(Span(self._lane(end - seconds, end), call.what, end - seconds, end))
+            self._spans.append(WorkSpan(self._lane(end - seconds, end), call.what, end - seconds, end))
 
     def _lane(self, begin: float, end: float) -> int:
         """A row of the timeline that is free then."""
@@ -149,7 +158,7 @@ class ClusterCalls(Calls):
         return bool(self._workers())
 
     @property
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> tuple[WorkSpan, ...]:
         """The work of each worker with its times, as the client saw it."""
         return tuple(self._spans)
 

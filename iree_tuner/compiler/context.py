@@ -18,17 +18,33 @@ def new_context() -> ir.Context:
     return context
 
 
-def walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    """The op and all ops inside it, outer before inner."""
-    yield op
+def walk(op: ir.Operation, *, inner_first: bool = False) -> Iterator[ir.Operation]:
+    """The op and all ops inside it, by default outer before inner. They may be changed, but not moved."""
+    if not inner_first:
+        yield op
     for region in op.regions:
         for block in region:
             for inner in block:
-                yield from walk(inner.operation)
+                yield from walk(inner.operation, inner_first=inner_first)
+    if inner_first:
+        yield op
+
+
+def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
+    """The op that a value is a result of, if it has one of these names; None for a block's argument."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or (names and owner.operation.name not in names):
+        return None
+    return owner.operation
+
+
+def symbol_of(op: ir.Operation) -> str:
+    """The name of a function, a global, an executable or a sequence; empty without one."""
+    return ir.StringAttr(op.attributes["sym_name"]).value if "sym_name" in op.attributes else ""
 
 
 def to_bytecode(module: ir.Module) -> bytes:
-    """Serialise a module; the form in which IR travels between processes and contexts."""
+    """Serialize a module, as IR travels between processes and contexts."""
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Queries of the linalg dialect (is an op a contraction, with which dimensions), and some op classes.
+"""The linalg dialect: queries (is an op a contraction, with which dimensions), some op classes, generic ops.
 
 `iree.compiler.dialects.linalg` has these too, but defines every named op in Python when it is imported, which
 takes as long as all the rest that a worker needs before its first call: `named` imports it when it is used.
@@ -6,29 +6,16 @@ takes as long as all the rest that a worker needs before its first call: `named`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from iree.compiler import ir
 from iree.compiler._mlir_libs import _mlirDialectsLinalg as _binding  # pyright: ignore
 from iree.compiler.dialects._linalg_enum_gen import IteratorType  # registers its builder
-from iree.compiler.dialects._linalg_ops_gen import GenericOp, IndexOp, SoftmaxOp, YieldOp
-
-__all__ = [
-    "GenericOp",
-    "IndexOp",
-    "SoftmaxOp",
-    "YieldOp",
-    "get_indexing_maps",
-    "infer_contraction_dimensions",
-    "infer_contraction_dimensions_from_maps",
-    "infer_convolution_dimensions",
-    "infer_convolution_dimensions_from_maps",
-    "isa_contraction_op",
-    "isa_convolution_op",
-    "iterator_type",
-    "named",
-]
+from iree.compiler.dialects._linalg_ops_gen import GenericOp as GenericOp
+from iree.compiler.dialects._linalg_ops_gen import IndexOp as IndexOp
+from iree.compiler.dialects._linalg_ops_gen import SoftmaxOp as SoftmaxOp
+from iree.compiler.dialects._linalg_ops_gen import YieldOp as YieldOp
 
 infer_contraction_dimensions = _binding.infer_contraction_dimensions
 infer_contraction_dimensions_from_maps = _binding.infer_contraction_dimensions_from_maps
@@ -46,7 +33,28 @@ def iterator_type(kind: str, context: ir.Context | None = None) -> ir.Attribute:
 
 
 def named(name: str) -> Callable[..., ir.Value]:
-    """The builder of a named op, such as `conv_2d_nhwc_hwcf`. Raises AttributeError where there is none."""
+    """The builder of a named op, such as `conv_2d_nhwc_hwcf`. Raises AttributeError for other names."""
     from iree.compiler.dialects import linalg
 
     return cast("Callable[..., ir.Value]", getattr(linalg, name))
+
+
+def generic(
+    operands: Sequence[ir.Value],
+    out: ir.Value,
+    maps: Sequence[ir.AffineMap],
+    kinds: Sequence[str],
+    body: Callable[..., ir.Value],
+) -> ir.Value:
+    """A `linalg.generic` on tensors with one result, at the current insertion point.
+
+    `maps` are of the inputs, and of the result; `kinds` of the loops: `parallel` or `reduction`. `body` makes
+    the result's element from one of each input and the one before.
+    """
+    types = [iterator_type(kind) for kind in kinds]
+    indexing = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
+    op = GenericOp([out.type], list(operands), [out], indexing, ir.ArrayAttr.get(types))
+    elements = [ir.ShapedType(each.type).element_type for each in (*operands, out)]
+    with ir.InsertionPoint(op.regions[0].blocks.append(*elements)):
+        YieldOp([body(*op.regions[0].blocks[0].arguments)])
+    return op.results[0]

@@ -1,4 +1,4 @@
-"""A worker's process: its channel, its folder, and a process group that dies with it, whatever way it ends.
+"""A worker's process: its channel, its folder, and a process group that dies with it however it ends.
 
 The process is started by this module alone, without `multiprocessing`: frames go through two pipes, and the
 coordinator waits for a frame and for the end of the process at once. Its group is killed before its leader is
@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import json
 import os
+import pickle
 import secrets
 import select
 import shutil
@@ -24,6 +25,7 @@ from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from typing import cast
 
 from iree_tuner.compiler import task
 
@@ -52,13 +54,13 @@ _shared: str | None = None
 def own_temporary_folder() -> Generator[None]:
     """While this is entered, all temporary files are made in one folder, which is removed at the end.
 
-    A signal may come between any two steps of Python, between making a folder and noting that it is to be
-    removed too. So this one's removal is noted before it is made.
+    A signal may come between any two steps of Python, for example after a folder is made and before its
+    removal is registered. So the removal is registered first.
     """
     global _shared
     try:
         shared = tempfile.gettempdir()
-    except FileNotFoundError:  # there is none: what needs one says so
+    except FileNotFoundError:  # code that needs a temporary folder reports this
         yield
         return
     before, outer = tempfile.tempdir, _shared
@@ -81,7 +83,7 @@ def own_temporary_folder() -> Generator[None]:
 
 
 def shared_folder() -> str | None:
-    """Where temporary files are made that stay after the command's end; None for `tempfile`'s own choice."""
+    """The folder of temporary files that outlive the command; None for `tempfile`'s own choice."""
     return _shared
 
 
@@ -91,17 +93,17 @@ def coordinator() -> str:
 
 
 def sweep(prefix: str) -> None:
-    """Kill every process whose cookie starts so."""
+    """Kill every process whose cookie has this prefix."""
     _sweep(lambda _, cookie: cookie.startswith(prefix))
 
 
 def sweep_orphans() -> None:
-    """Kill what is left of coordinators that were killed before they could do so."""
+    """Kill the processes of coordinators that were killed before they could do so."""
     _sweep(_is_orphan)
 
 
 def make_folder() -> tuple[Path, int]:
-    """A folder for temporary files, and a handle whose lock says that it is in use until it is closed."""
+    """A folder for temporary files, and a handle whose lock marks it as in use until it is closed."""
     folder = Path(tempfile.mkdtemp(prefix=_FOLDER))
     return folder, _lock(folder)
 
@@ -114,7 +116,7 @@ def _lock(folder: Path) -> int:
 
 
 def remove_orphaned_folders() -> None:
-    """Remove folders with a lock whose processes were killed since."""
+    """Remove folders with a lock whose processes were killed."""
     for folder in Path(_shared or tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         with contextlib.suppress(OSError):  # another user's, or gone, or in use
             if folder.lstat().st_uid != os.getuid():
@@ -144,7 +146,7 @@ def _is_orphan(pid: int, cookie: str) -> bool:
 
 
 def _marked() -> Iterator[tuple[int, str]]:
-    """The processes that carry a cookie. Zombies have no environment: they are not found."""
+    """The processes that carry a cookie. Zombies have no environment, and are not found."""
     try:
         names = [entry.name for entry in _PROC.iterdir()]
     except OSError:
@@ -166,7 +168,7 @@ def _cookie(pid: int) -> str:
 
 
 def _kill(pid: int, matches: Callable[[int, str], bool]) -> None:
-    """Kill a process if it still is the one: a handle to it cannot come to mean another process."""
+    """Kill a process if it is still the same: a handle never refers to another process."""
     with contextlib.suppress(OSError):
         handle = os.pidfd_open(pid)
         try:
@@ -177,7 +179,7 @@ def _kill(pid: int, matches: Callable[[int, str], bool]) -> None:
 
 
 def _started(pid: int) -> str:
-    """When a process started, in clock ticks since the boot; "0" if there is none.
+    """The start of a process, in clock ticks since the boot; "0" for no process.
 
     QEMU's user mode gives a process another time for itself in `/proc/PID/stat`, but not here.
     """
@@ -214,19 +216,10 @@ class GoneError(Exception):
 
 
 class WorkerProcess:
-    """A process that makes calls, one after the other.
+    """A process that makes calls, one after the other; `cookie` marks it and the processes that it starts.
 
-    Created by the thread that uses it: Linux kills the process when that thread ends.
-
-    Args:
-        cookie: marks the process and what it starts, see `orphans`.
-        settings: where it works, and within which limits.
-
-    Attributes:
-        served: calls that it has made.
-
-    Raises:
-        OSError: it cannot be started.
+    Created by the thread that uses it: Linux kills the process when that thread ends. Raises OSError if it
+    cannot be started.
     """
 
     def __init__(self, cookie: str, settings: task.Settings) -> None:
@@ -262,10 +255,10 @@ class WorkerProcess:
         os.set_blocking(self._read, False)
         os.set_blocking(self._write, False)
         with contextlib.suppress(OSError):  # it has ended already: the next call finds out
-            os.write(self._write, task.greeting(settings))
+            os.write(self._write, task.frame(pickle.dumps(settings, pickle.HIGHEST_PROTOCOL)))
 
     def begin(self, payload: bytes, timeout_s: float) -> None:
-        """Have a call begun: `payload` is the pickled function and arguments.
+        """Begin a call: `payload` is the pickled function and arguments.
 
         Raises:
             GoneError: the process ended before it began.
@@ -283,10 +276,10 @@ class WorkerProcess:
             GoneError: the process ended.
             TimeoutError: no reply yet.
         """
-        return task.reply_of(self._receive(time.monotonic() + timeout_s))
+        return cast(task.Reply, pickle.loads(self._receive(time.monotonic() + timeout_s)))
 
     def output(self) -> str:
-        """Beginning and end of what the current call printed, and what the processes it started did."""
+        """Beginning and end of the output of the current call, and of processes that it started."""
         try:
             with self._settings.log.open("rb") as log:
                 first = log.read(_OUTPUT_BYTES)
@@ -302,7 +295,7 @@ class WorkerProcess:
                 self._kill_group()
 
     def exit_code(self) -> int | None:
-        """How the process ended, negative for a signal; None where it does not, by itself, and is killed."""
+        """The process's exit code, negative for a signal; None if it did not end by itself and was killed."""
         deadline = time.monotonic() + _END_S
         while not self._ended() and time.monotonic() < deadline:
             self._pause(deadline)
@@ -370,7 +363,7 @@ class WorkerProcess:
                 raise TimeoutError
 
     def _pause(self, deadline: float) -> None:
-        """Wait for the end of the process, for a little."""
+        """Wait a little for the end of the process."""
         if self._handle < 0:
             time.sleep(_POLL_S)
             return

@@ -1,10 +1,10 @@
 """A compiler session: phases from and to, on modules, with every diagnostic captured.
 
-Binds the few entry points of IREE's C API that `iree.compiler.api` leaves out
-(diagnostic callback, phases). Source: iree/compiler/embedding_api.h, release 3.13.
+Binds the few entry points of IREE's C API that `iree.compiler.api` leaves out (diagnostic callback, phases).
+Source: iree/compiler/embedding_api.h, release 3.13.
 
-A session lives as long as its worker: its stolen context is never freed by the compiler,
-so a session for each compile would leak about 4 MB each time.
+A session lives as long as its worker: its stolen context is never freed by the compiler, so a session for
+each compile would leak about 4 MB each time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOCATED = re.compile(
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One message of the compiler. `location` is `file:line:column`, or None where the compiler gave none."""
+    """One message of the compiler. `location` is `file:line:column`, or None without one."""
 
     severity: Severity
     message: str
@@ -50,7 +50,7 @@ class Diagnostic:
 
 
 def from_callback(severity: str, text: str) -> Diagnostic:
-    """Read what IREE's diagnostic callback delivers: `file:line:col: text`, plus excerpts."""
+    """Read a message of IREE's diagnostic callback: `file:line:col: text`, plus excerpts."""
     match = _LOCATED.match(text)
     if match is None:
         # Code that the compiler made itself has no place in a file.
@@ -71,7 +71,7 @@ Phase = Literal[
 CUT = "iree_tuner.cut"
 """Marks a program whose dispatches are cut out already, in `stream.executable` ops.
 
-Passes of global optimization walk into them and rewrite what is to stay as it is, so that they are left out.
+Passes of global optimization would walk into them and rewrite code that must stay, so they are left out.
 """
 _UNKNOWN_CPU = "Unknown CPU for target architecture"
 _UNNAMED = "-"  # the parser calls a program from memory so
@@ -98,7 +98,7 @@ _bind()
 
 
 class CompileError(TunerError):
-    """The compiler refused; `diagnostics` holds all that it said."""
+    """The compiler refused; `diagnostics` holds all of its messages."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic], doing: str) -> None:
         # For other architectures than x86-64 this is a warning, and code for no CPU fails to link.
@@ -118,12 +118,8 @@ class CompileError(TunerError):
 class CompilerSession:
     """One IREE session with its flags, and the context of all IR that passes through it.
 
-    Args:
-        flags: of the session.
-        verify: whether the IR is verified after each pass, as `iree-compile` does.
-
-    Raises:
-        TunerError: a flag that the compiler does not know.
+    With `verify`, the IR is verified after each pass, as `iree-compile` does. Raises TunerError for a flag
+    that the compiler does not know.
     """
 
     def __init__(self, flags: Sequence[str], *, verify: bool = True) -> None:
@@ -137,7 +133,7 @@ class CompilerSession:
         self.context.load_all_available_dialects()
 
     def apply_flags(self) -> None:
-        """Set this session's flags, again if need be: some are shared by all sessions of a process."""
+        """Set this session's flags, also again: some are shared by all sessions of a process."""
         try:
             self._session.set_flags(*self._flags)
         except ValueError as error:
@@ -174,7 +170,7 @@ class CompilerSession:
     def _skip_to_dispatches(
         self, module: ir.Module, start: Phase | None, stop: Phase | None
     ) -> tuple[list[Diagnostic], Phase | None]:
-        """Where to begin, after what has to run before: see `CUT`. Raises CompileError."""
+        """The phase to begin with, after those that must run before it: see `CUT`. Raises CompileError."""
         begins, ends = _place(start or "start"), _place(stop or "end")
         if CUT not in module.operation.attributes or begins >= _place(_CUT_OUT) or ends <= _place(_CUT_OUT):
             return [], start

@@ -25,14 +25,13 @@ from iree_tuner.errors import TunerError
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that a worker gets when it starts.
+    """The settings that a worker gets when it starts; `folder` is its own, and holds its log.
 
     Attributes:
-        folder: its own; holds its log.
         coordinator: pid of the process that started it.
         memory_bytes: of data (heap, anonymous mappings), for it and each process it starts; None: no limit.
         file_bytes: of any one file it writes.
-        yielding: whether it gives way to other processes wherever they want a core.
+        yielding: whether it gives way to all other processes that want a core.
         modules: imported when it starts, so that no call's time limit has to allow for that.
         one_of_many: whether others share the cores with it.
     """
@@ -60,12 +59,9 @@ class Settings:
 class Reply:
     """How a call ended, in parts that always pickle.
 
-    Attributes:
-        kind: a value or an exception, pickled; or `exit` (it asked to end the process), `memory`
-            (it got none), `unsendable` (what it returned or raised does not pickle).
-        data: the pickled value or exception.
-        text: the traceback, or what went wrong, for people.
-        code: with `exit`.
+    `data` is a value or an exception, pickled. Other kinds are `exit` (it asked to end the process, with a
+    code), `memory` (it got none) and `unsendable` (its result or exception does not pickle). `text` is the
+    traceback, or the reason, for people.
     """
 
     kind: Literal["value", "error", "exit", "memory", "unsendable"]
@@ -89,33 +85,18 @@ BEGUN = b"begun"
 
 def frame(data: bytes) -> bytes:
     """Data as it goes through a channel."""
-    return length_bytes(len(data)) + data
-
-
-def length_bytes(length: int) -> bytes:
-    """A frame's header."""
-    return length.to_bytes(HEADER_BYTES, "little")
+    return len(data).to_bytes(HEADER_BYTES, "little") + data
 
 
 def length_of(header: bytes) -> int:
-    """The fields of a frame's header."""
+    """The length in a frame's header."""
     return int.from_bytes(header, "little")
-
-
-def greeting(settings: Settings) -> bytes:
-    """The first frame that a worker reads."""
-    return frame(pickle.dumps(settings, pickle.HIGHEST_PROTOCOL))
-
-
-def reply_of(data: bytes) -> Reply:
-    """The reply in a frame."""
-    return cast(Reply, pickle.loads(data))
 
 
 def serve(read: int, write: int) -> None:
     """Make the calls that come through a channel, one after the other, until it ends.
 
-    The process ends with `os._exit`: nothing that a call left behind can hold it up.
+    The process ends with `os._exit`, so that nothing left behind by a call can delay it.
     """
     for channel in (read, write):
         os.set_inheritable(channel, False)
@@ -123,7 +104,7 @@ def serve(read: int, write: int) -> None:
         settings = cast(Settings, pickle.loads(_next(read)))
         _start(settings)
         for module in settings.modules:
-            with contextlib.suppress(Exception):  # the call that needs it says what is wrong
+            with contextlib.suppress(Exception):  # the call that needs it reports the error
                 import_module(module)
         while True:
             payload = _next(read)
@@ -131,7 +112,7 @@ def serve(read: int, write: int) -> None:
             _put(write, BEGUN)
             _put(write, pickle.dumps(run(payload), pickle.HIGHEST_PROTOCOL))
             del payload
-    except (OSError, EOFError):  # the coordinator is gone, or a call has closed what is not its own
+    except (OSError, EOFError):  # the coordinator is gone, or a call has closed the connection
         os._exit(1)
 
 
@@ -156,7 +137,6 @@ def _put(write: int, data: bytes) -> None:
 
 
 def _start(settings: Settings) -> None:
-    """Set up this process as a worker."""
     global _log
     die_with(settings.coordinator)
     _log = os.open(settings.log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
@@ -177,7 +157,7 @@ def run(payload: bytes) -> Reply:
     try:
         reply = _call(payload)
     except MemoryError as error:
-        reply = Reply("memory", text=_told(error))
+        reply = Reply("memory", text=_described(error))
     except SystemExit as error:
         reply = _exited(error)
     except BaseException as error:
@@ -198,7 +178,7 @@ def _call(payload: bytes) -> Reply:
     except MemoryError:
         raise
     except BaseException as error:
-        return Reply("unsendable", text=f"the arguments cannot be read: {_told(error)}")
+        return Reply("unsendable", text=f"the arguments cannot be read: {_described(error)}")
     value = function(*args, **kwargs)
     try:
         return Reply("value", pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
@@ -206,7 +186,7 @@ def _call(payload: bytes) -> Reply:
         raise
     except BaseException as error:
         what = f"the result, a {type(value).__qualname__}, does not pickle"
-        return Reply("unsendable", text=f"{what}: {_told(error)}")
+        return Reply("unsendable", text=f"{what}: {_described(error)}")
 
 
 def _exited(error: SystemExit) -> Reply:
@@ -223,11 +203,11 @@ def _raised(error: BaseException) -> Reply:
             pickle.loads(data)  # many exceptions pickle but cannot be made again from their arguments
             return Reply("error", data, text)
         except BaseException as problem:
-            text += f"\nwhich does not pickle: {_told(problem)}"
-    return Reply("unsendable", text=f"the call raised {_told(error)}\n{text}")
+            text += f"\nwhich does not pickle: {_described(problem)}"
+    return Reply("unsendable", text=f"the call raised {_described(error)}\n{text}")
 
 
-def _told(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     try:
         return f"{type(error).__qualname__}: {error}"
     except BaseException:  # a hostile __str__
@@ -309,12 +289,9 @@ class Ok(Generic[R]):
 
 @dataclass(frozen=True)
 class Crash:
-    """The worker's process died, or had to be given up.
+    """The worker's process died, or had to be given up; `output` is the last that it printed.
 
-    Attributes:
-        exit_code: negative for a signal; None where the process did not end by itself.
-        output: what it printed last.
-        reason: what is known of the cause.
+    `exit_code` is negative for a signal; None if the process did not end by itself.
     """
 
     exit_code: int | None
@@ -323,7 +300,7 @@ class Crash:
 
     @classmethod
     def of(cls, exit_code: int | None, output: str, memory_bytes: int | None) -> Crash:
-        """The end of a process that died, with the known cause."""
+        """The end of a process that died, with the cause if it is known."""
         if exit_code != 0 and _OUT_OF_MEMORY.search(output):
             return cls.out_of_memory(exit_code, output, memory_bytes)
         why = _KILLED.get(-(exit_code or 0), "")
@@ -331,19 +308,19 @@ class Crash:
 
     @classmethod
     def out_of_memory(cls, exit_code: int | None, output: str, memory_bytes: int | None) -> Crash:
-        """That of a call that got no more memory."""
+        """The end of a call that got no more memory."""
         limit = "of the machine" if memory_bytes is None else f"of {memory_bytes >> 20} MiB"
         ended = "" if exit_code is None else f" and {exit_text(exit_code)}"
         return cls(exit_code, output, f"the worker hit its memory limit {limit}{ended}")
 
     def __str__(self) -> str:
-        said = _ends(self.output.strip()) or "no output"
-        return f"{self.reason or f'the worker {exit_text(self.exit_code)}'}: {said}"
+        output = _ends(self.output.strip()) or "no output"
+        return f"{self.reason or f'the worker {exit_text(self.exit_code)}'}: {output}"
 
 
 @dataclass(frozen=True)
 class HostLost(Crash):
-    """The host that the call's process was on has gone, and with it what the process held."""
+    """The host of the call's process has gone, and with it the process's state."""
 
 
 @dataclass(frozen=True)
@@ -370,15 +347,11 @@ End = Ok[R] | Crash | Timeout | Lost
 
 
 class UnfitError(TunerError):
-    """Raised by a call that needs something this host does not have: another host may make it."""
+    """Raised by a call that needs something that this host lacks: another host may make it."""
 
 
 class WorkerError(TunerError):
-    """No value came back from a worker; for callers who cannot do without it.
-
-    Attributes:
-        end: why.
-    """
+    """No value came back from a worker, for the reason `end`; for callers that need the value."""
 
     def __init__(self, end: Crash | Timeout | Lost) -> None:
         super().__init__(str(end))
@@ -389,7 +362,7 @@ class WorkerError(TunerError):
 
 
 def _ends(output: str) -> str:
-    """The beginning, where an error names itself, and the end of what a process printed."""
+    """The beginning, where an error names itself, and the end of a process's output."""
     if len(output) <= _KEPT:
         return output
     return f"{output[: _KEPT // 2]}\n...\n{output[-_KEPT // 2 :]}"

@@ -25,8 +25,7 @@ def attribute_from(text: str, context: ir.Context | None = None) -> ir.Attribute
 
 
 def parameters_of(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
-    """The fields of an attribute without accessors: `#d.a<x = 1, y = [2]>`, `#d.a<{x = 1}>`, `#d.a<"n",
-    {..}>`.
+    """The fields of an attribute without accessors: `#d.a<x = 1>`, `#d.a<{x = 1}>`, `#d.a<"n", {..}>`.
 
     MLIR's parser reads the text in its brackets, as a dictionary.
     """
@@ -66,7 +65,7 @@ def executable_targets_in(attribute: ir.Attribute) -> list[ir.Attribute]:
 
 
 def device_name(attribute: ir.Attribute) -> str:
-    """`cuda` of the first `#hal.device.target<"cuda">` or alias in an attribute; empty without one."""
+    """`cuda` of the first `#hal.device.target<"cuda">` or alias in an attribute, if any."""
     found = _DEVICE.search(str(attribute))
     return found[1] if found else ""
 
@@ -99,7 +98,7 @@ def held_type(access: Access, tensor: ir.Type) -> ir.Type:
 
 
 def held_by(kind: ir.Type) -> tuple[str, ir.Type]:
-    """The parts of a `held_type`; of any other type no access, and the type itself."""
+    """The parts of a `held_type`; for any other type no access, and the type itself."""
     text = str(kind)
     if not text.startswith(_HELD):
         return "", kind
@@ -110,8 +109,8 @@ def held_by(kind: ir.Type) -> tuple[str, ir.Type]:
 def pipeline_of(attribute: ir.Attribute) -> tuple[str, str]:
     """The kind and the name of a code generation pipeline: `iree_cpu.pipeline`, `DoubleTilingExpert`.
 
-    The ones of llvm-cpu and SPIR-V have no class in Python, the one of GPUs has. One without parameters has
-    no name.
+    Those of llvm-cpu and SPIR-V have no class in Python, that of GPUs has. One without parameters has no
+    name.
     """
     kind, _, name = str(attribute).removeprefix("#").partition("<")
     return kind, name.removesuffix(">")
@@ -123,9 +122,7 @@ def derived_thread_config() -> ir.Attribute:
 
 
 def flushed_denormals() -> ir.Attribute:
-    """`#iree_codegen.denormal_fp_math<"preserve-sign">`; the builder that is registered for it leaves out the
-    quotes, and fails.
-    """
+    """`#iree_codegen.denormal_fp_math<"preserve-sign">`; the registered builder leaves out the quotes."""
     return ir.Attribute.parse('#iree_codegen.denormal_fp_math<"preserve-sign">')
 
 
@@ -135,7 +132,7 @@ def direct_load() -> ir.Attribute:
 
 
 def swizzled_direct_load() -> ir.Attribute:
-    """The same, in the order in which the compiler has f16 and bf16 on gfx950. No builder."""
+    """`direct_load` in the order in which the compiler has f16 and bf16 on gfx950. No builder."""
     return ir.Attribute.parse(
         "#iree_gpu.swizzle_operand<copy_config = #iree_gpu.use_global_load_dma, "
         "swizzle = #iree_codegen.xor_shuffle<64, 8>>"

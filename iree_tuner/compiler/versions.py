@@ -16,14 +16,14 @@ def installed() -> dict[str, str | None]:
 
 
 def other_release() -> str:
-    """Which other release is installed, where both packages are of one; else empty."""
+    """The other release that is installed, if both packages are of one; else empty."""
     found = set(installed().values())
     one, *more = found
     return one if one not in (None, RELEASE) and not more else ""
 
 
 def check_release() -> None:
-    """Raise TunerError unless both packages are installed in the release that this version is tested with."""
+    """Raise TunerError unless both packages are installed in the tested release."""
     wrong = {name: found for name, found in installed().items() if found != RELEASE}
     if wrong:
         found = ", ".join(f"{name} is {have or 'not installed'}" for name, have in wrong.items())

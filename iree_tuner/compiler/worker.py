@@ -1,9 +1,9 @@
-"""Disposable workers: whatever runs compiler phases runs here, because it may not come back.
+"""Disposable workers: all code that runs compiler phases runs here, because it may not come back.
 
-An LLVM error exits the process, a bad configuration aborts or hangs it, and there is no
-cancel call. A worker keeps one compiler session for each set of flags it is asked for.
+An LLVM error exits the process, a bad configuration aborts or hangs it, and no call cancels it. A worker
+keeps one compiler session for each set of flags it is asked for.
 
-Each worker is a process (`process`) in a `slot`, whose thread decides how a call ended and starts the next
+Each worker is a process (`process`) in a slot, whose thread decides how a call ended and starts the next
 process when one is spent. Calls that had not begun when their worker died are made again.
 """
 
@@ -23,7 +23,7 @@ from concurrent.futures import Future, InvalidStateError, wait
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Condition, Lock, Thread
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from iree_tuner.compiler.process import (
     GoneError,
@@ -51,14 +51,8 @@ _START_S = 120.0
 
 
 @dataclass(frozen=True)
-class Span:
-    """One period of a worker: what it did, from when to when.
-
-    Attributes:
-        worker: which of its pool, from 0.
-        what: the name of the function that was called.
-        begin, end: of the monotonic clock.
-    """
+class WorkSpan:
+    """One period of a worker's work, by the monotonic clock; `what` names the called function."""
 
     worker: int
     what: str
@@ -72,19 +66,15 @@ class CallFuture(Future[Any]):
     begun = False
 
     def running(self) -> bool:
-        """Whether a worker has begun it."""
+        """Whether a worker has begun it, and not ended."""
         return self.begun and not self.done()
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A call whose result is waited for.
+    """A call whose result is waited for: a function (`what` is its name) and arguments, pickled.
 
-    Attributes:
-        what: the function's name.
-        payload: the pickled function and arguments.
-        timeout_s: counted from its begin in the worker.
-        future: what its caller holds.
+    `timeout_s` counts from its begin in the worker.
     """
 
     what: str
@@ -93,7 +83,7 @@ class Call:
     future: CallFuture
 
     def end(self, value: object = None, error: BaseException | None = None) -> None:
-        """Tell the caller, unless the call was cancelled meanwhile."""
+        """Set the future's result, unless the call has been cancelled."""
         try:
             if error is None:
                 self.future.set_result(value)
@@ -109,30 +99,6 @@ class Call:
                 self.future.set_running_or_notify_cancel()
 
 
-class Crew(Protocol):
-    """The part of `Workers` that a slot uses."""
-
-    tasks_per_worker: int
-    memory_bytes: int | None
-
-    @property
-    def closed(self) -> bool:
-        """Whether nothing is to be begun any more."""
-        ...
-
-    def hire(self) -> WorkerProcess:
-        """A new worker. Raises OSError where it cannot be started."""
-        ...
-
-    def note(self, span: Span) -> None:
-        """Keep what a worker did."""
-        ...
-
-    def next(self, slot: Slot) -> Call | None:
-        """The next call, waited for; None at the end."""
-        ...
-
-
 class _NotBegunError(Exception):
     """The worker died before the call had begun."""
 
@@ -140,7 +106,7 @@ class _NotBegunError(Exception):
 class Slot:
     """A thread with a worker. The thread starts its processes, and they end when it does."""
 
-    def __init__(self, crew: Crew, number: int) -> None:
+    def __init__(self, crew: _Crew, number: int) -> None:
         self._crew = crew
         self._number = number
         self._worker: WorkerProcess | None = None
@@ -149,7 +115,7 @@ class Slot:
         self.thread.start()
 
     def kill(self, call: Call | None = None) -> None:
-        """Kill the worker, if a call is given only while it serves that call. From any thread."""
+        """Kill the worker; if a call is given, only while it serves that call. From any thread."""
         worker = self._worker
         if worker is not None and (call is None or self._call is call):
             worker.kill()
@@ -160,7 +126,7 @@ class Slot:
         self._replace(hire=False)
 
     def _take(self) -> bool:
-        """Serve the next call; its result is not held here while waiting for another."""
+        """Serve the next call; its result is not held here during the wait for another."""
         call = self._crew.next(self)
         if call is None:
             return False
@@ -170,7 +136,7 @@ class Slot:
         else:
             start = time.monotonic()
             self._serve(call)
-            self._crew.note(Span(self._number, call.what, start, time.monotonic()))
+            self._crew.spans.append(WorkSpan(self._number, call.what, start, time.monotonic()))
         self._call = None
         return True
 
@@ -195,7 +161,7 @@ class Slot:
             self._replace()
 
     def _value(self, reply: Reply) -> object:
-        """The return value of a call; raises what it raised."""
+        """The return value of a call; raises the exception that the call raised."""
         if reply.kind == "unsendable":
             raise WorkerError(Lost(reply.text))
         if reply.kind == "exit":
@@ -246,7 +212,7 @@ class Slot:
             raise WorkerError(Crash.of(code, worker.output(), self._crew.memory_bytes)) from None
 
     def _replace(self, hire: bool = True) -> None:
-        """The next worker starts while the last one is cleaned away."""
+        """Start the next worker while the last one is cleaned away."""
         last, self._worker = self._worker, None
         if last is not None:
             last.kill()
@@ -258,7 +224,7 @@ class Slot:
 
 
 def _bare(error: BaseException) -> BaseException:
-    """Without the frames it came through here, which would keep the worker's pipes open."""
+    """Without the frames that it passed here, which would keep the worker's pipes open."""
     with contextlib.suppress(AttributeError):  # frozen
         error.__context__ = None
     return error.with_traceback(None)
@@ -288,7 +254,7 @@ class SentPath(str):
 
 
 class WrittenPath(str):
-    """The path of a small file that a call writes: what another host wrote comes back, also from a crash."""
+    """The path of a small file that a call writes: from another host it is sent back, also after a crash."""
 
     __slots__ = ()
 
@@ -300,7 +266,7 @@ class Calls(ABC):
     def submit(
         self, function: Callable[..., R], *args: object, timeout_s: float = TIMEOUT_S, **kwargs: object
     ) -> Future[R]:
-        """Run a module-level function in a worker. Its future ends as `end` and `wait` say.
+        """Run a module-level function in a worker. Its future ends as `end` and `wait` describe.
 
         Cancelling it while it runs kills its worker. The limit counts from the begin of the call.
         """
@@ -315,7 +281,7 @@ class Calls(ABC):
 
     @property
     @abstractmethod
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> tuple[WorkSpan, ...]:
         """The work of each worker with its times, ordered by the ends of calls."""
 
     @abstractmethod
@@ -328,10 +294,9 @@ class Calls(ABC):
         return True
 
     def end(self, future: Future[R]) -> End[R]:
-        """How a call ends; its exception, if it raised one.
+        """How a call ends; raises the call's own exception.
 
-        Raises:
-            CancelledError: the future was cancelled, or the workers were closed.
+        Raises CancelledError if the future was cancelled, or the workers were closed.
         """
         try:
             return Ok(future.result())
@@ -339,10 +304,10 @@ class Calls(ABC):
             return error.end
 
     def wait(self, future: Future[R]) -> R:
-        """The call's value, or its exception.
+        """The call's value; raises the call's own exception.
 
         Raises:
-            WorkerError: there is none.
+            WorkerError: there is no value.
             CancelledError: the future was cancelled, or the workers were closed.
         """
         return future.result()
@@ -382,10 +347,10 @@ class Workers(Calls):
     Args:
         count: processes; 1 for measuring.
         tasks_per_worker: a worker is replaced after this many calls (0: never), against slow leaks.
-        memory_bytes: how much data a worker may hold, and each process that it starts; `FAIR_SHARE` is
-            at most 8 GiB; None is no limit, for drivers of GPUs, which map more than they use.
-        file_bytes: how large a file may get that a worker writes, its output among them; None is a quarter of
-            the free space for temporary files, at most 8 GiB.
+        memory_bytes: the data of a worker, and of each process that it starts; `FAIR_SHARE` is at most 8 GiB;
+            None is no limit, for drivers of GPUs, which map more than they use.
+        file_bytes: of each file that a worker writes, also its output; None is a quarter of the free space
+            for temporary files, at most 8 GiB.
         yielding: workers give way to other processes: set if they compile while something is timed.
     """
 
@@ -404,16 +369,8 @@ class Workers(Calls):
         self._close = weakref.finalize(self, self._crew.close)
 
     def submit(
-        self,
-        function: Callable[..., R],
-        *args: object,
-        timeout_s: float = TIMEOUT_S,
-        **kwargs: object,
+        self, function: Callable[..., R], *args: object, timeout_s: float = TIMEOUT_S, **kwargs: object
     ) -> Future[R]:
-        """Run a module-level function in a worker. Its future ends as `end` and `wait` say.
-
-        Cancelling it while it runs kills its worker. The limit counts from the begin of the call.
-        """
         future = CallFuture()
         try:
             payload = pickle.dumps((function, args, kwargs), pickle.HIGHEST_PROTOCOL)
@@ -428,21 +385,17 @@ class Workers(Calls):
         return future
 
     def settle(self) -> None:
-        """Wait until all calls that were submitted so far have ended."""
         wait(self._crew.begun())
 
     def cancel_all(self) -> None:
-        """Cancel the calls that have not ended; workers with a running call are killed."""
         for future in self._crew.begun():
             future.cancel()
 
     @property
-    def spans(self) -> tuple[Span, ...]:
-        """The work of each worker with its times, ordered by the ends of calls."""
+    def spans(self) -> tuple[WorkSpan, ...]:
         return tuple(self._crew.spans)
 
     def close(self) -> None:
-        """Stop the workers, busy ones too. Calls that did not end are cancelled."""
         self._close()
 
 
@@ -461,7 +414,7 @@ class _Crew:
         self.tasks_per_worker = tasks_per_worker
         self.memory_bytes = memory_bytes
         self.closed = False
-        self.spans: list[Span] = []
+        self.spans: list[WorkSpan] = []
         self.modules: dict[str, None] = {}  # of all functions that were called
         self._count = count
         self._folder, self._folder_handle = make_folder()
@@ -510,7 +463,7 @@ class _Crew:
             return None if self.closed else self._pending.popleft()
 
     def hire(self) -> WorkerProcess:
-        """A new worker. Raises OSError where it cannot be started."""
+        """A new worker. Raises OSError if it cannot be started."""
         serial = next(self._hired)
         folder = str(self._folder / str(serial))
         modules = tuple(self.modules)
@@ -519,12 +472,7 @@ class _Crew:
         )  # fmt: skip
         return WorkerProcess(f"{self._cookie}{serial}.", settings)
 
-    def note(self, span: Span) -> None:
-        """Keep what a worker did."""
-        self.spans.append(span)
-
     def close(self) -> None:
-        """End all calls and workers."""
         if os.getpid() != self._owner:  # in a fork of the coordinator, at its exit
             return
         with self._lock:
@@ -576,8 +524,8 @@ _SESSIONS_KEPT = 4
 def session_for(flags: tuple[str, ...]) -> CompilerSession:
     """This process's session with these flags. For functions that run in workers.
 
-    Some flags are global to the process although a session takes them (flags of the tuner and of specs):
-    another session may have changed them since, so they are set again.
+    Some flags are global to the process although a session takes them (flags of the tuner and of specs).
+    Another session may have changed them, so they are set again.
     """
     from iree_tuner.compiler.session import CompilerSession  # workers that never compile do without it
 

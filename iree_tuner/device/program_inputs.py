@@ -19,8 +19,7 @@ from iree_tuner.device.program_run import Filled, InputValue, Member, ProgramRun
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import DimensionSize, size_for
-from iree_tuner.program.entries import ASYNC, FILLED, Entry, Taken, plain_name, taken_from
-from iree_tuner.program.feeds import PLAIN, Feed
+from iree_tuner.program.entries import ASYNC, FILLED, PLAIN, Entry, Feed, Taken, plain_name, taken_from
 
 # The arguments of a function of a VM module, as the module declares them.
 

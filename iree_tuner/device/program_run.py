@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from iree_tuner.device.outcome import MAY_BE_INVALID, blamed
 from iree_tuner.program.dynamic import DimensionSize
-from iree_tuner.program.entries import Entry, Taken
-from iree_tuner.program.feeds import PLAIN, Feed
+from iree_tuner.program.entries import PLAIN, Entry, Feed, Taken
 from iree_tuner.program.parameters import Parameter
 
 ARCHIVES = (".npz", ".safetensors")

@@ -23,8 +23,8 @@ from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import put_into
 from iree_tuner.kernels.split_sums import find_sums
 from iree_tuner.kernels.triton_norms import TritonNorms
+from iree_tuner.program.extract import compute_ops
 from iree_tuner.program.phases import select_target
-from iree_tuner.program.roots import compute_ops
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 

@@ -11,8 +11,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
 
-from iree_tuner.compiler.generic import generic
-from iree_tuner.compiler.linalg import IndexOp
+from iree_tuner.compiler.linalg import IndexOp, generic
 from iree_tuner.kernels.element import Choice, Computed, Element, Elements, Read, Test
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch

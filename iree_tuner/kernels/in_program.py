@@ -33,8 +33,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.spec.grammar import COMPILATION_INFO
-from iree_tuner.spec.io import load_spec
-from iree_tuner.spec.starters import read_starters
+from iree_tuner.spec.io import load_spec, read_starters
 from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records

@@ -16,8 +16,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
-from iree_tuner.compiler.generic import generic
-from iree_tuner.compiler.linalg import named
+from iree_tuner.compiler.linalg import generic, named
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
 from iree_tuner.kernels.problem import Problem

@@ -14,7 +14,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, linalg, tensor
 
-from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import generic
 from iree_tuner.kernels.atoms import Atoms, Names
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.shapes import order_of

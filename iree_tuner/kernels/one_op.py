@@ -10,8 +10,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.compiler import linalg
-from iree_tuner.compiler.generic import generic
-from iree_tuner.compiler.linalg import IndexOp
+from iree_tuner.compiler.linalg import IndexOp, generic
 from iree_tuner.kernels.attention import Found, Names
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.ops import matching

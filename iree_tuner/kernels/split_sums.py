@@ -15,7 +15,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg, tensor
 
-from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import generic
 from iree_tuner.kernels.chains import MOST_INPUTS, blocks_of, computed_once, epilogues_of, gathered
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import Plan, build_sum, plan_of, workload_of

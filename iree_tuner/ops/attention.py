@@ -10,10 +10,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, preprocessing_transform
 
 from iree_tuner.ops import matching
-from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.family import ROOT, OpFamily
+from iree_tuner.ops.family import ROOT, Chain, MatchOp, ProductFamily, Sums
 from iree_tuner.ops.structure import indexing_maps, structure, workload_of
-from iree_tuner.ops.traits import Chain, MatchOp, Sums, widest_factor
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k1", "k2")
@@ -29,7 +27,7 @@ _ONLINE = MatchOp(
 )  # fmt: skip
 
 
-class Attention(OpFamily):
+class Attention(ProductFamily):
     """Unmasked online attention: query, key, value, scale, and the running output, maximum and sum.
 
     The compiler's match op refuses masks, so that masked attention is left to the generic family.
@@ -42,24 +40,18 @@ class Attention(OpFamily):
     turns_operands = True
 
     def describe(self, op: ir.Operation) -> Workload | None:
-        """Describe an online attention without a mask whose batch and m alone may be dynamic; else None."""
+        """An online attention without a mask, in which only batch and m may be dynamic; else None."""
         roles, found = self.roles(op), structure(op, dynamic=True)
         if roles is None or found is None:
             return None
         return workload_of(self.name, self.name, found, list(roles.items()), may_vary=MAY_VARY)
 
     def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
-        """The part that each loop plays; None for an op that is no unmasked online attention."""
         if op.name != _ONLINE.op or len(op.operands) != _ONLINE.operand_count:
             return None
         query, key, value, _, output, _, _ = indexing_maps(op)
         detail = iree_codegen.get_attention_op_detail(query, key, value, output)
         return {role: tuple(getattr(detail, f"{role}_dims")) for role in ROLES}
-
-    def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
-        """Only the root op: its producers and consumers are tiled along with it."""
-        del workload
-        return {ROOT: op}
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
         """Match types, maps, and the sizes of every role; those of dynamic loops by their bounds."""
@@ -77,13 +69,9 @@ class Attention(OpFamily):
         return {ROOT: handle}
 
     def flops(self, workload: Workload) -> float:
-        """Of both products; exponentials are not counted."""
+        """Those of both products; exponentials are not counted."""
         sizes = {role: float(math.prod(workload.sizes(role))) for role in ROLES}
         return 2.0 * sizes["batch"] * sizes["m"] * sizes["k2"] * (sizes["k1"] + sizes["n"])
-
-    def computed_in(self, workload: Workload) -> ElementType | None:
-        """The wider type of queries and keys."""
-        return widest_factor(workload)
 
     def sums(self, workload: Workload) -> Sums:
         """Probabilities are rounded to the type of the values that they are multiplied by."""
@@ -92,11 +80,10 @@ class Attention(OpFamily):
         return Sums(kinds[-1], workload.reduction_length, kinds[_VALUES], keys, softmax=True)
 
     def chain(self, workload: Workload) -> Chain | None:
-        """Queries by keys, and probabilities by values."""
         inner, keys, columns = (workload.role(role) for role in ("k1", "k2", "n"))
-        return Chain((*workload.role("batch"), *workload.role("m")), inner, keys, columns)
+        return Chain(workload.role("batch", "m"), inner, keys, columns)
 
 
 def is_attention(workload: Workload) -> bool:
-    """Whether it has the loops of attention: pipelines for attention take it then."""
+    """Whether it has the loops of attention, so that pipelines for attention take it."""
     return workload.plays(ROLES)

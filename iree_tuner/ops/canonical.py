@@ -1,10 +1,12 @@
-"""Operations with all that does not matter taken off: what two equal workloads have in common."""
+"""Operations without what equal workloads may differ in."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from iree.compiler import ir
+
+from iree_tuner.compiler.context import walk
 
 # Inherent attributes that the generated Python classes have no property for.
 _INHERENT = frozenset({"operandSegmentSizes", "resultSegmentSizes", "linalg.memoized_indexing_maps"})
@@ -17,41 +19,26 @@ _NEVER_INHERENT = frozenset({"lowering_config", "compilation_info", "root_op", "
 def clone(op: ir.Operation, values: Mapping[ir.Value, ir.Value], where: ir.InsertionPoint) -> ir.Operation:
     """Clone an op with its operands, and what its regions capture, replaced as `values` says."""
     copy = op.clone(ip=where).operation
-
-    def replace(inner: ir.Operation) -> ir.WalkResult:
+    for inner in walk(copy):
         for index, operand in enumerate(inner.operands):
             if operand in values:
                 inner.operands[index] = values[operand]
-        return ir.WalkResult.ADVANCE
-
-    copy.walk(replace)
     return copy
 
 
 def strip_discardable(op: ir.Operation) -> None:
     """Remove, from an op and all that is in it, attributes that are not part of the op's meaning."""
-
-    def strip(inner: ir.Operation) -> ir.WalkResult:
+    for inner in walk(op):
         for name in list(inner.attributes):
             if not _is_inherent(inner, name):
                 del inner.attributes[name]
-        return ir.WalkResult.ADVANCE
-
-    op.walk(strip)
 
 
 def captured(op: ir.Operation) -> list[ir.Value]:
     """Values that an op's regions use and that are defined outside of it, each once, in order of use."""
-    found: dict[ir.Value, None] = {}
-
-    def look(inner: ir.Operation) -> ir.WalkResult:
-        for operand in inner.operands if inner != op else ():
-            if not _is_inside(operand, op):
-                found[operand] = None
-        return ir.WalkResult.ADVANCE
-
-    op.walk(look)
-    return list(found)
+    inside = (inner for inner in walk(op, inner_first=True) if inner != op)
+    used = (operand for inner in inside for operand in inner.operands)
+    return list(dict.fromkeys(operand for operand in used if not _is_inside(operand, op)))
 
 
 def _is_inherent(op: ir.Operation, name: str) -> bool:
@@ -66,14 +53,7 @@ def _is_inherent(op: ir.Operation, name: str) -> bool:
 
 def _is_inside(value: ir.Value, op: ir.Operation) -> bool:
     owner = value.owner
-    if isinstance(owner, ir.Block):
-        parent = owner.owner.operation
-        if parent == op:
-            return True
-    else:
-        parent = owner.operation.parent
-    while parent is not None:
-        if parent.operation == op:
-            return True
-        parent = parent.operation.parent
-    return False
+    around = owner.owner if isinstance(owner, ir.Block) else owner.operation.parent
+    while around is not None and around.operation != op:
+        around = around.operation.parent
+    return around is not None

@@ -1,21 +1,104 @@
-"""Does an op family hold to its contract? For the authors of families, in this package and in others."""
+"""Checks whether an op family keeps its contract, for authors of families in this package and others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from iree.compiler import ir
+from iree.compiler.dialects import transform
+from iree.compiler.dialects.transform import interpreter
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.indexing_map import IndexingMap
-from iree_tuner.ops.probe import all_ops, copy_of, matches
+from iree_tuner.ops.matching import any_op
 from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of, structure
 from iree_tuner.ops.workload import DynamicLoop, Workload, from_json, to_json
+
+_ENTRY = "__probe"
+_MARK = "iree_tuner.probed."
+
+
+def all_ops(module: ir.Module) -> list[ir.Operation]:
+    """Every op of a module, in an order that equal modules share."""
+    return list(walk(module.operation))
+
+
+def copy_of(module: ir.Module) -> ir.Module:
+    """An equal module, by way of text."""
+    # IR as text: checks of families ask for a module that has been text
+    return ir.Module.parse(str(module), module.context)
+
+
+def matches(family: OpFamily, workload: Workload, module: ir.Module) -> list[dict[str, int]]:
+    """Where a workload's matcher succeeds: by label, indices into `all_ops(module)`.
+
+    Raises ValueError for a matcher that does not verify, or fails other than by not matching.
+    """
+    payload = copy_of(module)
+    with module.context, ir.Location.unknown():
+        spec = _spec(family, workload)
+        try:
+            verified = spec.operation.verify()
+            if verified:
+                entry = spec.body.operations[len(spec.body.operations) - 1]
+                interpreter.apply_named_sequence(payload.operation, entry.operation, spec.operation)
+        except (ir.MLIRError, ValueError, RuntimeError) as error:
+            raise ValueError(f"the matcher of {workload.name} fails: {error}") from error
+        if not verified:
+            raise ValueError(f"the matcher of {workload.name} does not verify")
+    return _marked(payload)
+
+
+def _spec(family: OpFamily, workload: Workload) -> ir.Module:
+    labels = ["root", *(companion.label for companion in workload.companions)]
+    module = ir.Module.create()
+    module.operation.attributes["transform.with_named_sequence"] = ir.UnitAttr.get()
+    handle, readonly = any_op(), {"transform.readonly": ir.UnitAttr.get()}
+    with ir.InsertionPoint(module.body):
+        action = transform.NamedSequenceOp(
+            "mark", [handle] * len(labels), [], arg_attrs=[readonly] * len(labels)
+        )
+        with ir.InsertionPoint(action.body):
+            for label, argument in zip(labels, action.body.arguments, strict=True):
+                transform.AnnotateOp(argument, _MARK + label)
+            transform.YieldOp([])
+        match = transform.NamedSequenceOp("match", [handle], [handle] * len(labels), arg_attrs=[readonly])
+        with ir.InsertionPoint(match.body):
+            found = _checked(family.matcher(workload, match.body.arguments[0]), labels, workload)
+            transform.YieldOp([found[label] for label in labels])
+        entry = transform.NamedSequenceOp(
+            _ENTRY, [handle], [], arg_attrs=[{"transform.consumed": ir.UnitAttr.get()}]
+        )
+        with ir.InsertionPoint(entry.body):
+            names = [ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name)]) for name in ("match", "mark")]
+            transform.ForeachMatchOp(handle, [], entry.body.arguments[0], [], *names)
+            transform.YieldOp([])
+    return module
+
+
+def _checked(found: Mapping[str, ir.Value], labels: list[str], workload: Workload) -> Mapping[str, ir.Value]:
+    if sorted(found) != sorted(labels):
+        raise ValueError(f"the matcher of {workload.name} returns {sorted(found)}, not {sorted(labels)}")
+    return found
+
+
+def _marked(payload: ir.Module) -> list[dict[str, int]]:
+    by_label: dict[str, list[int]] = {}
+    for index, op in enumerate(all_ops(payload)):
+        for name in op.attributes:
+            if name.startswith(_MARK):
+                by_label.setdefault(name.removeprefix(_MARK), []).append(index)
+    roots = by_label.get("root", [])
+    return [
+        {label: indices[place] for label, indices in by_label.items() if place < len(indices)}
+        for place in range(len(roots))
+    ]
+
 
 # Payloads and workloads that differ from a given one in one thing: a size, a type or a map.
 
@@ -35,7 +118,7 @@ _OTHER_TYPE = {
 def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
     """Workloads with one loop, type or map changed, and what was changed.
 
-    The size that stands for a dynamic loop plays no part: its bounds are made narrower than they are.
+    The size that stands for a dynamic loop is not used: its bounds are made narrower than they are.
     """
     for loop, size in enumerate(workload.loops):
         if workload.dynamic_loop(loop) is None:
@@ -57,7 +140,7 @@ def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
 
 
 def _narrower(loop: DynamicLoop) -> Iterator[DynamicLoop]:
-    """Bounds that what is known of a loop does not show it to keep."""
+    """Bounds that the known facts about a loop do not guarantee."""
     yield replace(loop, lower=loop.lower + 1)
     yield replace(loop, upper=_LARGE if loop.upper is None else loop.upper - 1)
     yield replace(loop, multiple=loop.multiple * 2)
@@ -118,7 +201,7 @@ def _retype(op: ir.Operation, change: Callable[[ir.Type], ir.Type]) -> None:
 
 
 def _transpose(op: ir.Operation, number: int) -> bool:
-    """Swap two dimensions of an argument that only `op` uses; False where that changes nothing."""
+    """Swap two dimensions of an argument that only `op` uses; False if that changes nothing."""
     value = op.operands[number]
     maps = list(indexing_maps(op))
     is_argument = isinstance(value.owner, ir.Block) and value.owner.owner.operation.name == "func.func"
@@ -168,12 +251,10 @@ def _with(values: tuple[_T, ...], index: int, value: _T) -> tuple[_T, ...]:
 
 @dataclass(frozen=True)
 class Sample:
-    """A payload to check a family with.
+    """A payload to check a family with: a module, or its text, with ops of the family; all are checked.
 
-    Attributes:
-        name: what to call it in a problem.
-        payload: a module, or its text, with at least one op of the family; all such ops are checked.
-        near_misses: modules, or their texts, in which no op has a workload of the payload's.
+    `near_misses` are modules, or their texts, in which no op has a workload of the payload's. Faults name it
+    by `name`.
     """
 
     name: str
@@ -182,7 +263,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Fault:
     """A way in which a family breaks its contract."""
 
     sample: str
@@ -191,28 +272,24 @@ class Problem:
 
 def check_op_family(
     family: OpFamily, samples: Sequence[Sample], *, ignores_attributes: bool = True
-) -> list[Problem]:
-    """The faults of a family, judged by samples; empty when it holds to the contract.
+) -> list[Fault]:
+    """The faults of a family, judged by samples; empty if it keeps the contract.
 
     For every op that the family describes: its workload survives JSON; `describe` does not look at
-    discardable attributes; the matcher succeeds on the op, and returns a handle for each label of
-    `locate`; it succeeds on no other op with a different workload, on no near miss, and on no op
-    that differs in one size, element type or map. Payloads with those differences are made from the sample,
-    if they are valid; say with `near_misses` what else must not match.
+    discardable attributes; the matcher succeeds on the op, and returns a handle for each label of `locate`.
+    It succeeds on no other op with a different workload, on no near miss, and on no op that differs in one
+    size, element type or map. Payloads with those differences are made from the sample, if they are valid;
+    say with `near_misses` what else must not match.
 
-    Args:
-        family: the family.
-        samples: payloads in the form that ops have when tuning specs run.
-        ignores_attributes: False for a matcher that compares attributes, as the compiler's DAG
-            matcher does; then only `describe` must ignore them.
-
-    Matchers run in this process: one that crashes the transform interpreter ends it.
+    Matchers run in this process: one that crashes the transform interpreter ends it. Payloads have the form
+    that ops have when tuning specs run. `ignores_attributes` is False for a matcher that compares attributes,
+    as the compiler's DAG matcher does; then only `describe` must ignore them.
     """
-    problems: list[Problem] = []
+    problems: list[Fault] = []
     for sample in samples:
         payload = _module(sample.payload, None)
         messages = _check(family, payload, sample.near_misses, ignores_attributes)
-        problems.extend(Problem(sample.name, message) for message in dict.fromkeys(messages))
+        problems.extend(Fault(sample.name, message) for message in dict.fromkeys(messages))
     return problems
 
 
@@ -266,7 +343,7 @@ def _check_match(family: OpFamily, payload: ir.Module, root: int, workload: Work
 def _check_changed_workloads(
     family: OpFamily, payload: ir.Module, root: int, workload: Workload
 ) -> Iterator[str]:
-    if workload.dag:  # the text is what is matched, and cannot be changed by one number
+    if workload.dag:  # the text is matched, and cannot be changed by one number
         return
     for what, changed in changed_workloads(workload):
         try:

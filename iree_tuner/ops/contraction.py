@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
@@ -10,12 +9,10 @@ from iree.compiler.dialects import preprocessing_transform
 
 from iree_tuner.compiler import linalg
 from iree_tuner.ops import matching
-from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.family import ROOT, OpFamily
+from iree_tuner.ops.family import ROOT, MatchOp, ProductFamily
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.scalar_body import ScalarBody
 from iree_tuner.ops.structure import initial_parameters, inputs_of, structure, workload_of
-from iree_tuner.ops.traits import MatchOp, widest_factor
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k")
@@ -28,7 +25,7 @@ _PACKED: dict[tuple[tuple[int | None, ...], ...], str] = {
 """Contractions of operands that data tiling has packed, by the loops that walk lhs, rhs and result."""
 
 
-class Contraction(OpFamily):
+class Contraction(ProductFamily):
     """Two operands multiplied and accumulated; each loop is one of `batch`, `m`, `n`, `k`.
 
     The matcher and the workload do not look into the body beyond "multiply and accumulate".
@@ -40,7 +37,7 @@ class Contraction(OpFamily):
     turns_operands = True
 
     def describe(self, op: ir.Operation) -> Workload | None:
-        """Describe a contraction of two operands whose n and k are static; None for anything else."""
+        """A contraction of two operands whose n and k are static; else None."""
         roles, found, body = self.roles(op), structure(op, dynamic=True), ScalarBody.of(op)
         if roles is None or found is None or body is None or not body.multiplies_and_accumulates:
             return None
@@ -49,16 +46,10 @@ class Contraction(OpFamily):
         return workload_of(self.name, called, found, list(roles.items()), parameters, MAY_VARY)
 
     def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
-        """The part that each loop plays; None for an op that is no contraction of two operands."""
         if not linalg.isa_contraction_op(op) or len(inputs_of(op)) != 2:
             return None
         dimensions = linalg.infer_contraction_dimensions(op)
         return dimensions and {role: tuple(getattr(dimensions, role)) for role in ROLES}
-
-    def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
-        """Only the root op: its producers and consumers are tiled along with it."""
-        del workload
-        return {ROOT: op}
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
         """Match types, maps, and the sizes of every role; those of dynamic loops by their bounds."""
@@ -71,17 +62,9 @@ class Contraction(OpFamily):
         matching.require_bounds(handle, workload, _OUTPUT)
         return {ROOT: handle}
 
-    def flops(self, workload: Workload) -> float:
-        """A multiply-add for each iteration."""
-        return 2.0 * math.prod(workload.loops)
-
-    def computed_in(self, workload: Workload) -> ElementType | None:
-        """The wider type of both operands."""
-        return widest_factor(workload)
-
 
 def is_contraction(workload: Workload) -> bool:
-    """Whether it has the loops of a contraction: pipelines for contractions take it then."""
+    """Whether it has the loops of a contraction, so that pipelines for contractions take it."""
     return workload.plays(ROLES)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from iree.compiler import ir
@@ -10,11 +9,9 @@ from iree.compiler.dialects import preprocessing_transform
 
 from iree_tuner.compiler import linalg
 from iree_tuner.ops import matching
-from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.family import ROOT, OpFamily
+from iree_tuner.ops.family import ROOT, MatchOp, ProductFamily
 from iree_tuner.ops.scalar_body import ScalarBody
 from iree_tuner.ops.structure import initial_parameters, inputs_of, structure, workload_of
-from iree_tuner.ops.traits import MatchOp, widest_factor
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "output_image", "output_channel", "filter", "input_channel", "depth")
@@ -25,11 +22,11 @@ INFERRED = {"filter": "filter_loop"}
 """Names of roles in the compiler's inferred dimensions, where they differ."""
 
 
-class Convolution(OpFamily):
+class Convolution(ProductFamily):
     """Named convolutions and the generics that the compiler makes of them, of any number of image dimensions.
 
-    One without any channel is left to other families: the compiler's match op does not look into
-    bodies, and would take a pooling of the same maps for it.
+    One without any channel is left to other families: the compiler's match op does not look into bodies, and
+    would match a pooling of the same maps.
     """
 
     name = "convolution"
@@ -38,10 +35,7 @@ class Convolution(OpFamily):
     turns_operands = True
 
     def describe(self, op: ir.Operation) -> Workload | None:
-        """Describe a convolution of an image and a filter with channels; None for anything else.
-
-        Its batch and its image alone may be dynamic.
-        """
+        """A convolution with channels, in which only the batch and the image may be dynamic; else None."""
         roles, found, body = self.roles(op), structure(op, dynamic=True), ScalarBody.of(op)
         if roles is None or found is None or body is None or not body.multiplies_and_accumulates:
             return None
@@ -52,21 +46,14 @@ class Convolution(OpFamily):
         return workload_of(self.name, name, found, list(roles.items()), parameters, MAY_VARY)
 
     def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
-        """The part that each loop plays; None for an op that is no convolution of two operands."""
         if not linalg.isa_convolution_op(op) or len(inputs_of(op)) != 2:
             return None
         dimensions = linalg.infer_convolution_dimensions(op)
         return dimensions and {role: tuple(getattr(dimensions, INFERRED.get(role, role))) for role in ROLES}
 
     def parameters(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]]:
-        """Strides and dilations."""
         dimensions = linalg.infer_convolution_dimensions(op)
         return {each: tuple(getattr(dimensions, each)) for each in PARAMETERS} if dimensions else {}
-
-    def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
-        """Only the root op: its producers and consumers are tiled along with it."""
-        del workload
-        return {ROOT: op}
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
         """Match types, maps, strides, dilations and sizes; those of dynamic loops by their bounds."""
@@ -80,17 +67,9 @@ class Convolution(OpFamily):
         matching.require_bounds(handle, workload, _OUTPUT)
         return {ROOT: handle}
 
-    def flops(self, workload: Workload) -> float:
-        """A multiply-add for each iteration."""
-        return 2.0 * math.prod(workload.loops)
-
-    def computed_in(self, workload: Workload) -> ElementType | None:
-        """The wider type of image and filter."""
-        return widest_factor(workload)
-
 
 def is_convolution(workload: Workload) -> bool:
-    """Whether it has the loops of a convolution: pipelines for convolutions take it then."""
+    """Whether it has the loops of a convolution, so that pipelines for convolutions take it."""
     return workload.plays(ROLES)
 
 

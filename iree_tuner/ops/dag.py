@@ -19,6 +19,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import func, preprocessing_transform, transform
 from iree.compiler.dialects.transform import structured
 
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import captured, clone, strip_discardable
 from iree_tuner.ops.matching import any_op, sizes_param
@@ -46,7 +47,7 @@ def require_signature(handle: ir.Value, op: ir.Operation) -> None:
     contents = repr((op.name, str(_attributes(op)), types, [(name, str(each)) for name, each in _inside(op)]))
     name = f"{_PREFIX}{hashlib.sha256(contents.encode()).hexdigest()[:16]}"
     module = _module_of(handle)
-    if all(_symbol(each.operation) != name for each in module.regions[0].blocks[0].operations):
+    if all(symbol_of(each.operation) != name for each in module.regions[0].blocks[0].operations):
         with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
             _build(name, op)
     transform.MatchOperationNameOp(handle, ir.ArrayAttr.get([ir.StringAttr.get(op.name)]))
@@ -79,15 +80,7 @@ def _require_count(
 
 
 def _inside(op: ir.Operation) -> list[tuple[str, ir.DictAttr]]:
-    found: list[tuple[str, ir.DictAttr]] = []
-
-    def keep(inner: ir.Operation) -> ir.WalkResult:
-        if inner != op:
-            found.append((inner.name, _attributes(inner)))
-        return ir.WalkResult.ADVANCE
-
-    op.walk(keep)
-    return found
+    return [(inner.name, _attributes(inner)) for inner in walk(op, inner_first=True) if inner != op]
 
 
 def _attributes(op: ir.Operation) -> ir.DictAttr:
@@ -99,10 +92,6 @@ def _module_of(handle: ir.Value) -> ir.Operation:
     while op.name != "builtin.module":
         op = op.parent.operation
     return op
-
-
-def _symbol(op: ir.Operation) -> str | None:
-    return ir.StringAttr(op.attributes["sym_name"]).value if "sym_name" in op.attributes else None
 
 
 PRODUCER = "iree_tuner.producer"
@@ -250,9 +239,8 @@ def path(sink: ir.Operation, target: ir.Operation) -> list[int]:
 
 
 def _origin(value: ir.Value) -> ir.DictAttr:
-    if isinstance(value.owner, ir.Block):
-        return ir.DictAttr.get({})
-    return ir.DictAttr.get({PRODUCER: ir.StringAttr.get(value.owner.operation.name)})
+    op = defining_op(value)
+    return ir.DictAttr.get({PRODUCER: ir.StringAttr.get(op.name)} if op is not None else {})
 
 
 def _navigate(handle: ir.Value, steps: Sequence[int]) -> ir.Value:
@@ -274,15 +262,14 @@ def _copy(
 
 
 def _member(value: ir.Value) -> ir.Operation | None:
-    """The op that produces a value, if it belongs to the DAG: not one that says how large a tensor is.
+    """The op that produces a value, if it belongs to the DAG; not one that gives a dynamic size to a tensor.
 
-    A static size in its place is matched as well.
+    A static size instead is matched as well.
     """
-    owner = value.owner
-    if isinstance(owner, ir.Block) or not owner.operation.name.startswith(DIALECTS):
+    op = defining_op(value)
+    if op is None or not op.name.startswith(DIALECTS):
         return None
-    sized = owner.operation.name == "tensor.empty" and len(owner.operation.operands) > 0
-    return None if sized else owner.operation
+    return None if op.name == "tensor.empty" and len(op.operands) else op
 
 
 def _comparable(sink: ir.Operation) -> bool:

@@ -1,7 +1,7 @@
-"""Element types: what is asked of them, read once from IR or from the name that is stored.
+"""Element types, read once from IR or from a stored name.
 
-Names are MLIR's, as workloads, bindings and recordings hold them. Nothing here loads the compiler: libraries
-that bring an LLVM of their own are asked about the same types, in processes without it.
+Names are MLIR's, as workloads, bindings and recordings hold them. This file does not load the compiler:
+libraries with an LLVM of their own use the same types, in processes without it.
 """
 
 from __future__ import annotations
@@ -41,13 +41,7 @@ NARROW_FLOATS = ("f16", "bf16")
 
 @dataclass(frozen=True)
 class ElementType:
-    """The type of a tensor's elements, or of a scalar.
-
-    Attributes:
-        name: as MLIR writes it.
-        kind: what its values are.
-        bits: of one element; 0 where they are not known.
-    """
+    """The type of a tensor's elements, or of a scalar; `name` is MLIR's, and `bits` is 0 if unknown."""
 
     name: str
     kind: Kind
@@ -56,7 +50,7 @@ class ElementType:
     @staticmethod
     @cache
     def named(name: str) -> ElementType:
-        """The type of that name. One that is not known here is of the kind `other`."""
+        """The type of that name; of the kind `other` if the name is not known here."""
         found = _NAME.fullmatch(name)
         if name == "index" or found is None:
             return ElementType(name, "index" if name == "index" else "other", _WIDTHS.get(name, 0))
@@ -67,7 +61,7 @@ class ElementType:
 
     @staticmethod
     def of(kind: ir.Type) -> ElementType:
-        """Of a shaped type its elements' type, of any other the type itself."""
+        """The element type of a shaped type; of any other type, the type itself."""
         from iree.compiler import ir
 
         return ElementType.named(str(kind.element_type if isinstance(kind, ir.ShapedType) else kind))
@@ -84,7 +78,7 @@ class ElementType:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is an integer; an index is none."""
+        """Whether it is an integer; `index` does not count."""
         return self.kind == "integer"
 
     @property
@@ -94,19 +88,19 @@ class ElementType:
 
     @property
     def per_byte(self) -> int:
-        """How many elements share a byte in memory; 1 for all types of a byte and more."""
+        """The number of elements that share a byte in memory; 1 for all types of a byte and more."""
         return 8 // self.bits if self.is_integer and self.bits in (2, 4) else 1
 
     @property
     def range(self) -> tuple[int, int]:
-        """The least and the greatest value of an integer type; one without a sign is read with it."""
+        """The least and the greatest value of an integer type; signless types are read as signed."""
         if self.name.startswith("u") or self.bits == 1:
             return 0, (1 << self.bits) - 1
         return -(1 << self.bits - 1), (1 << self.bits - 1) - 1
 
     @property
     def dtype(self) -> np.dtype[np.generic] | None:
-        """NumPy's type, one value an element; None when values of it cannot be made or compared here."""
+        """NumPy's type, one value an element; None if values of the type cannot be made or compared here."""
         import numpy as np
 
         name = _DTYPES.get(self.name)
@@ -122,7 +116,6 @@ class ElementType:
         return np.dtype(name)
 
     def to_ir(self) -> ir.Type:
-        """As IR, in the current context: parsed here alone, as each float type has a class of its own."""
         from iree.compiler import ir
 
         # IR as text: each float type has a class of its own

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.ops import dag
 from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.indexing_map import IndexingMap
@@ -74,9 +75,8 @@ def _accesses(op: ir.Operation) -> Iterable[tuple[ir.Value, int, int]]:
 
 
 def _is_blank(value: ir.Value) -> bool:
-    """Whether a tensor holds no data of its own: one such is often the init of unrelated ops."""
-    owner = value.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name in {"tensor.empty", "linalg.fill"}
+    """Whether a tensor holds no data of its own; such a tensor is often the init of unrelated ops."""
+    return defining_op(value, "tensor.empty", "linalg.fill") is not None
 
 
 # Names for ops that are matched by structure.
@@ -137,15 +137,15 @@ _WITH_OPS_INSIDE = "iree_linalg_ext.custom_op"
 class Generic(OpFamily):
     """Any op with indexing maps, matched with its producers and its users.
 
-    Dynamic loops are matched by the bounds of the first init, as for other families. Where one has no upper
-    bound, all sizes that are open are matched where they are known only at run time.
+    Dynamic loops are matched by the bounds of the first init, as for other families. If one has no upper
+    bound, all open sizes are matched only where they are known at run time.
     """
 
     name = "generic"
     priority = 100
 
     def describe(self, op: ir.Operation) -> Workload | None:
-        """Describe a compute op; None for other ops, and for dynamic ones that compute where they read."""
+        """A compute op; None for other ops, and for dynamic ones that compute where they read."""
         if not is_compute(op) or op.name == _WITH_OPS_INSIDE:
             return None
         found = structure(op, dynamic=True)
@@ -197,7 +197,7 @@ def _members(root: ir.Operation) -> tuple[dict[str, ir.Operation], dag.Dag]:
 
 
 def _users(root: ir.Operation) -> list[ir.Operation]:
-    """The root and every compute op of its block that uses its results, however indirectly, in order."""
+    """The root and every compute op of its block that uses its results, directly or not, in order."""
     reached = {root}
     pending = [root]
     while pending:

@@ -17,13 +17,11 @@ Terms = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Index:
-    """One result of a map: the place along a dimension.
+class MapResult:
+    """One result of a map, a place along a dimension; `written` as MLIR does, `d0 * 2 + d3`.
 
-    Attributes:
-        written: as MLIR writes it, `d0 * 2 + d3`.
-        terms: the loops, each with the factor that it is multiplied with; 1 for one that is divided.
-        loop: the loop that it is; None where it is computed.
+    `terms` are the loops with their factors, 1 for a loop that is divided. `loop` is None if the place is
+    computed.
     """
 
     written: str
@@ -33,25 +31,19 @@ class Index:
 
 @dataclass(frozen=True)
 class IndexingMap:
-    """How the loops of an op index an operand.
-
-    Attributes:
-        rank: how many loops there are.
-        results: one for each dimension of the operand.
-    """
+    """How the loops (`rank` many) of an op index an operand, with a result for each dimension."""
 
     rank: int
-    results: tuple[Index, ...]
+    results: tuple[MapResult, ...]
 
     @staticmethod
     def of(found: ir.AffineMap) -> IndexingMap:
-        """A map of IR."""
         return IndexingMap(found.n_dims, tuple(map(_index, found.results)))
 
     @staticmethod
     @cache
     def parse(text: str) -> IndexingMap:
-        """The stored form, which may stand in `affine_map<>`. Raises ValueError for anything else."""
+        """The stored form, with or without `affine_map<>`. Raises ValueError for anything else."""
         try:
             return IndexingMap.of(_parsed(text, ir.Context()))
         except ir.MLIRError:
@@ -60,11 +52,11 @@ class IndexingMap:
     @staticmethod
     def through(rank: int, loops: Sequence[int]) -> IndexingMap:
         """The map whose dimensions are walked by these loops."""
-        return IndexingMap(rank, tuple(Index(f"d{loop}", ((loop, 1),), loop) for loop in loops))
+        return IndexingMap(rank, tuple(MapResult(f"d{loop}", ((loop, 1),), loop) for loop in loops))
 
     @cached_property
     def dimensions(self) -> tuple[int | None, ...]:
-        """For each dimension, the loop that walks it; None where the place is computed."""
+        """For each dimension, the loop that walks it; None if the place is computed."""
         return tuple(each.loop for each in self.results)
 
     @property
@@ -78,15 +70,14 @@ class IndexingMap:
         return None not in self.dimensions and len(set(self.dimensions)) == len(self.dimensions)
 
     def dimension_of(self, loop: int) -> int | None:
-        """The dimension that a loop walks; None when there is none."""
+        """The dimension that a loop walks, if any."""
         return self.dimensions.index(loop) if loop in self.dimensions else None
 
     def exchanged(self) -> IndexingMap:
-        """With the first two results in each other's place."""
+        """With the first two results exchanged."""
         return replace(self, results=(*self.results[1::-1], *self.results[2:]))
 
     def to_ir(self) -> ir.AffineMap:
-        """As IR, in the current context."""
         return _parsed(str(self), ir.Context.current)
 
     def __str__(self) -> str:
@@ -101,9 +92,9 @@ def _parsed(text: str, context: ir.Context) -> ir.AffineMap:
     return ir.AffineMapAttr(ir.Attribute.parse(named, context)).value
 
 
-def _index(found: ir.AffineExpr) -> Index:
+def _index(found: ir.AffineExpr) -> MapResult:
     loop = found.position if isinstance(found, ir.AffineDimExpr) else None
-    return Index(str(found), _terms(found), loop)
+    return MapResult(str(found), _terms(found), loop)
 
 
 def _terms(found: ir.AffineExpr) -> Terms:

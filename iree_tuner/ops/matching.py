@@ -36,8 +36,8 @@ def indexing_maps(workload: Workload) -> tuple[ir.AffineMap, ...]:
 def require_role(found: ir.Value, workload: Workload, role: str) -> None:
     """Build the check that the sizes that a match op has found for a role are the workload's.
 
-    A loop without an upper bound must be dynamic. Whether one with bounds is within them is for
-    `require_bounds`; it may be static.
+    A loop without an upper bound must be dynamic. A loop with bounds may be static; `require_bounds` checks
+    them.
     """
     sizes = [_expected(workload.dynamic_loop(loop), workload.loops[loop]) for loop in workload.role(role)]
     require_sizes(found, sizes)
@@ -46,10 +46,7 @@ def require_role(found: ir.Value, workload: Workload, role: str) -> None:
 def require_bounds(handle: ir.Value, workload: Workload, operand: int) -> None:
     """Build the checks that an op's dynamic loops have the sizes that the workload allows.
 
-    Args:
-        handle: the op.
-        workload: says what its sizes may be.
-        operand: the first init, which the bounds were read from.
+    `operand` is the first init, which the bounds were read from.
     """
     for loop in workload.dynamic:
         if loop == DynamicLoop(loop.loop):
@@ -73,5 +70,5 @@ def _expected(dynamic: DynamicLoop | None, size: int) -> int:
 
 
 def require_sizes(found: ir.Value, expected: Sequence[int]) -> None:
-    """Build the check that a match op has found exactly these numbers; an empty list is required too."""
+    """Build the check that a match op has found exactly these numbers, also none."""
     preprocessing_transform.MatchDimsEqualOp(found, list(expected))

@@ -1,14 +1,18 @@
-"""The computation of ops for each element: bodies by the names of their ops, read from IR."""
+"""The computation of ops for each element: bodies by the names of their ops, read from IR.
+
+And dispatches in which a function limits or amplifies sums, so that the size of results does not bound their
+errors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import defining_op, new_context, walk
+from iree_tuner.ops.structure import iterators
 
 LABEL = "iree_tuner.label"
 """The attribute that carries an op's label in a DAG's text; it is not matched."""
@@ -23,17 +27,13 @@ _INDICES = ("linalg.index", "iree_linalg_ext.index")
 
 @dataclass(frozen=True)
 class ScalarBody:
-    """An op's body.
-
-    Attributes:
-        ops: names of the ops in it, in their order, without the terminator.
-    """
+    """An op's body: the names of the ops in it, in their order, without the terminator."""
 
     ops: tuple[str, ...]
 
     @staticmethod
     def of(op: ir.Operation) -> ScalarBody | None:
-        """The body of an op; None for one that has no region, or several."""
+        """The body of an op; None if it has no region, or several."""
         if len(op.regions) != 1:
             return None
         return ScalarBody(tuple(view.operation.name for view in op.regions[0].blocks[0].operations)[:-1])
@@ -46,28 +46,26 @@ class ScalarBody:
 
     @property
     def products_and_sums(self) -> tuple[int, int] | None:
-        """How many of each there are; None if there is anything else except casts."""
-        work = [name for name in self.ops if name.removeprefix("arith.") not in _CASTS]
-        products, sums = (sum(name in kinds for name in work) for kinds in (_MULTIPLIES, _ADDS))
-        return (products, sums) if products + sums == len(work) else None
+        """The number of each; None if the body has any other op except casts."""
+        products, sums = (sum(name in kinds for name in self._work) for kinds in (_MULTIPLIES, _ADDS))
+        return (products, sums) if products + sums == len(self._work) else None
 
     @property
     def multiplies_and_accumulates(self) -> bool:
-        """Whether it is one product, accumulated, with only casts about it."""
-        work = [name for name in self.ops if name.removeprefix("arith.") not in _CASTS]
-        return len(work) == 2 and work[0] in _MULTIPLIES and work[1] in _ADDS
+        """Whether it is one product, accumulated, with only casts around it."""
+        return len(self._work) == 2 and self._work[0] in _MULTIPLIES and self._work[1] in _ADDS
+
+    @property
+    def _work(self) -> list[str]:
+        return [name for name in self.ops if name.removeprefix("arith.") not in _CASTS]
 
 
 @dataclass(frozen=True)
 class DagFacts:
-    """The questions about a workload's DAG, other than matching it.
+    """Facts about a workload's DAG, other than its match.
 
-    Attributes:
-        labels: of the ops that have one, producers first.
-        bodies: of the generic ops among them.
-        on_buffers: whether it is on memory, as copies are when tuning specs run.
-        uses_indices: whether a body asks where it is.
-        results: how many results each op that has a label has.
+    `labels` has producers first; `bodies` are those of its generic ops; `results` counts each labeled op's.
+    It is `on_buffers` if it computes in memory, as copies do when tuning specs run.
     """
 
     labels: tuple[str, ...] = ()
@@ -77,7 +75,6 @@ class DagFacts:
     results: tuple[tuple[str, int], ...] = ()
 
     def body(self, label: str) -> ScalarBody | None:
-        """The body of the generic op with that label."""
         return dict(self.bodies).get(label)
 
 
@@ -91,20 +88,59 @@ def facts_of(dag: str) -> DagFacts:
     labelled: dict[str, ir.Operation] = {}
     names: set[str] = set()
     on_buffers = False
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal on_buffers
+    for op in walk(module.operation):
         names.add(op.name)
         inside = [argument for region in op.regions for block in region for argument in block.arguments]
         on_buffers |= any(isinstance(value.type, ir.MemRefType) for value in (*op.results, *inside))
         if LABEL in op.attributes:
             labelled[ir.StringAttr(op.attributes[LABEL]).value] = op
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    bodies: Mapping[str, ScalarBody | None] = {
-        label: ScalarBody.of(op) for label, op in labelled.items() if op.name == "linalg.generic"
-    }
-    found = tuple((label, body) for label, body in bodies.items() if body is not None)
+    generics = ((label, ScalarBody.of(op)) for label, op in labelled.items() if op.name == "linalg.generic")
+    found = tuple((label, body) for label, body in generics if body is not None)
     results = tuple((label, len(op.results)) for label, op in labelled.items())
     return DagFacts(tuple(labelled), found, on_buffers, not names.isdisjoint(_INDICES), results)
+
+
+_SCALING = frozenset({"math.absf", "math.fma"})
+_DIVIDE = "arith.divf"
+_LIMITING = ("math.", "arith.min", "arith.fpto", "arith.cmpf")
+_SOFTMAX = "linalg.softmax"
+_ADD = "arith.addf"
+
+
+def bounds_sums(function: ir.Operation) -> bool:
+    """Whether a dispatch's function sums floats, and something that follows may limit or amplify them."""
+    sums: list[ir.Operation] = []
+    for op in walk(function):
+        body = ScalarBody.of(op) if op.name.startswith("linalg.") else None
+        if body is not None and "reduction" in iterators(op) and body.products_and_sums and _ADD in body.ops:
+            sums.append(op)
+    return any(_limits(each) for each in _after(sums))
+
+
+def _after(ops: list[ir.Operation]) -> list[ir.Operation]:
+    """The ops that use the results of some ops, directly or not."""
+    found: dict[ir.Operation, None] = {}
+    todo = list(ops)
+    while todo:
+        for result in todo.pop().results:
+            for use in result.uses:
+                user = use.owner.operation
+                if user not in found:
+                    found[user] = None
+                    todo.append(user)
+    return list(found)
+
+
+def _limits(op: ir.Operation) -> bool:
+    if op.name == _SOFTMAX:
+        return True
+    body = ScalarBody.of(op) if op.name.startswith("linalg.") else None
+    if body is None:
+        return False
+    return any(name.startswith(_LIMITING) for name in {*body.ops} - _SCALING) or _divides(op)
+
+
+def _divides(op: ir.Operation) -> bool:
+    """Whether a body divides by a value other than a constant."""
+    divisors = [each.operands[1] for each in op.regions[0].blocks[0] if each.operation.name == _DIVIDE]
+    return any(defining_op(each, "arith.constant") is None for each in divisors)

@@ -1,18 +1,118 @@
-"""The structure of a compute op, read from the IR: sizes, iterators, element types, indexing maps."""
+"""The structure of a compute op, read from the IR: sizes, iterators, element types, indexing maps.
+
+Also the facts about dynamic sizes. The compiler knows them for `transform.iree.match.dim_bounds`, by
+ValueBoundsOpInterface, which has no Python binding. This finds fewer facts than the compiler, never more:
+bounds that are too wide still match.
+
+Fold the integer arithmetic by which a dispatch finds its tensors in its bindings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
+from iree_tuner.compiler.context import defining_op
+from iree_tuner.compiler.unbound import parameters_of
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.extents import bounds, extent
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import DynamicLoop, Iterator, Workload
+
+_ASSUME = "util.assume.int"
+_SAME = "iree_tensor_ext.dispatch.workload.ordinal"
+_LOAD = "iree_tensor_ext.dispatch.tensor.load"
+_SAYS_NOTHING = 2**53 - 1
+"""The compiler's assumptions about every size: IREE's bound on dimensions of tensors."""
+
+
+class Extents(NamedTuple):
+    """The facts about a size; the fields are those of `DynamicLoop`."""
+
+    lower: int = 0
+    upper: int | None = None
+    multiple: int = 1
+
+
+def extent(tensor: ir.Value, position: int) -> ir.Value | None:
+    """The value that is the size of a tensor's dynamic dimension, if it can be found."""
+    op = defining_op(tensor)
+    if op is None:
+        return None
+    dynamic = ir.ShapedType.get_dynamic_size()
+    if op.name == "tensor.empty":
+        return op.operands[list(ir.RankedTensorType(tensor.type).shape[:position]).count(dynamic)]
+    if op.name == _LOAD:
+        static = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
+        if len(static) != ir.RankedTensorType(tensor.type).rank or static[position] != dynamic:
+            return None
+        segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
+        return op.operands[sum(segments[:3]) + static[:position].count(dynamic)]
+    if op.name.startswith("linalg."):
+        inits = len(op.operands) - len(op.results)
+        return extent(op.operands[inits + ir.OpResult(tensor).result_number], position)
+    return None
+
+
+def bounds(size: ir.Value | None) -> Extents:
+    """The program's assumptions about a size."""
+    op = defining_op(size) if size is not None else None
+    if size is None or op is None:
+        return Extents()
+    if op.name == "arith.constant":
+        value = ir.IntegerAttr(op.attributes["value"]).value
+        return Extents(value, value, max(value, 1))
+    if op.name == _SAME:
+        return bounds(op.operands[0])
+    if op.name == _ASSUME:
+        return _assumed(ir.ArrayAttr(op.attributes["assumptions"])[ir.OpResult(size).result_number])
+    divided = quotient(op)
+    if divided is not None:
+        whole, divisor = bounds(divided[0]), divided[1]
+        upper = None if whole.upper is None else whole.upper // divisor
+        multiple = 1 if whole.multiple % divisor else whole.multiple // divisor
+        return Extents(whole.lower // divisor, upper, multiple)
+    return Extents()
+
+
+def quotient(op: ir.Operation) -> tuple[ir.Value, int] | None:
+    """Dividend and divisor of an `affine.apply` that only divides by a constant.
+
+    Blocks of a dynamic dimension are counted in this way (BlockDynamicDimensions, on GPUs).
+    """
+    if op.name != "affine.apply" or len(op.operands) != 1:
+        return None
+    (expression,) = ir.AffineMapAttr(op.attributes["map"]).value.results
+    if not isinstance(expression, ir.AffineFloorDivExpr):
+        return None
+    dividend, divisor = expression.lhs, expression.rhs
+    if isinstance(dividend, ir.AffineSymbolExpr | ir.AffineDimExpr) and isinstance(
+        divisor, ir.AffineConstantExpr
+    ):
+        return op.operands[0], divisor.value
+    return None
+
+
+def assumption(case: ir.Attribute) -> dict[str, int]:
+    """The least (`umin`) and the largest value (`umax`) and a divisor (`udiv`), where one is assumed."""
+    return {name: ir.IntegerAttr(value).value for name, value in parameters_of(case).items()}
+
+
+def _assumed(assumptions: ir.Attribute) -> Extents:
+    """The facts that hold under each of several assumptions."""
+    found = list(map(assumption, ir.ArrayAttr(assumptions)))
+    upper = max((each.get("umax", _SAYS_NOTHING) for each in found), default=_SAYS_NOTHING)
+    return Extents(
+        lower=min((each.get("umin", 0) for each in found), default=0),
+        upper=None if upper >= _SAYS_NOTHING else upper,
+        multiple=math.gcd(*(each.get("udiv", 1) for each in found)) if found else 1,
+    )
+
 
 _NOT_COMPUTE = frozenset({"linalg.fill", "linalg.index", "linalg.yield"})
 
@@ -35,7 +135,7 @@ def is_compute(op: ir.Operation) -> bool:
 
 
 def indexing_maps(op: ir.Operation) -> tuple[ir.AffineMap, ...]:
-    """One map for each operand; empty for an op that has none."""
+    """One map for each operand; empty for an op without maps."""
     if op.name.startswith("linalg."):
         found = linalg.get_indexing_maps(op)
     else:
@@ -51,9 +151,10 @@ def accesses(op: ir.Operation) -> tuple[IndexingMap, ...]:
 
 
 def structure(op: ir.Operation, *, dynamic: bool = False) -> Structure | None:
-    """Read an op's structure; None when it has none, or when a loop's size is not known.
+    """Read an op's structure; None if it has none, or if a loop's size is not known.
 
-    With `dynamic`, sizes that are known only at run time do: their loops are 0, and listed in `dynamic`.
+    With `dynamic`, sizes that are known only at run time are taken: their loops are 0, and listed in
+    `dynamic`.
     """
     maps = accesses(op)
     if not maps or len(maps) != len(op.operands):
@@ -74,9 +175,9 @@ def structure(op: ir.Operation, *, dynamic: bool = False) -> Structure | None:
 
 
 def loop_sizes(op: ir.Operation) -> tuple[int | None, ...] | None:
-    """Sizes of the iteration space, None for a dynamic one; None when a loop indexes no dimension directly.
+    """Sizes of the iteration space, None for a dynamic one; None if a loop indexes no dimension directly.
 
-    The first operand that a loop indexes says its size, as in LinalgOp::getStaticLoopRanges.
+    The first operand that a loop indexes has its size, as in LinalgOp::getStaticLoopRanges.
     """
     maps = accesses(op)
     sizes: dict[int, int | None] = {}
@@ -103,7 +204,7 @@ def shape_of(shaped: ir.Type) -> tuple[int | None, ...]:
 
 
 def iterators(op: ir.Operation) -> tuple[Iterator, ...]:
-    """Kind of each loop: as a generic says, else parallel where a result is indexed by it."""
+    """Kind of each loop: as a generic states it, else parallel if a result is indexed by it."""
     if "iterator_types" in op.attributes:
         kinds = cast("Iterable[ir.Attribute]", op.attributes["iterator_types"])
         # IR as text: no accessor that reads kinds of loops of two dialects
@@ -128,7 +229,7 @@ def workload_of(
 ) -> Workload | None:
     """A workload in which each loop plays exactly one role.
 
-    None when the roles do not cover the loops, or a dynamic loop plays a role that is not in `may_vary`.
+    None if the roles do not cover the loops, or a dynamic loop plays a role that is not in `may_vary`.
     """
     frozen = tuple((name, tuple(loops)) for name, loops in roles)
     if sorted(loop for _, loops in frozen for loop in loops) != list(range(len(found.loops))):
@@ -159,7 +260,40 @@ Parameters = list[tuple[str, tuple[int, ...]]]
 
 
 def initial_parameters(op: ir.Operation) -> Parameters:
-    """The parameter for an op whose last operand is its initial value; empty where a fill writes it."""
-    owner = op.operands[len(op.operands) - 1].owner
-    filled = not isinstance(owner, ir.Block) and owner.name in ("linalg.fill", "tensor.empty")
-    return [] if filled else [(ACCUMULATES, (1,))]
+    """The parameter of an op whose last operand is its initial value; empty if a fill writes it."""
+    filled = defining_op(op.operands[len(op.operands) - 1], "linalg.fill", "tensor.empty")
+    return [(ACCUMULATES, (1,))] if filled is None else []
+
+
+_INTEGER_CASTS = (
+    "arith.index_cast", "arith.index_castui", "arith.extui", "arith.extsi", "arith.trunci",
+    "iree_tensor_ext.dispatch.workload.ordinal",
+)  # fmt: skip
+_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": operator.add, "arith.subi": operator.sub, "arith.muli": operator.mul,
+    "arith.minsi": min, "arith.minui": min, "arith.maxsi": max, "arith.maxui": max,
+    "arith.shli": operator.lshift, "arith.ori": operator.or_,
+}  # fmt: skip
+
+
+def fold(value: ir.Value, constants: Sequence[int] | None) -> int | None:
+    """The value of an integer, given the dispatch's push constants, if known; None when it is not."""
+    op = defining_op(value)
+    if op is None:
+        return None
+    if op.name == "arith.constant":
+        return ir.IntegerAttr(op.attributes["value"]).value
+    if op.name == "hal.interface.constant.load":
+        return None if constants is None else constants[ir.IntegerAttr(op.attributes["ordinal"]).value]
+    if op.name in _INTEGER_CASTS:
+        return fold(op.operands[0], constants)
+    if op.name == "util.assume.int":
+        return fold(op.operands[ir.OpResult(value).result_number], constants)
+    divided = quotient(op)
+    if divided is not None:
+        dividend = fold(divided[0], constants)
+        return None if dividend is None else dividend // divided[1]
+    if op.name in _ARITHMETIC:
+        left, right = (fold(operand, constants) for operand in op.operands)
+        return None if left is None or right is None else _ARITHMETIC[op.name](left, right)
+    return None

@@ -36,14 +36,7 @@ class Companion:
 
 @dataclass(frozen=True)
 class DynamicLoop:
-    """A loop whose size is known only at run time, and what the program says about it.
-
-    Attributes:
-        loop: its number.
-        lower: the least size.
-        upper: the largest size; None when the program does not say.
-        multiple: what every size is a multiple of.
-    """
+    """A loop whose size is known only at run time, and the program's facts about it."""
 
     loop: int
     lower: int = 0
@@ -62,24 +55,20 @@ class DynamicLoop:
 
 @dataclass(frozen=True)
 class Workload:
-    """A dispatch's root op: everything that a matcher asks for, and a search space is built from.
+    """A dispatch's root op: everything that a matcher compares and a search space is built from.
 
     Workloads that differ only in the sizes that stand for dynamic loops are equal: one matcher finds both.
 
     Attributes:
-        family: name of the op family.
-        op: what the op is called, for people and file names: `matmul`, `batch_matmul`, `conv`, `softmax`.
-        loops: sizes of the iteration space, one a loop; for a dynamic loop the size that stands for all of
-            its sizes, 0 until one is chosen.
-        iterators: kind of each loop.
-        types: element types of the operands in order, results' inits last: f16, f16, f32.
+        op: its name for people and file names: `matmul`, `batch_matmul`, `conv`, `softmax`.
+        loops: sizes; for a dynamic loop the size that stands for all of its sizes, 0 until one is chosen.
+        types: element types of the operands, results' inits last: f16, f16, f32.
         maps: indexing maps, one an operand.
-        roles: which loops play which part: `(("m", (0,)), ("n", (1,)), ("k", (2,)))`.
-        parameters: integers that are not sizes: `(("strides", (1, 1)), ("dilations", (1, 1)))`.
+        roles: the loops of each role: `(("m", (0,)), ("n", (1,)), ("k", (2,)))`.
+        parameters: integers other than sizes: `(("strides", (1, 1)), ("dilations", (1, 1)))`.
         companions: other ops that are configured with the root op.
         dag: for families that match by structure, the ops to match as the text of a module, canonical.
         prologue: passes that must have run for the op to look like this; a spec for it runs them first.
-        dynamic: the loops whose sizes are known only at run time, in the order of their numbers.
     """
 
     family: str
@@ -96,31 +85,28 @@ class Workload:
     dynamic: tuple[DynamicLoop, ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        """Whether one matcher finds both."""
         return isinstance(other, Workload) and self._identity == other._identity
 
     def __hash__(self) -> int:
-        """Of all that a matcher asks for."""
         return hash(self._identity)
 
-    def role(self, name: str) -> tuple[int, ...]:
-        """Loops that play a part; empty when none does."""
-        return dict(self.roles).get(name, ())
+    def role(self, *names: str) -> tuple[int, ...]:
+        """Loops that play a part, or one of several, in the order of these."""
+        loops = dict(self.roles)
+        return tuple(loop for name in names for loop in loops.get(name, ()))
 
     def plays(self, roles: Sequence[str]) -> bool:
-        """Whether the parts that its loops play are exactly these, played by any number of loops each."""
+        """Whether its loops play exactly these parts, each any number of loops."""
         return sorted(name for name, _ in self.roles) == sorted(roles)
 
     def sizes(self, role: str) -> tuple[int, ...]:
-        """Sizes of the loops that play a part."""
         return tuple(self.loops[loop] for loop in self.role(role))
 
     def dynamic_loop(self, loop: int) -> DynamicLoop | None:
-        """The facts about a dynamic loop; None for a static one."""
         return next((each for each in self.dynamic if each.loop == loop), None)
 
     def with_companions_sized(self) -> Workload:
-        """Dynamic loops of companions, whose sizes are 0, with those of the root's loops that they share."""
+        """With the sizes of companions' dynamic loops, which are 0, set to those of the root's loops."""
         if not self.dynamic:
             return self
         companions = tuple(
@@ -133,12 +119,12 @@ class Workload:
         return replace(self, companions=companions)
 
     def parameter(self, name: str) -> tuple[int, ...]:
-        """Values of a parameter; empty when the family has none of that name."""
+        """Values of a parameter; empty if the family has none of that name."""
         return dict(self.parameters).get(name, ())
 
     @property
     def reduction_length(self) -> int:
-        """How many values go into one result: the product of the reduction loops."""
+        """The number of values in one result: the product of the reduction loops."""
         kinds = zip(self.loops, self.iterators, strict=True)
         return math.prod(size for size, kind in kinds if kind == "reduction")
 
@@ -154,7 +140,7 @@ class Workload:
 
     @property
     def key(self) -> str:
-        """Sixteen hexadecimal digits that stand for all that a matcher asks for."""
+        """Sixteen hexadecimal digits that stand for all that a matcher compares."""
         data = to_json(replace(self, loops=self._matched_loops))
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -172,7 +158,7 @@ class Workload:
 def to_json(workload: Workload) -> dict[str, object]:
     """The workload as JSON-ready data; `from_json` reads it back. Static ones have no `dynamic`.
 
-    Element types and maps are texts: what is stored, and what keys are made of.
+    Element types and maps are texts, which are stored, and which keys are made of.
     """
     data: dict[str, object] = asdict(replace(workload, types=(), maps=()))
     data |= {"types": tuple(map(str, workload.types)), "maps": tuple(map(str, workload.maps))}

@@ -17,7 +17,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg, math, tensor
 
 from iree_tuner.compiler.context import new_context, to_bytecode
-from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import generic
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench, Tolerance

@@ -17,7 +17,7 @@ Access = Literal["read", "write", "read_write"]
 class TensorSlice:
     """A tensor in a binding: `offset` in bytes from the binding's start.
 
-    Its `values` are what the dispatch's uses of it allow; None where they say nothing.
+    `values` are those that the dispatch's uses of it allow, if these restrict it.
     """
 
     offset: int
@@ -47,18 +47,15 @@ def stride_of(buffer_bytes: int) -> int:
 
 @dataclass(frozen=True)
 class Harness:
-    """A module that runs one dispatch `n` times.
+    """A module (bytecode) that runs one dispatch `n` times, as tuning specs see it, ops tagged with `OP_TAG`.
 
-    `function(n: i32, copies: i32, first: i32, buffer: !hal.buffer)`: iteration i uses copy
-    `(first + i) mod copies` of all bindings; copies lie `stride` bytes apart, and there is at least one.
+    `function(n: i32, copies: i32, first: i32, buffer: !hal.buffer)`: iteration i uses copy `(first + i) mod
+    copies` of all bindings; copies lie `stride` bytes apart, and there is at least one.
 
     Attributes:
-        module: bytecode; the dispatch is as tuning specs see it, its ops tagged with `OP_TAG`.
-        function: the exported function.
-        buffer_bytes: size of one copy of all bindings.
-        bindings: where they are in it.
-        inputs: of a problem alone, which binding each of its inputs is; empty where they have its order.
-        bounded: whether a function limits results after they are summed (`ops.bounded`).
+        buffer_bytes: size of one copy of all bindings; `bindings` are their places in it.
+        inputs: for a problem alone, the binding of each input; empty if they are in the same order.
+        bounded: whether a function limits results after they are summed (`ops.scalar_body.bounds_sums`).
         unclear: ops through which indices could not be followed to the dispatch's inputs, so that generated
             ones may be invalid.
     """
@@ -73,5 +70,4 @@ class Harness:
 
     @property
     def stride(self) -> int:
-        """Bytes from one copy of the bindings to the next."""
         return stride_of(self.buffer_bytes)

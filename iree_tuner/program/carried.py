@@ -1,10 +1,10 @@
 """Lowering configs that a program carries, as data that comes along to its dispatches.
 
 A program carries them as attributes on its ops: `compilation_info`, which a person wrote, or
-`lowering_config` on an op and `translation_info` on its function, which the compiler chose. The compiler does
-what they say. Where they are wrong, it may refuse the program, crash, or never end. So that they can be
-judged first, each is noted in one more attribute of its op. The note stays with the op on its way into a
-dispatch, where it is read and the configuration is taken off.
+`lowering_config` on an op and `translation_info` on its function, which the compiler chose. The compiler
+follows them. If they are wrong, it may refuse the program, crash, or never end. So that they can be judged
+first, each is noted in one more attribute of its op. The note stays with the op on its way into a dispatch,
+where it is read and the configuration is taken off.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DUMPED = (_EXECUTABLE, "util.global", "util.initializer")
 def carrying(source: ProgramSource) -> tuple[Program, tuple[Carried, ...]]:
     """A program with a note on each op that carries a configuration, and these configurations in order.
 
-    Of a program that the compiler has brought to its executables, these are taken.
+    For a program that the compiler has brought to its executables, those of the executables.
 
     Raises the errors of `load_program`, and CompileError for text that is not MLIR.
     """
@@ -53,7 +53,7 @@ def carrying(source: ProgramSource) -> tuple[Program, tuple[Carried, ...]]:
 
 
 def _keep_executables(module: ir.Module) -> None:
-    """Of a program at its executables, drop what calls them. Dumps of the compiler's stay as they are."""
+    """Drop calls of the executables of a program that has reached them; dumps stay unchanged."""
     operations = [view.operation for view in module.body.operations]
     others = [op for op in operations if op.name not in _DUMPED and not is_benchmark(op)]
     if others and any(op.name == _EXECUTABLE for op in operations):
@@ -71,7 +71,7 @@ def take_off(module: ir.Module) -> None:
 
 
 def carried_in(function: ir.Operation) -> tuple[Carried, ...]:
-    """The configurations that are noted in a dispatch, and what its workload calls their ops; notes go."""
+    """The configurations that are noted in a dispatch, with their ops' labels; notes are erased."""
     found: list[Carried] = []
     for op in walk(function):
         if NOTE not in op.attributes:
@@ -113,7 +113,7 @@ def _translation_around(op: ir.Operation) -> str:
 
 
 def place_of(op: ir.Operation, name: str) -> str:
-    """`file:line:column` of an op. The parser calls a program from memory `-`."""
+    """`file:line:column` of an op. The parser's name of a program from memory is `-`."""
     found = _first_place(op.location)
     if found is None:
         return name
@@ -121,7 +121,7 @@ def place_of(op: ir.Operation, name: str) -> str:
 
 
 def _first_place(location: ir.Location) -> ir.FileLineColLoc | None:
-    """Of what a location is made of, the first that is in a file."""
+    """The first part of a location that is in a file."""
     if isinstance(location, ir.FileLineColLoc):
         return location
     inner: list[ir.Location] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
@@ -16,11 +16,9 @@ from iree_tuner.targets import CpuLimits, Limits
 
 @dataclass(frozen=True)
 class CallCount:
-    """How often one invocation of the program runs a dispatch.
+    """The call sites of a dispatch that one invocation of the program reaches from its entry functions.
 
-    Attributes:
-        count: call sites reached from the program's entry functions; a site in a loop counts as one.
-        in_loop: whether any of them is in a loop, so that the count is a lower bound.
+    A site in a loop counts as one; with any `in_loop`, the count is a lower bound.
     """
 
     count: int
@@ -31,13 +29,9 @@ class CallCount:
 class Carried:
     """A configuration that an op of a program carries; attributes are printed, and empty without one.
 
-    Attributes:
-        op: the op's name, as the program has it.
-        location: where it stands, as `file:line:column`; the program's name where that is not known.
-        lowering: its lowering config.
-        translation: the translation info of its function.
-        decomposition: for an attention, the attributes of its two multiplications.
-        label: which op of its dispatch's workload it is: `root`, a companion's label, or empty.
+    `op` is its name in the program; `location` is `file:line:column`, or the program's name. `translation` is
+    its function's; `decomposition` has the attributes of an attention's two multiplications. `label` is the
+    op's in its dispatch's workload: `root`, a companion's, or empty.
     """
 
     op: str
@@ -54,13 +48,10 @@ class Dispatch:
 
     Attributes:
         name: the export's name, which the compiler derives from the program.
-        calls: how often the program runs it.
         workload: its root op, or None with the `reason` why it cannot be tuned.
-        harness: how to run it alone; None when it depends on sizes known only at run time.
-        default: the lowering config that the compiler picks for the root op, printed.
-        decomposition: what it picks for the two matrix multiplications of an attention, printed.
-        pipeline: the translation info that the compiler picks, printed.
-        limits: what the target can hold.
+        harness: how to run it alone; None if it depends on sizes known only at run time.
+        default: the lowering config that the compiler picks for the root op, printed, like `pipeline` (the
+            translation info) and `decomposition` (of an attention's two matrix multiplications).
         carried: configurations that its ops had in a program that was read for them (`program.carried`).
     """
 
@@ -77,7 +68,7 @@ class Dispatch:
 
     @property
     def tunable(self) -> bool:
-        """Whether there is a workload to tune and a way to run it."""
+        """Whether it has a workload to tune and a way to run it."""
         return self.workload is not None and self.harness is not None
 
 
@@ -85,17 +76,15 @@ class Dispatch:
 
 
 def fingerprint(harness: Harness) -> str:
-    """Hash of the dispatch's function and of where its tensors lie, without names and locations."""
+    """Hash of the dispatch's function and of the places of its tensors, without names and locations.
+
+    Equal for equal code in different programs.
+    """
     module = parse_module(harness.module, new_context(), "dispatch.mlir")
     found: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in walk(module.operation):
         if op.name == "func.func":
             op.attributes["sym_name"] = ir.StringAttr.get("dispatch", op.context)
             found.append(str(op))
-            return ir.WalkResult.SKIP
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
     text = "\n".join([*found, repr(harness.bindings)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

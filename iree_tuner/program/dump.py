@@ -1,10 +1,11 @@
 """Dispatches that the compiler has dumped, as programs that call them.
 
 `iree-compile` writes dispatches to files (`--iree-hal-dump-executable-sources-to`, `-configurations-to` and
-`-benchmarks-to`): an executable for one target, and in a benchmark also what repeats it on a buffer of its
-own. Nothing in such a file can be called with tensors, and in all but the sources the compiler has chosen a
-configuration already. Here the executable becomes a `stream.executable` without configuration, as it was
-before it was made for a target, and a function of its name calls it with tensors: a program as any other.
+`-benchmarks-to`): an executable for one target, and in a benchmark also the code that repeats it on a buffer
+of its own. Nothing in such a file can be called with tensors, and in all but the sources the compiler has
+chosen a configuration already. Here the executable becomes a `stream.executable` without configuration, as it
+was before it was made for a target, and a function of its name calls it with tensors: a program like any
+other.
 """
 
 from __future__ import annotations
@@ -16,11 +17,19 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, flow, func, stream, tensor, util
 
-from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.context import defining_op, new_context, symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CUT, CompileError, parse_module
 from iree_tuner.errors import TunerError
-from iree_tuner.program.dump_body import CONFIGURED, DUMPED_FOR, Number, Signature, Tensor, index, lift_body
-from iree_tuner.program.folding import fold
+from iree_tuner.ops.structure import fold
+from iree_tuner.program.dump_body import (
+    CONFIGURED,
+    DUMPED_FOR,
+    DispatchSignature,
+    Number,
+    Tensor,
+    index,
+    lift_body,
+)
 from iree_tuner.program.harness import find_dispatch, is_benchmark
 
 _CONFIGURATIONS = (
@@ -30,8 +39,8 @@ _END = "hal.executable.variant_end"
 
 
 @dataclass(frozen=True)
-class _Call:
-    """How a dispatch is called; `workload` and `constants` are None where the dump does not say."""
+class _DumpedCall:
+    """How a dispatch is called; `workload` and `constants` are None if the dump does not contain them."""
 
     executable: ir.Operation
     export: str
@@ -40,7 +49,7 @@ class _Call:
 
 
 def lifted(data: bytes, name: str) -> bytes:
-    """The program that calls what was dumped, as bytecode; the data itself where it is no dump.
+    """The program that calls the dumped dispatches, as bytecode; the data itself if it is not a dump.
 
     Raises:
         TunerError: a dispatch cannot be called: the dump lacks sizes that it takes, or it works on buffers.
@@ -57,7 +66,7 @@ def lifted(data: bytes, name: str) -> bytes:
         raise TunerError(message, location=name, hint=error.hint) from None
 
 
-def _program(calls: Sequence[_Call], context: ir.Context) -> ir.Module:
+def _program(calls: Sequence[_DumpedCall], context: ir.Context) -> ir.Module:
     with context, ir.Location.unknown():
         program = ir.Module.create()
         program.operation.attributes[CUT] = ir.UnitAttr.get()
@@ -70,8 +79,8 @@ def _program(calls: Sequence[_Call], context: ir.Context) -> ir.Module:
         return program
 
 
-def _calls(module: ir.Module) -> list[_Call]:
-    """The dispatches that a dump calls, or has; none where the module is something else."""
+def _calls(module: ir.Module) -> list[_DumpedCall]:
+    """The dispatches that a dump calls, or has; none if the module is something else."""
     views = list(module.body.operations)
     nested = [view for view in views if view.operation.name == "builtin.module"]
     if views and len(nested) == len(views):  # several files, as they are written to standard output
@@ -80,35 +89,36 @@ def _calls(module: ir.Module) -> list[_Call]:
     return _calls_of(views)
 
 
-def _calls_of(views: Sequence[ir.OpView]) -> list[_Call]:
+def _calls_of(views: Sequence[ir.OpView]) -> list[_DumpedCall]:
     executables: dict[str, ir.Operation] = {}
     benchmarks: list[ir.Operation] = []
     for view in views:
         op = view.operation
         if op.name == "hal.executable":
-            executables[_symbol(op)] = op
+            executables[symbol_of(op)] = op
         elif is_benchmark(op):
             benchmarks.append(op)
         elif op.name not in ("util.global", "util.initializer"):
             return []
     if not benchmarks:
-        return [_Call(op, export) for op in executables.values() for export in _exports(op)]
-    found: dict[tuple[str, ...], _Call] = {}
+        return [_DumpedCall(op, export) for op in executables.values() for export in _parts(op)[1]]
+    found: dict[tuple[str, ...], _DumpedCall] = {}
     for function in benchmarks:
         try:
             dispatch = find_dispatch(function)
         except ValueError:
-            raise TunerError(f"@{_symbol(function)} does not call one dispatch") from None
-        lookup, counted = dispatch.entry_point.owner, dispatch.workgroup_x.owner
-        if isinstance(lookup, ir.Block) or isinstance(counted, ir.Block):
-            raise TunerError(f"the file lacks the function that @{_symbol(function)} calls")
-        symbols = tuple(ir.SymbolRefAttr(lookup.operation.attributes["entry_point"]).value)
+            raise TunerError(f"@{symbol_of(function)} does not call one dispatch") from None
+        lookup, counted = defining_op(dispatch.entry_point), defining_op(dispatch.workgroup_x)
+        if lookup is None or counted is None:
+            raise TunerError(f"the file lacks the function that @{symbol_of(function)} calls")
+        symbols = tuple(ir.SymbolRefAttr(lookup.attributes["entry_point"]).value)
         if symbols[0] not in executables:
             raise TunerError(f"the file lacks the executable @{symbols[0]}")
-        workload = _known(list(counted.operation.operands)[1:])  # behind the device
+        workload = _known(list(counted.operands)[1:])  # behind the device
         # As for programs, of several sizes the first.
         found.setdefault(
-            symbols, _Call(executables[symbols[0]], symbols[-1], workload, _known(list(dispatch.constants)))
+            symbols,
+            _DumpedCall(executables[symbols[0]], symbols[-1], workload, _known(list(dispatch.constants))),
         )
     return list(found.values())
 
@@ -118,7 +128,7 @@ def _known(values: Sequence[ir.Value]) -> tuple[int, ...] | None:
     return None if None in found else tuple(each for each in found if each is not None)
 
 
-def _add(program: ir.Module, call: _Call) -> None:
+def _add(program: ir.Module, call: _DumpedCall) -> None:
     """Add an executable and a function that calls it."""
     variant, exports, source = _parts(call.executable)
     attributes = program.operation.attributes
@@ -127,7 +137,7 @@ def _add(program: ir.Module, call: _Call) -> None:
     attributes[DUMPED_FOR] = variant.attributes["target"]
     if call.export not in exports:
         raise TunerError(f"its executable does not export @{call.export}")
-    name = _free(program, _symbol(call.executable))
+    name = _free(program, symbol_of(call.executable))
     with ir.InsertionPoint(program.body):
         block = stream.ExecutableOp(name, sym_visibility="private").body.blocks.append()
     with ir.InsertionPoint(block):
@@ -153,7 +163,7 @@ def _parts(executable: ir.Operation) -> tuple[ir.Operation, dict[str, ir.Operati
     if len(variants) != 1:
         raise TunerError(f"its executable has {len(variants)} variants", hint="dump it for one target")
     inside = [view.operation for view in variants[0].regions[0].blocks[0].operations]
-    exports = {_symbol(op): op for op in inside if op.name == "hal.executable.export"}
+    exports = {symbol_of(op): op for op in inside if op.name == "hal.executable.export"}
     modules = [op for op in inside if op.name == "builtin.module"]
     others = sorted({op.name for op in inside} - {"hal.executable.export", "builtin.module", _END})
     if others or not modules or "objects" in variants[0].attributes:
@@ -168,7 +178,7 @@ def _only_function(module: ir.Operation, name: str) -> ir.Operation:
     found: ir.Operation | None = None
     for view in list(module.regions[0].blocks[0].operations):
         op = view.operation
-        if op.name == "func.func" and _symbol(op) == name:
+        if op.name == "func.func" and symbol_of(op) == name:
             found = op
         elif op.name == "iree_codegen.dispatch_config" or (op.name == "func.func" and op.regions[0].blocks):
             op.erase()
@@ -179,29 +189,20 @@ def _only_function(module: ir.Operation, name: str) -> ir.Operation:
 
 def _strip(module: ir.Operation, function: ir.Operation) -> None:
     """Take the configuration out, with constraints on it, and mark a function that had one."""
+    for op in [each for each in walk(module) if each.name == "iree_codegen.smt.constraints"]:
+        op.erase()
     configured = False
-    constraints: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal configured
-        if op.name == "iree_codegen.smt.constraints":
-            constraints.append(op)
-            return ir.WalkResult.SKIP
+    for op in walk(module):
         present = [name for name in _CONFIGURATIONS if name in op.attributes]
         for name in present:
             del op.attributes[name]
         configured |= bool(present) or op.name == "iree_codegen.load_from_buffer"
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit, ir.WalkOrder.PRE_ORDER)
-    for op in constraints:
-        op.erase()
     if configured:
         function.attributes[CONFIGURED] = ir.UnitAttr.get()
 
 
 def _add_export(export: ir.Operation) -> int:
-    """Add an export with the same number of workgroups; returns from how many values it is computed."""
+    """Add an export with the same number of workgroups; returns the number of values it is computed from."""
     blocks = list(export.regions[0].blocks)
     if len(blocks) != 1:
         raise TunerError("the file lacks its number of workgroups")
@@ -209,7 +210,7 @@ def _add_export(export: ir.Operation) -> int:
     device = block.arguments[0]
     if list(device.uses):
         raise TunerError("its number of workgroups depends on the device")
-    name = _symbol(export)
+    name = symbol_of(export)
     block.append_to(stream.ExecutableExportOp(name, name).workgroup_count)
     block.erase_argument(0)
     end = list(block.operations)[-1].operation
@@ -220,9 +221,9 @@ def _add_export(export: ir.Operation) -> int:
 
 
 def _add_caller(
-    name: str, entry: ir.SymbolRefAttr, signature: Signature, call: _Call, workload_count: int
+    name: str, entry: ir.SymbolRefAttr, signature: DispatchSignature, call: _DumpedCall, workload_count: int
 ) -> None:
-    """Add the function that calls a dispatch. Raises TunerError where not all that this takes is known."""
+    """Add the function that calls a dispatch. Raises TunerError if the dump lacks a size."""
     tensors, numbers = signature.tensors, signature.numbers
     read = [place for place, each in enumerate(tensors) if each.read]
     written = [place for place, each in enumerate(tensors) if each.written]
@@ -254,12 +255,12 @@ def _add_caller(
 
 
 def _is_open(number: Number) -> bool:
-    """Whether the caller of the program chooses it, as a factor; sizes follow from tensors."""
+    """Whether the caller of the program chooses it, such as a factor; sizes follow from tensors."""
     return number.bits is None and not isinstance(number.type, ir.IndexType)
 
 
 def _value(number: Number, given: Sequence[ir.Value]) -> ir.Value:
-    """The argument that a dispatch gets for a number. Raises TunerError where it is not known."""
+    """The argument that a dispatch gets for a number. Raises TunerError if it is not known."""
     of_inputs = [place for place in number.size_of if place[0] < len(given)]
     if number.bits is None:
         if not of_inputs:
@@ -292,17 +293,9 @@ def _unknown() -> TunerError:
     return TunerError("the file lacks sizes that the dispatch takes", hint="tune the whole program instead")
 
 
-def _exports(executable: ir.Operation) -> list[str]:
-    return list(_parts(executable)[1])
-
-
 def _free(program: ir.Module, name: str) -> str:
-    """A symbol that is not taken: a dispatch may be called as its executable is."""
-    taken = {_symbol(view.operation) for view in program.body.operations}
+    """A symbol that is not taken: a dispatch may have the name of its executable."""
+    taken = {symbol_of(view.operation) for view in program.body.operations}
     while name in taken:
         name += "_"
     return name
-
-
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value

@@ -1,8 +1,8 @@
 """The function of a dumped dispatch, as the function of a `stream.executable`.
 
 A dumped function finds its tensors at offsets of numbered buffers, and assembles its numbers from constants
-of 32 bits. Here each tensor and each number becomes an argument. The place of a tensor has no part in the
-computation: the compiler decides it again.
+of 32 bits. Here each tensor and each number becomes an argument. The place of a tensor does not matter for
+the computation: the compiler decides it again.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from typing import cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, iree_codegen, iree_tensor_ext, memref, stream
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import defining_op, new_context, walk
 from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.compiler.unbound import binding_type, held_type
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.structure import indexing_maps
-from iree_tuner.program.folding import fold
+from iree_tuner.ops.structure import fold, indexing_maps
 from iree_tuner.program.harness import held, run_passes
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.targets.limits import target_name
 
 _LOAD, _STORE = "iree_tensor_ext.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.store"
 _LOAD_BUFFER, _STORE_BUFFER = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
-_SUBSPAN, _VIEW, _SPAN = "hal.interface.binding.subspan", "memref.subview", "stream.binding.subspan"
+_SUBSPAN, _VIEW = "hal.interface.binding.subspan", "memref.subview"
 _CONSTANT, _ORDINAL = "hal.interface.constant.load", "iree_tensor_ext.dispatch.workload.ordinal"
 _SAME_BUFFER = ("amdgpu.fat_raw_buffer_cast", "memref.assume_alignment", "memref.memory_space_cast")
 _ASSEMBLING = ("arith.extui", "arith.extsi", "arith.trunci", "arith.shli", "arith.ori")
@@ -39,13 +38,7 @@ _WITHOUT_EFFECT = (
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor that a dispatch takes.
-
-    Attributes:
-        type: with the sizes that are known.
-        read: whether it is an input.
-        written: whether it is a result; it is both where a dispatch changes it in place.
-    """
+    """A tensor that a dispatch takes; one that is changed in place is both read and written."""
 
     type: ir.RankedTensorType
     read: bool
@@ -54,13 +47,11 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Number:
-    """A number that a dispatch takes.
+    """A number that a dispatch takes: an integer, `index`, or a float.
 
-    Attributes:
-        type: an integer, `index`, or a float.
-        bits: its value, a float's as an integer of the same width; None where the dump does not say.
-        size_of: tensors, by number, and their dimensions that have this size.
-        workload: its places among the values from which the number of workgroups is computed.
+    `bits` is its value, a float's as an integer of the same width; None if the dump does not contain it.
+    `size_of` are tensors, by number, and their dimensions that have this size. `workload` are its places
+    among the values from which the number of workgroups is computed.
     """
 
     type: ir.Type
@@ -70,7 +61,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Signature:
+class DispatchSignature:
     """The arguments of a dispatch: tensors that it reads, tensors that it only writes, and numbers."""
 
     tensors: tuple[Tensor, ...]
@@ -79,7 +70,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class _Access:
-    """A load or a store of a part of a buffer, or of all of it where there is no `view`."""
+    """A load or a store of a part of a buffer, or of all of it without a `view`."""
 
     op: ir.Operation
     view: memref.SubViewOp | None
@@ -89,7 +80,7 @@ class _Access:
         return self.op.name in (_LOAD, _LOAD_BUFFER)
 
     def covers(self, kind: ir.RankedTensorType, dims: tuple[ir.Value[ir.IndexType], ...]) -> bool:
-        """Whether it is of a whole tensor; False where that is not seen here."""
+        """Whether it is of a whole tensor; False if that cannot be seen here."""
         if self.op.name != _STORE:
             return self.view is None
         static = list(ir.DenseI64ArrayAttr(self.op.attributes["static_sizes"]))
@@ -99,8 +90,8 @@ class _Access:
 
 
 @dataclass
-class _Place:
-    """A tensor in a buffer: the subspans that find it there, and what is done with it."""
+class _TensorPlace:
+    """A tensor in a buffer: the subspans that find it there, and its uses."""
 
     type: ir.RankedTensorType
     dims: tuple[ir.Value[ir.IndexType], ...]
@@ -114,7 +105,7 @@ class _Place:
 
     @property
     def read(self) -> bool:
-        """Whether what was in it is seen afterwards: it is loaded, or not all of it is stored."""
+        """Whether its former contents are used: it is loaded, or only partly stored."""
         loaded = any(access.reads for access in self.accesses)
         return loaded or not any(access.covers(self.type, self.dims) for access in self.accesses)
 
@@ -126,21 +117,17 @@ class _Place:
         return ir.RankedTensorType.get(shape, self.type.element_type)
 
 
-def lift_body(function: ir.Operation, constants: Sequence[int] | None) -> Signature:
-    """Rewrite a dispatch's function, in place.
+def lift_body(function: ir.Operation, constants: Sequence[int] | None) -> DispatchSignature:
+    """Rewrite a dispatch's function, in place. It is in a `hal.executable`, without a configuration.
 
-    Args:
-        function: of a `hal.executable`, without a configuration.
-        constants: what it is called with besides its buffers; None where the dump does not say.
-
-    Raises:
-        TunerError: it does more with a buffer than to load and to store tensors, or these have a layout that
-            is decided later.
+    `constants` are its arguments other than buffers; None if the dump does not contain them. Raises
+    TunerError if it does more with a buffer than load and store tensors, or these have a layout that is
+    decided later.
     """
     entry = function.regions[0].blocks[0]
     with function.context, ir.Location.unknown():
         _undo_copies(entry)
-        # A stable order: what is read comes first, as in a call, and otherwise the dump's order stays.
+        # A stable order: inputs come first, as in a call, and otherwise the dump's order stays.
         places = sorted(_places(entry, constants), key=lambda place: not place.read)
         tensors = tuple(Tensor(place.known_type, place.read, place.written) for place in places)
         for place in places:
@@ -150,7 +137,7 @@ def lift_body(function: ir.Operation, constants: Sequence[int] | None) -> Signat
         types = [argument.type for argument in entry.arguments]
         function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
     _erase_unused(entry)
-    return Signature(tensors, numbers)
+    return DispatchSignature(tensors, numbers)
 
 
 def index(value: int) -> ir.Value[ir.IndexType]:
@@ -159,7 +146,7 @@ def index(value: int) -> ir.Value[ir.IndexType]:
 
 
 def _undo_copies(entry: ir.Block) -> None:
-    """Where the compiler has made an op on buffers of a load and a store, let it be these again."""
+    """Turn the compiler's copies between buffers back into a load and a store."""
     for view in list(entry.operations):
         op = view.operation
         if op.name != "linalg.generic" or not all(
@@ -181,9 +168,9 @@ def _undo_copies(entry: ir.Block) -> None:
         op.erase()
 
 
-def _places(entry: ir.Block, constants: Sequence[int] | None) -> list[_Place]:
+def _places(entry: ir.Block, constants: Sequence[int] | None) -> list[_TensorPlace]:
     """The tensors that a function finds in its buffers, by the buffers' numbers."""
-    found: dict[tuple[int, int | ir.Value, str, tuple[ir.Value, ...]], _Place] = {}
+    found: dict[tuple[int, int | ir.Value, str, tuple[ir.Value, ...]], _TensorPlace] = {}
     for view in entry.operations:
         if not isinstance(view, hal.InterfaceBindingSubspanOp):
             continue
@@ -200,7 +187,7 @@ def _places(entry: ir.Block, constants: Sequence[int] | None) -> list[_Place]:
         if key not in found:
             unknown = iter([fold(size, constants) for size in dims])
             sizes = [next(unknown) if kind.is_dynamic_dim(i) else kind.shape[i] for i in range(kind.rank)]
-            found[key] = _Place(kind, dims, tuple(sizes))
+            found[key] = _TensorPlace(kind, dims, tuple(sizes))
         found[key].subspans.append(view.operation)
         found[key].accesses.extend(_accesses(view.operation.result, None))
     return [found[key] for key in sorted(found, key=lambda key: key[0]) if found[key].accesses]
@@ -221,7 +208,7 @@ def _tensor_in(subspan: hal.InterfaceBindingSubspanOp) -> ir.RankedTensorType:
 
 
 def _accesses(buffer: ir.Value, view: memref.SubViewOp | None) -> Iterator[_Access]:
-    """The use of a buffer. Raises TunerError for anything except loads and stores of tensors."""
+    """The uses of a buffer. Raises TunerError for any other than loads and stores of tensors."""
     for use in buffer.uses:
         op = use.owner.operation
         if op.name in _SAME_BUFFER:
@@ -236,7 +223,7 @@ def _accesses(buffer: ir.Value, view: memref.SubViewOp | None) -> Iterator[_Acce
             raise TunerError(f"it operates on a buffer instead of tensors: {op.name}")
 
 
-def _as_argument(place: _Place, entry: ir.Block) -> None:
+def _as_argument(place: _TensorPlace, entry: ir.Block) -> None:
     """Make a tensor an argument, and have the function load and store it there."""
     binding = entry.add_argument(binding_type(), entry.owner.location)
     mode = "readwrite" if place.read and place.written else "readonly" if place.read else "writeonly"
@@ -253,7 +240,7 @@ def _as_argument(place: _Place, entry: ir.Block) -> None:
             subspan.result.replace_all_uses_with(span)
 
 
-def _access_tensor(access: _Access, span: ir.Value, place: _Place) -> None:
+def _access_tensor(access: _Access, span: ir.Value, place: _TensorPlace) -> None:
     """A load or a store of a buffer, as one of a tensor; the former op is erased."""
     if access.view is not None:
         view, attributes = access.view, access.view.operation.attributes
@@ -275,7 +262,7 @@ def _access_tensor(access: _Access, span: ir.Value, place: _Place) -> None:
 
 
 def _numbers(entry: ir.Block) -> list[ir.Value]:
-    """The numbers that a function assembles from its constants: of each, the value that it works with."""
+    """The numbers that a function assembles from its constants: the value that it works with, for each."""
     assembling: dict[ir.Value, bool] = {}
     found: list[ir.Value] = []
     for view in entry.operations:
@@ -294,13 +281,12 @@ def _numbers(entry: ir.Block) -> list[ir.Value]:
 
 def _number(value: ir.Value, constants: Sequence[int] | None, entry: ir.Block) -> Number:
     """Make a number an argument."""
-    owner = value.owner
-    assert not isinstance(owner, ir.Block), "it is assembled from constants"
-    whole = owner.operation.operands[0] if owner.operation.name == "arith.bitcast" else value
-    bits = fold(whole, constants)
+    op = defining_op(value)
+    assert op is not None, "it is assembled from constants"
+    bits = fold(op.operands[0] if op.name == "arith.bitcast" else value, constants)
     if bits is None and all(_is_idle(use) for use in value.uses):
         bits = 0
-    argument = entry.add_argument(value.type, owner.location)
+    argument = entry.add_argument(value.type, op.location)
     value.replace_all_uses_with(argument)
     spans = [view for view in entry.operations if isinstance(view, stream.BindingSubspanOp)]
     sizes = [
@@ -319,7 +305,7 @@ def _number(value: ir.Value, constants: Sequence[int] | None, entry: ir.Block) -
 
 
 def _is_idle(use: ir.OpOperand) -> bool:
-    """Whether something is said about a number, with others, and nothing is done with it: an offset."""
+    """Whether only assumptions are made about a number: it is an offset that is not used."""
     op = use.owner.operation
     return op.name == "util.assume.int" and not list(op.results[use.operand_number].uses)
 
@@ -334,13 +320,11 @@ def _sizes(span: stream.BindingSubspanOp, arguments: list[ir.Value]) -> Iterator
 
 
 def _source(value: ir.Value) -> ir.Value:
-    """The value behind what is only said about it."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
+    """The value behind assumptions about it."""
+    op = defining_op(value, "util.assume.int", _ORDINAL)
+    if op is None:
         return value
-    if owner.operation.name == "util.assume.int":
-        return _source(owner.operation.operands[ir.OpResult(value).result_number])
-    return _source(owner.operation.operands[0]) if owner.operation.name == _ORDINAL else value
+    return _source(op.operands[0 if op.name == _ORDINAL else ir.OpResult(value).result_number])
 
 
 def _erase_unused(entry: ir.Block) -> None:
@@ -367,14 +351,14 @@ def dumped_for(module: ir.Module) -> str:
 
 
 def own_target(data: bytes, name: str) -> Target | None:
-    """The target of a program's dumped dispatches; None where it is no dump. Raises UsageError if unknown."""
+    """The target of a program's dumped dispatches; None without any. Raises UsageError if unknown."""
     if DUMPED_FOR.encode() not in data:
         return None
     return parse_target(dumped_for(parse_module(data, new_context(), name)))
 
 
 def take_mark(function: ir.Operation) -> bool:
-    """Whether the compiler had configured a dispatch when it was dumped; the mark of that is erased."""
+    """Whether the compiler had configured a dispatch when it was dumped; erases the mark of that."""
     marked = CONFIGURED in function.attributes
     if marked:
         del function.attributes[CONFIGURED]
@@ -382,19 +366,14 @@ def take_mark(function: ir.Operation) -> bool:
 
 
 def settle(module: ir.Module, session: CompilerSession) -> None:
-    """Let what a lifted program hides from the compiler be the constants that they are, once it is split.
+    """Once a lifted program is split, make the values that it hides from the compiler constants.
 
-    A dispatch that takes its sizes would be made static otherwise, and another one than was dumped.
+    Visible before, they would make a dispatch that takes its sizes static, and so another one than was
+    dumped.
     """
-    hidden: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "util.optimization_barrier":
-            hidden.append(op)
-        return ir.WalkResult.ADVANCE
-
-    if DUMPED_FOR in module.operation.attributes:
-        module.operation.walk(visit)
+    if DUMPED_FOR not in module.operation.attributes:
+        return
+    hidden = [op for op in walk(module.operation) if op.name == "util.optimization_barrier"]
     for op in hidden:
         op.result.replace_all_uses_with(op.operands[0])
         op.erase()

@@ -1,8 +1,8 @@
 """Sizes that a program leaves open, and sizes that stand for them while it is tuned.
 
 A dispatch with dynamic sizes takes them as arguments, and the compiler writes benchmarks only of dispatches
-whose arguments are constants. So the open dimensions of the program's inputs are made constants, in the
-functions that run the dispatches and nowhere else: a dispatch stays dynamic, and is tuned and timed as it is.
+whose arguments are constants. So the open dimensions of the program's inputs are made constants, only in the
+functions that run the dispatches: a dispatch stays dynamic, and is tuned and timed as it is.
 """
 
 from __future__ import annotations
@@ -14,15 +14,13 @@ from dataclasses import dataclass, replace
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.ops.dynamic import dynamic_parts
-from iree_tuner.ops.extents import extent
-from iree_tuner.ops.structure import accesses
+from iree_tuner.ops.family import dynamic_parts
+from iree_tuner.ops.structure import accesses, extent, fold
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.entries import ASYNC
-from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.size_rules import SizeRules, Variable, described, size_rules, suggested, written
 from iree_tuner.program.source import Program
@@ -42,12 +40,10 @@ Given = Mapping[Variable | None, Sequence[int]]
 
 @dataclass(frozen=True)
 class DimensionSize:
-    """A size that stands for a dynamic dimension of an input, or (`dimension` None) for all others.
+    """A size, at least 1, for a dynamic dimension of an input, or (`dimension` None) for all others.
 
-    Attributes:
-        size: the size, at least 1.
-        dimension: the input's number and the dimension's; only the input's for a number that is a size.
-        function: the only one whose number this is; empty for all functions.
+    `dimension` is the numbers of the input and of the dimension; only the input's for a number that is a
+    size. `function` is the only one that this applies to; empty for all.
     """
 
     size: int
@@ -71,7 +67,7 @@ class SizedProgram(Program):
 
 
 def sized(program: Program, sizes: Sequence[str]) -> Program:
-    """The program with sizes, each as `parse_sizes` takes it; the program itself when there are none.
+    """The program with sizes, each as `parse_sizes` takes it; the program itself without any.
 
     Raises:
         UsageError: a size is not understood, or has several values.
@@ -86,7 +82,7 @@ def sized(program: Program, sizes: Sequence[str]) -> Program:
 
 
 def sized_cases(program: Program, given: Given) -> Program:
-    """The same with one or more cases of sizes, which `parse_sizes` reads. Raises what `sized` raises."""
+    """`sized` with one or more cases of sizes, as `parse_sizes` reads them."""
     if not given:
         return program
     count = max(map(len, given.values()))
@@ -193,16 +189,14 @@ def _place_named(text: str) -> Variable:
 
 
 def size_for(sizes: Sequence[DimensionSize], dimension: tuple[int, ...]) -> int | None:
-    """The size that stands for a dimension: one of its own, else the one for all, else None."""
+    """The size that stands for a dimension: its own, else the one for all, else None."""
     own = [each.size for each in sizes if each.dimension == dimension]
     general = [each.size for each in sizes if each.dimension is None]
     return next(iter((*own, *general)), None)
 
 
 def pin(module: ir.Module, sizes: Sequence[DimensionSize], session: CompilerSession) -> None:
-    """Make sizes that are inputs or their dimensions constants, in the functions of a module at
-    `executable-sources`.
-    """
+    """Make sizes that are inputs or their dimensions constants, in functions at `executable-sources`."""
     if not sizes:
         return
     with module.context, ir.Location.unknown():
@@ -223,9 +217,9 @@ def pin(module: ir.Module, sizes: Sequence[DimensionSize], session: CompilerSess
 
 
 def pin_scalars(module: ir.Module, session: CompilerSession) -> None:
-    """Make floats that functions of a module at `executable-sources` take constants of one, there only.
+    """Make floats that functions of a module at `executable-sources` take constants of one, only there.
 
-    A dispatch takes such a number as an argument, as it takes a size: a factor of its result, say.
+    A dispatch takes such a number as an argument, as it takes a size: for example a factor of its result.
     Integers are left alone: they may be offsets. Numbers that a barrier hides, as
     `flow.tensor.dynamic_constant` does with the sizes of its type, are constants again.
     """
@@ -257,12 +251,12 @@ def pin_scalars(module: ir.Module, session: CompilerSession) -> None:
 
 
 def is_open(module: ir.Module) -> bool:
-    """Whether a module at `executable-sources` has inputs with dynamic dimensions that no size stands for."""
+    """Whether a module at `executable-sources` has inputs with dynamic dimensions without a size."""
     return bool(_open_dimensions(module))
 
 
 def with_sizes(workload: Workload, op: ir.Operation, constants: Sequence[int]) -> Workload:
-    """A workload with the sizes of dynamic loops that a dispatch's arguments say, where that can be seen."""
+    """A workload with the sizes of dynamic loops that a dispatch's arguments have, if these can be seen."""
     loops = list(workload.loops)
     for each in workload.dynamic:
         loops[each.loop] = _size(op, each.loop, constants) or 0
@@ -270,7 +264,7 @@ def with_sizes(workload: Workload, op: ir.Operation, constants: Sequence[int]) -
 
 
 def why_wrong(workload: Workload) -> str:
-    """Why the sizes that stand for a workload's dynamic loops cannot; empty when they can."""
+    """Why the sizes of a workload's dynamic loops are not possible; empty if they are."""
     for each in workload.dynamic:
         size = workload.loops[each.loop]
         part = dynamic_parts(replace(workload, dynamic=(each,)))
@@ -282,7 +276,7 @@ def why_wrong(workload: Workload) -> str:
 
 
 def suggestion(rules: Mapping[str, SizeRules], sizes: Sequence[DimensionSize]) -> str:
-    """`--dim` options for all sizes that are not given; empty where none is open."""
+    """`--dim` options for all sizes that are not given; empty if none is open."""
     if any(each.dimension is None for each in sizes):
         return ""
     given: dict[Variable, int] = {each.dimension: each.size for each in sizes if each.dimension is not None}
@@ -300,21 +294,17 @@ def _size(op: ir.Operation, loop: int, constants: Sequence[int]) -> int | None:
 
 
 def _open_dimensions(module: ir.Module) -> list[tuple[tuple[int, int], ir.Operation]]:
-    """Reads of dimensions of the functions' arguments: which, and the ops."""
+    """Reads of dimensions of the functions' arguments, with these dimensions."""
     found: list[tuple[tuple[int, int], ir.Operation]] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in walk(module.operation):
         source = op.operands[0] if op.name == "hal.buffer_view.dim" else None
         if isinstance(source, ir.BlockArgument) and source.owner.owner.operation.name == "util.func":
             found.append(((source.arg_number, ir.IntegerAttr(op.attributes["index"]).value), op))
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
     return found
 
 
 def _numbers(module: ir.Module, size: DimensionSize) -> list[ir.Value]:
-    """Where functions have a number that is a size: the argument, or what is read from a tensor of one."""
+    """The values of a number that is a size in functions: the argument, or a number read from a tensor."""
     if size.dimension is None or len(size.dimension) != 1:
         return []
     number = size.dimension[0]
@@ -324,10 +314,7 @@ def _numbers(module: ir.Module, size: DimensionSize) -> list[ir.Value]:
         if op.name != "util.func" or not op.regions[0].blocks:
             continue
         arguments = list(op.regions[0].blocks[0].arguments)
-        if (
-            size.function
-            and ir.StringAttr(op.attributes["sym_name"]).value.removesuffix(ASYNC) != size.function
-        ):
+        if size.function and symbol_of(op).removesuffix(ASYNC) != size.function:
             continue
         argument = arguments[number] if number < len(arguments) else None
         if argument is not None and isinstance(argument.type, ir.IntegerType | ir.IndexType):

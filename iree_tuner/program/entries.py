@@ -1,21 +1,188 @@
-"""The functions of a program that its user can call, and what they take."""
+"""The functions of a program that its user can call, what they take, and the roles of their arguments.
+
+Roles are found so that values are generated that no layer overflows on. Programs come in many dialects
+(linalg, StableHLO, torch, TOSA). Dialects share names of ops: a product is called `dot_general`, `matmul`,
+`linear` or `conv`, a root `sqrt` or `rsqrt`.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import defining_op, new_context, symbol_of
 from iree_tuner.compiler.session import Phase, parse_module
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.errors import UsageError
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.feeds import Feed, feeds_of, functions_beside, passed_on
+from iree_tuner.ops.structure import iterators
 from iree_tuner.program.source import Program
+from iree_tuner.program.valid.interval import Interval
+
+_SAME = (
+    "transpose", "reshape", "broadcast", "convert", "cast", "expand_shape", "collapse_shape", "permute",
+    "view", "slice", "squeeze", "numpy_t", "aten.t", "extf", "truncf", "import", "barrier", "clone",
+    "contiguous", "to",
+)  # fmt: skip
+_PRODUCTS = ("dot", "matmul", "mm", "linear", "conv", "convolution", "einsum", "vecmat", "matvec")
+_POSITIVE = ("sqrt", "rsqrt", "log", "batch_norm", "batchnorm")
+_SUMS = ("add", "maximum", "divide", "div", "divf")
+_DIFFERENCES = {"subtract": 1, "sub": 1, "subf": 1, "rsub": 0, "negate": 0, "neg": 0, "negf": 0}
+"""Ops that compute `1 - x`, or `-x` for `log(1 + -x)`, and the number of the operand x."""
+
+_CALLS = ("func.call", "util.call")
+
+
+@dataclass(frozen=True)
+class Feed:
+    """The use of an argument.
+
+    Attributes:
+        summed: the number of its values in one result of the products that it is a weight of; 0 for none.
+        positive: whether a root, a logarithm or a normalisation needs it to be.
+        fraction: whether one minus it must be positive too: a probability.
+        values: the integers that the program's uses allow (`program.valid`), if these restrict it.
+    """
+
+    summed: int = 0
+    positive: bool = False
+    fraction: bool = False
+    values: Interval | None = None
+
+
+PLAIN = Feed()
+
+
+def feeds_of(function: ir.Operation) -> tuple[Feed, ...]:
+    """The role of each of a function's arguments, also if functions that it calls take them."""
+    others = functions_beside(function)
+    return tuple(_feed(argument, others) for argument in function.regions[0].blocks[0].arguments)
+
+
+def functions_beside(function: ir.Operation) -> dict[str, ir.Operation]:
+    """The functions of a function's module, by symbol."""
+    every = (view.operation for view in function.block.operations)
+    return {symbol_of(op): op for op in every if "sym_name" in op.attributes}
+
+
+def _feed(argument: ir.Value, others: Mapping[str, ir.Operation]) -> Feed:
+    summed, positive, fraction = 0, False, False
+    seen = set[ir.Value]()
+    todo = [(argument, True, False)]
+    while todo:
+        value, plain, left = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        for use in value.uses:
+            op, place = use.owner.operation, use.operand_number
+            words = _words(op)
+            rooted = _rooted(op, place)
+            if op.name in _CALLS:
+                todo += [(each, plain, left) for each in passed_on(op, place, others)]
+            elif words & set(_POSITIVE) or rooted:
+                positive, fraction = True, fraction or left or rooted == "fraction"
+            elif plain and place > 0 and (words & set(_PRODUCTS) or _reduces(op)):
+                summed = max(summed, _summed(op, place))
+            elif words & set(_SAME) or _moves(op):
+                todo += [(result, plain, left) for result in op.results]
+            elif words & set(_SUMS):
+                todo += [(result, False, left) for result in op.results]
+            elif _leaves(op, place):
+                todo += [(result, False, not left) for result in op.results]
+    return Feed(summed, positive, fraction)
+
+
+def passed_on(call: ir.Operation, place: int, others: Mapping[str, ir.Operation]) -> list[ir.Value]:
+    """The argument of the called function that an operand is; none for other ops, and without a body here."""
+    if call.name not in _CALLS:
+        return []
+    callee = others.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+    blocks = list(callee.regions[0].blocks) if callee is not None and len(callee.regions) else []
+    return [blocks[0].arguments[place]] if blocks else []
+
+
+def _words(op: ir.Operation) -> set[str]:
+    """The words of an op's name: `dot_general` is also `dot`."""
+    name = op.name.rpartition(".")[2]
+    return {name, op.name.partition(".")[2], *op.name.split("."), *name.split("_")}
+
+
+def _sizes(kind: ir.Type) -> tuple[int, ...]:
+    """Sizes of a tensor, if all are known; empty for torch's types."""
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+        return ()
+    return tuple(kind.shape)
+
+
+def _summed(op: ir.Operation, place: int) -> int:
+    """The number of products in one result, from sizes: each loop of a product is in two of three tensors."""
+    own = _sizes(op.operands[place].type)
+    left, weight, result = (
+        math.prod(_sizes(value.type)) for value in (op.operands[0], op.operands[place], op.results[0])
+    )
+    if len(own) == 2 and left > 1 and result > 1:
+        return max(1, math.isqrt(left * weight // result))
+    return max(1, weight // max(own[0], own[-1])) if len(own) > 1 else 0
+
+
+def _reduces(op: ir.Operation) -> bool:
+    """Whether a generic op multiplies and sums."""
+    if op.name != "linalg.generic" or len(op.operands) < 3:
+        return False
+    return _adds_up(op) and any(each.operation.name == "arith.mulf" for each in _body(op))
+
+
+def _moves(op: ir.Operation) -> bool:
+    """Whether a generic op only moves or converts values."""
+    if op.name != "linalg.generic":
+        return False
+    return not _adds_up(op) and len(_body(op)) <= 2
+
+
+def _adds_up(op: ir.Operation) -> bool:
+    return "reduction" in iterators(op)
+
+
+def _rooted(op: ir.Operation, place: int) -> str:
+    """Whether a generic op's body takes a root or a logarithm of an operand, or of one minus it."""
+    if op.name != "linalg.generic":
+        return ""
+    argument = op.regions[0].blocks[0].arguments[place]
+    found = ""
+    for user in (use.owner.operation for use in argument.uses):
+        behind = [use.owner.operation for result in user.results for use in result.uses]
+        if any(_words(each) & set(_POSITIVE) for each in behind):
+            number = next(n for n, each in enumerate(user.operands) if each == argument)
+            found = "fraction" if _leaves(user, number) else found or "positive"
+        found = found or ("positive" if _words(user) & set(_POSITIVE) else "")
+    return found
+
+
+def _leaves(op: ir.Operation, place: int) -> bool:
+    """Whether an op subtracts an operand from a constant."""
+    wanted = [_DIFFERENCES[each] for each in _words(op) & set(_DIFFERENCES)]
+    return place in wanted and all(_constant(each) for n, each in enumerate(op.operands) if n != place)
+
+
+def _constant(value: ir.Value) -> bool:
+    """Whether a value is a constant, or one that is broadcast or converted."""
+    op = defining_op(value)
+    if op is None:
+        return False
+    words = _words(op)
+    moved = len(op.operands) == 1 and words & set(_SAME)
+    return _constant(op.operands[0]) if moved else bool(words & {"constant", "splat"})
+
+
+def _body(op: ir.Operation) -> Sequence[ir.OpView]:
+    return list(op.regions[0].blocks[0].operations)
+
 
 ASYNC = "$async"
 """The suffix of the name of a function that takes fences; its twin without them does the same."""
@@ -39,12 +206,9 @@ _TORCH_SCALARS = {"!torch.int": "i64", "!torch.float": "f64", "!torch.bool": "i1
 
 @dataclass(frozen=True)
 class Taken:
-    """One input of a function.
+    """One input of a function; if it is `written`, it is also a result.
 
-    Attributes:
-        element_type: MLIR's name of the type.
-        shape: None for a scalar; a dimension is None where it is known only at run time.
-        written: whether the function writes to it, so that it is also a result.
+    `shape` is None for a scalar; a dimension is None if it is known only at run time.
     """
 
     element_type: str
@@ -64,15 +228,10 @@ class Taken:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry function.
+    """An entry function, its inputs (without fences) and their uses.
 
-    Attributes:
-        name: without `@`.
-        inputs: what it takes, in order, without fences.
-        feeds: what each is for.
-        refusal: why it cannot be called with the sizes that were given; empty if it can.
-        fenced: whether two fences follow: one to wait for, and one to signal.
-        not_callable: why it cannot be called, whatever its inputs; empty where it can.
+    `refusal` is why it cannot be called with the sizes that were given, `not_callable` why not with any. If
+    it is `fenced`, two fences follow the inputs: one to wait for, and one to signal.
     """
 
     name: str
@@ -89,10 +248,9 @@ def plain_name(symbol: str) -> str:
 
 
 def entries_of(program: Program) -> tuple[Entry, ...]:
-    """A program's public functions in its order; of twins that take fences and others, the others.
+    """A program's public functions in its order; of twins with and without fences, those without.
 
-    Raises:
-        CompileError: the program does not parse.
+    Raises CompileError if the program does not parse.
     """
     return entries_in(parse_module(program.data, new_context(), program.name))
 
@@ -104,7 +262,7 @@ def keeps_state(module: ir.Module) -> bool:
 
 
 def entries_in(module: ir.Module) -> tuple[Entry, ...]:
-    """The same of a parsed program."""
+    """`entries_of` for a parsed program."""
     fence = hal_fence(module.context)
     found: list[Entry] = []
     for name, op in entry_operations(module).items():
@@ -118,8 +276,8 @@ def entries_in(module: ir.Module) -> tuple[Entry, ...]:
 
 def entry_operations(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions themselves, by their names."""
-    every = {ir.StringAttr(view.operation.attributes["sym_name"]).value: view.operation
-             for view in module.body.operations if is_entry(view.operation)}  # fmt: skip
+    operations = (view.operation for view in module.body.operations)
+    every = {symbol_of(op): op for op in operations if is_entry(op)}
     names = {symbol: plain_name(symbol) for symbol in every}
     return {name: every[symbol] for symbol, name in names.items() if name == symbol or name not in every}
 
@@ -209,13 +367,13 @@ def _taken(kind: ir.Type | str) -> Taken:
 
 def is_entry(op: ir.Operation) -> bool:
     """Whether an op of a module is a function with a body that its user can call."""
-    return op.name in _FUNCTIONS and _is_public(op) and bool(list(op.regions[0].blocks))
+    return op.name in _FUNCTIONS and is_public(op) and bool(list(op.regions[0].blocks))
 
 
-def _is_public(op: ir.Operation) -> bool:
-    if "sym_visibility" not in op.attributes:
-        return True
-    return ir.StringAttr(op.attributes["sym_visibility"]).value == "public"
+def is_public(op: ir.Operation) -> bool:
+    """Whether other modules can refer to a symbol."""
+    visibility = op.attributes.get("sym_visibility", None)
+    return visibility is None or ir.StringAttr(visibility).value == "public"
 
 
 # Names of the arguments of a program's functions: from locations, from the text, and numbers.
@@ -228,9 +386,10 @@ _NUMBERED = ("{}", "arg{}", "input{}", "arr_{}")
 
 
 def argument_names(program: Program, module: ir.Module, function: str) -> dict[str, int]:
-    """The number of each argument of an entry function, by each of its names; those of its own come last.
+    """The number of each argument of an entry function, by each of its names; the program's own come last.
 
-    JAX names arguments by locations. IREE's importer loses the names of ONNX, so the model is asked for them.
+    JAX names arguments by locations. IREE's importer loses the names of ONNX, so they are read from the
+    model.
     """
     op = entry_operations(module)[function]
     arguments = list(op.regions[0].blocks[0].arguments)
@@ -267,7 +426,7 @@ _CONFIGURED = "translation_info"
 
 
 def phase_after_flow(module: ir.Module) -> Phase | None:
-    """The last phase of a program that is past `flow`, None for others: read off its ops."""
+    """The last phase of a program that is past `flow`, found by its ops; None for others."""
     every = [view.operation for view in module.body.operations]
     if any(op.name == "vm.module" for op in every):
         return "vm"

@@ -1,4 +1,8 @@
-"""Find a program's dispatches: what each computes, how often it is called, and how to run it alone."""
+"""Find a program's dispatches: what each computes, how often it is called, and how to run it alone.
+
+Which op of a dispatch is its root, and the compiler's choice for it, are found by letting the compiler
+configure a copy.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,14 @@ from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import to_bytecode
-from iree_tuner.compiler.session import CompilerSession, Diagnostic
+from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
+from iree_tuner.compiler.session import CompileError, CompilerSession, Diagnostic
 from iree_tuner.compiler.worker import Calls as Workers
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.bounded import bounds_sums
 from iree_tuner.ops.convolution import is_convolution
-from iree_tuner.ops.dynamic import dynamic_parts, verb, why_refused
-from iree_tuner.ops.family import describe, family
+from iree_tuner.ops.family import describe, dynamic_parts, family, verb, why_refused
+from iree_tuner.ops.scalar_body import bounds_sums
 from iree_tuner.ops.structure import iterators
 from iree_tuner.ops.workload import NO_LOOPS, Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
@@ -40,9 +43,7 @@ from iree_tuner.program.harness import (
     run_passes,
     take_buffer,
 )
-from iree_tuner.program.own_devices import own_target_name
-from iree_tuner.program.phases import select_target
-from iree_tuner.program.roots import compute_ops, default_choice
+from iree_tuner.program.phases import own_target_name, select_target
 from iree_tuner.program.runtime_values import (
     count_calls,
     dispatched_exports,
@@ -54,6 +55,74 @@ from iree_tuner.program.size_rules import size_rules
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
 from iree_tuner.targets.limits import limits_of
+
+_COMPUTE = ("linalg.", "iree_linalg_ext.")
+_NOT_COMPUTE = ("linalg.yield", "linalg.index", "iree_linalg_ext.yield", "iree_linalg_ext.index")
+_RELAYOUT = ("linalg.pack", "linalg.unpack", "iree_linalg_ext.map_load", "iree_linalg_ext.map_store")
+_NUMBER = "iree_tuner_number"
+
+
+@dataclass(frozen=True)
+class DefaultChoice:
+    """The compiler's own choice. `root` is the root op's position among `compute_ops`."""
+
+    root: int | None
+    lowering_config: str
+    translation_info: str
+    decomposition_config: str = ""
+
+
+def compute_ops(function: ir.Operation) -> list[ir.Operation]:
+    """The ops of a dispatch's function that compute, in program order."""
+    return [op for op in walk(function) if op.name.startswith(_COMPUTE) and op.name not in _NOT_COMPUTE]
+
+
+def default_choice(module: ir.Module, export: str, session: CompilerSession) -> DefaultChoice:
+    """Let the compiler configure a copy of the dispatch, and find the op that it made the root.
+
+    Ops are numbered before and found again by number. If the compiler replaced the root by another op, and
+    the number is gone, its rule is applied to the original ops. A dispatch that the compiler cannot configure
+    has no root.
+    """
+    function = find_function(module, export)
+    originals = compute_ops(function)
+    number_type = ir.IntegerType.get_signless(64, module.context)
+    for position, op in enumerate(originals):
+        op.attributes[_NUMBER] = ir.IntegerAttr.get(number_type, position)
+    copy = session.parse(to_bytecode(module))
+    for op in originals:
+        del op.attributes[_NUMBER]
+    try:
+        session.run(copy, start="executable-sources", stop="executable-configurations")
+    except CompileError:
+        return DefaultChoice(None, "", "")
+    configured = find_function(copy, export)
+    info = configured.attributes
+    translation = str(info["translation_info"]) if "translation_info" in info else ""
+    for op in compute_ops(configured):
+        if "root_op" in op.attributes:
+            config, decomposition = _printed(op, "lowering_config"), _printed(op, "decomposition_config")
+            if _NUMBER in op.attributes:
+                number = ir.IntegerAttr(op.attributes[_NUMBER]).value
+                return DefaultChoice(number, config, translation, decomposition)
+            return DefaultChoice(_root_by_rule(originals), config, translation, decomposition)
+    return DefaultChoice(None, "", translation)
+
+
+def _printed(op: ir.Operation, name: str) -> str:
+    return str(op.attributes[name]) if name in op.attributes else ""
+
+
+def _root_by_rule(ops: list[ir.Operation]) -> int | None:
+    """The last op with a reduction, else the last parallel one. Source: getRootOperation, CPUUtils.cpp."""
+    candidates = [i for i, op in enumerate(ops) if op.name not in _RELAYOUT and op.name != "linalg.fill"]
+    reductions = [i for i in candidates if _reduces(ops[i])]
+    return max(reductions or candidates or range(len(ops)), default=None)
+
+
+def _reduces(op: ir.Operation) -> bool:
+    return op.name != "linalg.generic" or "reduction" in iterators(op)
+
 
 # The compiler's changes to a dispatch after the lookup of tuning specs and before it wrote a dump.
 #
@@ -68,13 +137,7 @@ _Expression = tuple[object, ...]
 
 
 def prologue_of(workload: Workload, ops: Sequence[ir.Operation], target: Target) -> tuple[str, ...]:
-    """The passes whose effects show in a dispatch of a dump.
-
-    Args:
-        workload: its root op.
-        ops: the ops that compute in it.
-        target: what it is compiled for.
-    """
+    """The passes whose effects show in a dispatch of a dump, in which `ops` compute."""
     if any(_has_run(name, workload, ops) for name in target.spec_prologue):
         return target.spec_prologue
     # A softmax is decomposed into ops that look so.
@@ -83,7 +146,7 @@ def prologue_of(workload: Workload, ops: Sequence[ir.Operation], target: Target)
 
 
 def out_of_reach(workload: Workload, prologue: Sequence[str]) -> str:
-    """Why no spec with this prologue meets a dumped workload in its program; empty where one does."""
+    """Why no spec with this prologue matches a dumped workload in its program; empty if one does."""
     if workload.op in _MATRICES and not prologue:
         return "data tiling packed its matrices: pass --target llvm-cpu:host+data-tiling or --chip"
     return ""
@@ -104,8 +167,8 @@ def _has_run(name: str, workload: Workload, ops: Sequence[ir.Operation]) -> bool
 def _are_merged(ops: Sequence[ir.Operation]) -> bool:
     """Whether elementwise ops may have been moved into their users (RematerializeParallelOps).
 
-    Two ops then compute the same, or a reduction extends what it reads. Both may be so in the program, too:
-    the pass then changes nothing there.
+    Then two ops compute the same, or a reduction extends what it reads. Both may also be so in the program:
+    then the pass changes nothing there.
     """
     seen = set[_Expression]()
     for op in ops:
@@ -120,7 +183,6 @@ def _are_merged(ops: Sequence[ir.Operation]) -> bool:
 
 
 def _expressions(generic: ir.Operation) -> set[_Expression]:
-    """The computation of an op's body."""
     block = generic.regions[0].blocks[0]
     known: dict[ir.Value, object] = dict(zip(block.arguments, generic.operands, strict=True))
     found = set[_Expression]()
@@ -140,7 +202,7 @@ _STAND_IN = DimensionSize(64)  # to find out what a dispatch is, where no size w
 
 @dataclass(frozen=True)
 class Extraction:
-    """A program's dispatches in the order of their names, and what the compiler said on the way."""
+    """A program's dispatches in the order of their names, and the compiler's diagnostics."""
 
     dispatches: tuple[Dispatch, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -150,7 +212,7 @@ def extract(program: Program, target: Target, workers: Workers, entries: Sequenc
     """Compile a program to `executable-sources` and describe its dispatches, in a worker.
 
     Dispatches with dynamic sizes have a workload if the program was given sizes (`program.dynamic.sized`).
-    Where `entries` are named, calls are counted from these functions only.
+    With `entries`, calls are counted from these functions only.
 
     Raises:
         CompileError: the program does not parse or compile; the message has the location.
@@ -170,7 +232,7 @@ def extract_here(
 ) -> Extraction:
     """The part of `extract` that runs in a worker."""
     # The tuner's attributes name the root op; the flag is global to the process, so every session
-    # here sets it, in one way or the other.
+    # here sets it.
     session = session_for((*target.flags, "--iree-codegen-add-tuner-attributes=true"))
     with session.context, ir.Location.unknown():
         module = session.parse(data, name)
@@ -201,7 +263,7 @@ def _dispatches(
     sizes: tuple[DimensionSize, ...], advice: str,
 ) -> tuple[Dispatch, ...]:  # fmt: skip
     exports, own_spec = _exports(module), module.operation.attributes.get(IN_MEMORY, None)
-    code = {ir.StringAttr(op.attributes["sym_name"]).value for op in functions_in(module)}
+    code = set(map(symbol_of, functions_in(module)))
     found: dict[str, Dispatch] = {}
     settle(module, session)
     pin_scalars(module, session)
@@ -240,13 +302,13 @@ def _harnesses(module: ir.Module, session: CompilerSession) -> Iterator[RawHarne
 
 
 def _sized(dispatch: Dispatch) -> Dispatch:
-    """A dispatch without its workload where the sizes that were given cannot be."""
+    """A dispatch, without its workload if the sizes that were given are not possible."""
     wrong = why_wrong(dispatch.workload) if dispatch.workload else ""
     return replace(dispatch, workload=None, reason=wrong) if wrong else dispatch
 
 
 def _with_value(dispatches: Sequence[Dispatch], advice: str) -> Dispatch:
-    """Of a dispatch with different values for what is known only at run time, the first.
+    """The first of one dispatch's forms, with different values for what is known only at run time.
 
     It has no workload if its sizes depend on these values, because no size that was chosen here stands for
     those of the program.
@@ -297,17 +359,9 @@ def _describe(raw: RawHarness, calls: CallCount, target: Target, session: Compil
         bounded=bounds_sums(function), unclear=raw.unclear,
     )  # fmt: skip
     return Dispatch(
-        raw.export,
-        calls,
-        workload,
-        reason,
-        harness,
-        choice.lowering_config,
-        choice.translation_info,
-        limits,
-        choice.decomposition_config,
-        carried,
-    )
+        raw.export, calls, workload, reason, harness, choice.lowering_config, choice.translation_info, limits,
+        choice.decomposition_config, carried,
+    )  # fmt: skip
 
 
 def _configures(spec: ir.Attribute, raw: RawHarness, found: Dispatch, session: CompilerSession) -> bool:
@@ -349,24 +403,8 @@ def prepare(module: ir.Module, passes: tuple[str, ...], session: CompilerSession
 
 
 def _exports(module: ir.Module) -> list[str]:
-    names: list[str] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "hal.executable.export":
-            names.append(ir.StringAttr(op.attributes["sym_name"]).value)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return names
+    return [symbol_of(op) for op in walk(module.operation) if op.name == "hal.executable.export"]
 
 
 def _target_attributes(module: ir.Module) -> list[ir.Attribute]:
-    found: list[ir.Attribute] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "hal.executable.variant":
-            found.append(op.attributes["target"])
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
+    return [op.attributes["target"] for op in walk(module.operation) if op.name == "hal.executable.variant"]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, flow, hal, stream
 
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.unbound import staging_resource
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.entries import FILLED
+from iree_tuner.program.entries import FILLED, is_public
 
 if TYPE_CHECKING:
     _Index = ir.Value[ir.IndexType]
@@ -29,11 +30,7 @@ _NOT_THE_TWINS = ("iree.reflection",)  # it declares what the function itself ta
 
 
 def add_filled(module: ir.Module) -> None:
-    """Give each public function that allocates a twin that fills.
-
-    Args:
-        module: at the end of phase `stream`; changed in place.
-    """
+    """Give each public function that allocates a twin that fills; in place, at the end of phase `stream`."""
     with module.context, ir.Location.unknown():
         for view in list(module.body.operations):
             function = view.operation
@@ -49,7 +46,7 @@ def add_filled(module: ir.Module) -> None:
 
 
 def take_byte(function: ir.Operation) -> None:
-    """Let a function take one more argument, the byte."""
+    """Add an argument to a function, the byte."""
     byte = ir.IntegerType.get_signless(32)
     function.regions[0].blocks[0].add_argument(byte, ir.Location.unknown())
     kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
@@ -58,7 +55,7 @@ def take_byte(function: ir.Operation) -> None:
 
 
 def fill(function: ir.Operation) -> None:
-    """Fill what a function allocates, at phase `stream`, with its last argument."""
+    """Fill the memory that a function allocates, at phase `stream`, with its last argument."""
     block = function.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(block):
         last = block.arguments[len(block.arguments) - 1]
@@ -73,46 +70,34 @@ def fill(function: ir.Operation) -> None:
 
 
 def _fresh(function: ir.Operation) -> list[tuple[ir.Operation, list[tuple[int, ir.Value]]]]:
-    """Where memory is used first: an execution, the numbers of its arguments, and their sizes in bytes.
+    """The first uses of memory: an execution, the numbers of its arguments, and their sizes in bytes.
 
     In loops an allocation may be used in the next iteration; only sizes of the same block are used. Memory
-    for transfers cannot be filled: what is read from it was copied there.
+    for transfers cannot be filled: it holds copies that the host reads.
     """
     staging = staging_resource(function.context)
     seen = set[ir.Value]()
     found: list[tuple[ir.Operation, list[tuple[int, ir.Value]]]] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in walk(function):
         if op.name != _EXECUTE:
-            return ir.WalkResult.ADVANCE
+            continue
         places: list[tuple[int, ir.Value]] = []
         arguments = op.regions[0].blocks[0].arguments
         for place, operand in enumerate(list(op.operands)[: len(arguments)]):
-            if isinstance(operand.owner, ir.Block) or operand in seen or arguments[place].type == staging:
+            owner = defining_op(operand, *_ALLOCATIONS)
+            if owner is None or operand in seen or arguments[place].type == staging:
                 continue
             seen.add(operand)
-            owner = operand.owner.operation
-            if owner.name in _ALLOCATIONS and owner.block == op.block:
+            if owner.block == op.block:
                 places.append((place, owner.operands[0]))
         if places:
             found.append((op, places))
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
     return found
 
 
 def is_public_function(op: ir.Operation) -> bool:
     """Whether an op is a function that a user can call."""
-    if op.name != "util.func":
-        return False
-    visibility = "sym_visibility"
-    return visibility not in op.attributes or ir.StringAttr(op.attributes[visibility]).value == "public"
-
-
-def symbol_of(op: ir.Operation) -> str:
-    """An op's symbol."""
-    return ir.StringAttr(op.attributes["sym_name"]).value
+    return op.name == "util.func" and is_public(op)
 
 
 DISPATCH, IMPORT, EXPORT = "flow.dispatch", "hal.tensor.import", "hal.tensor.export"
@@ -127,18 +112,9 @@ _PASSED = (32, 64)  # bits of the floats that functions of a VM module take and 
 _EXPORT_DEPTH = 2
 
 
-def nested(op: ir.Operation) -> Iterator[ir.Operation]:
-    """All ops inside an op, in order."""
-    for region in op.regions:
-        for block in region.blocks:
-            for view in block.operations:
-                yield view.operation
-                yield from nested(view.operation)
-
-
 def dispatches(op: ir.Operation) -> Iterator[ir.Operation]:
     """The dispatches inside an op."""
-    return (each for each in nested(op) if each.name == DISPATCH)
+    return (each for each in walk(op) if each.name == DISPATCH and each != op)
 
 
 def export_of(dispatch: ir.Operation) -> str:
@@ -173,26 +149,8 @@ def mutable_globals(module: ir.Module) -> dict[str, ir.Type]:
     }
 
 
-def outer_operands(op: ir.Operation) -> list[ir.Value]:
-    """The values from outside that an op reads, also in its regions."""
-    inside = set[ir.Value]()
-    found = list(op.operands)
-    for region in op.regions:
-        for block in region.blocks:
-            inside |= set(block.arguments)
-    every = list(nested(op))
-    for each in every:
-        inside |= set(each.results)
-        for region in each.regions:
-            for block in region.blocks:
-                inside |= set(block.arguments)
-    for each in every:
-        found += [operand for operand in each.operands if operand not in inside]
-    return found
-
-
 def dims_of(value: ir.Value) -> list[ir.Value] | None:
-    """The sizes of a tensor's dynamic dimensions; None where the module does not say them."""
+    """The sizes of a tensor's dynamic dimensions; None if the module does not contain them."""
     kind = value.type
     if not isinstance(kind, ir.RankedTensorType) or kind.has_static_shape:
         return []
@@ -242,9 +200,9 @@ def _read_with(op: ir.Operation, value: ir.Value) -> list[ir.Value] | None:
 
 
 def narrow(executable: ir.Operation) -> str:
-    """The type that bodies compute in with more than one op, where that is a narrow float."""
+    """The narrow float type that bodies compute in with more than one op, if any."""
     found = ""
-    for op in nested(executable):
+    for op in walk(executable):
         if op.name.startswith("linalg.") and op.regions:
             kinds = [
                 str(view.operation.results[0].type)
@@ -259,11 +217,12 @@ def exported(value: ir.Value) -> ir.Value | None:
     """The tensor that a function returns as a buffer view, or the scalar that it returns; else None."""
     if is_scalar(value.type):
         return value
-    if isinstance(value.owner, ir.Block) or value.owner.operation.name != EXPORT:
+    export = defining_op(value, EXPORT)
+    if export is None:
         return None
-    source = value.owner.operands[0]
-    while not isinstance(source.owner, ir.Block) and source.owner.operation.name == _BARRIER:
-        source = source.owner.operands[ir.OpResult(source).result_number]
+    source = export.operands[0]
+    while (barrier := defining_op(source, _BARRIER)) is not None:
+        source = barrier.operands[ir.OpResult(source).result_number]
     return source
 
 

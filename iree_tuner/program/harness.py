@@ -1,10 +1,10 @@
 """Turn the compiler's benchmark modules into harnesses. Runs in workers.
 
-The pass `iree-hal-dump-executable-benchmarks` writes, for each dispatch with static sizes, a module
-that repeats it `n` times on a buffer of its own. Here the buffer becomes an argument, so that the
-caller chooses what is in it and can read the results; the same code then times and checks.
-The buffer holds copies of all bindings, and each run takes the next one: with more of them than a cache
-holds, every run finds its data in memory, as in a program that does other things in between.
+The pass `iree-hal-dump-executable-benchmarks` writes, for each dispatch with static sizes, a module that
+repeats it `n` times on a buffer of its own. Here the buffer becomes an argument, so that the caller chooses
+its contents and can read the results; the same code then times and checks. The buffer holds copies of all
+bindings, and each run takes the next one: with more of them than a cache holds, every run finds its data in
+memory, as in a program that does other things in between.
 
 Most bindings of a program's dispatches are the one buffer of all its intermediate values. A dispatch uses
 small parts of it, at offsets that its code knows. Other bindings lie in the parts that it does not use.
@@ -23,13 +23,14 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, util
 from iree.compiler.passmanager import PassManager
 
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, Diagnostic
 from iree_tuner.compiler.unbound import hal_type, held_by
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.structure import fold
 from iree_tuner.program.bindings import Access, Binding, TensorSlice, stride_of
-from iree_tuner.program.folding import fold
-from iree_tuner.program.valid.known import Known
-from iree_tuner.program.valid.uses import Uses
+from iree_tuner.program.valid.demand import Uses
+from iree_tuner.program.valid.known import Ranges
 
 STRIDE = "iree_tuner.stride"
 """The attribute that marks, in a harness, the constant by which copies of the bindings lie apart."""
@@ -66,9 +67,9 @@ def dump_benchmarks(module: ir.Module, session: CompilerSession) -> list[ir.Modu
 
 
 def _name_as_files(module: ir.Module) -> None:
-    """Rename executables whose names, of the program's functions, are none for files: `a/b`, or too long."""
+    """Rename executables whose names are not valid for files: `a/b`, or too long."""
     for number, op in enumerate(list(module.body.operations)):
-        if op.operation.name != "hal.executable" or _FILE_NAME.fullmatch(old := _symbol(op.operation)):
+        if op.operation.name != "hal.executable" or _FILE_NAME.fullmatch(old := symbol_of(op.operation)):
             continue
         new = f"executable_{number}"
         op.operation.attributes["sym_name"] = ir.StringAttr.get(new, module.context)
@@ -115,8 +116,8 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         load.operation.result.replace_all_uses_with(argument)
         load.operation.erase()
     dispatch = find_dispatch(function)
-    lookup = dispatch.entry_point.owner
-    assert not isinstance(lookup, ir.Block), "the entry point is looked up by an op"
+    lookup = defining_op(dispatch.entry_point)
+    assert lookup is not None, "the entry point is looked up by an op"
     export = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
     ranges = zip(dispatch.binding_offsets, dispatch.binding_lengths, strict=True)
     constants = [_constant(value) for value in dispatch.constants]
@@ -134,16 +135,14 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         _place(dispatch, bindings)
     _rotate(dispatch, copies, first, stride_of(size))
     unclear = uses.unclear if uses else ()
-    return RawHarness(module, export[-1], _symbol(function), size, bindings, tuple(constants), unclear)
+    return RawHarness(module, export[-1], symbol_of(function), size, bindings, tuple(constants), unclear)
 
 
 def _packed(bindings: Sequence[Binding], used: Mapping[int, tuple[int, int]]) -> tuple[Binding, ...]:
-    """Bindings at offsets at which the ranges that are used do not overlap, and up to the ends of these.
+    """Bindings at offsets at which the used ranges do not overlap, and up to the ends of these.
 
-    Args:
-        bindings: as the compiler has them.
-        used: by number, the first byte of a binding that is used and the one behind the last; bindings that
-            are not listed are used as a whole.
+    `used` is the first byte of a binding that is used and the one behind the last; bindings that are not
+    listed are used as a whole.
     """
     ranges = [used.get(number, (0, each.length)) for number, each in enumerate(bindings)]
     packed, end = dict[int, Binding](), 0
@@ -156,7 +155,7 @@ def _packed(bindings: Sequence[Binding], used: Mapping[int, tuple[int, int]]) ->
 
 
 def _place(dispatch: hal.CommandBufferDispatchOp, bindings: Sequence[Binding]) -> None:
-    """Let a dispatch have its bindings at these offsets."""
+    """Set the offsets of a dispatch's bindings."""
     with ir.InsertionPoint(dispatch), dispatch.location:
         index = ir.IndexType.get()
         places = [arith.constant(index, each.offset) for each in bindings]
@@ -167,7 +166,7 @@ def _place(dispatch: hal.CommandBufferDispatchOp, bindings: Sequence[Binding]) -
 
 
 def _rotate(dispatch: hal.CommandBufferDispatchOp, copies: ir.Value, first: ir.Value, stride: int) -> None:
-    """Let iteration i of the loop around a dispatch use copy `(first + i) mod copies` of its bindings."""
+    """Make iteration i of the loop around a dispatch use copy `(first + i) mod copies` of its bindings."""
     loop = dispatch.operation.parent
     assert loop is not None
     assert loop.name == "scf.for", "benchmark functions repeat the dispatch in a loop"
@@ -188,15 +187,7 @@ def _rotate(dispatch: hal.CommandBufferDispatchOp, copies: ir.Value, first: ir.V
 
 def find_dispatch(function: ir.Operation) -> hal.CommandBufferDispatchOp:
     """The one dispatch of a benchmark function, or of a module that has only one."""
-    found: list[ir.OpView] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "hal.command_buffer.dispatch":
-            found.append(op.opview)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    (dispatch,) = found
+    (dispatch,) = (op.opview for op in walk(function) if op.name == "hal.command_buffer.dispatch")
     assert isinstance(dispatch, hal.CommandBufferDispatchOp)
     return dispatch
 
@@ -219,31 +210,23 @@ def _buffer_sizes(module: ir.Module) -> dict[str, int]:
 
 def find_function(module: ir.Module, export: str) -> ir.Operation:
     """The function of the executable that implements an export."""
-    return next(op for op in functions_in(module) if _symbol(op) == export)
+    return next(op for op in functions_in(module) if symbol_of(op) == export)
 
 
 def functions_in(module: ir.Module) -> list[ir.Operation]:
     """The functions of all executables."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.func":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
+    return [op for op in walk(module.operation) if op.name == "func.func"]
 
 
 def _uses(function: ir.Operation, constants: list[int]) -> Uses | None:
-    """The uses of a dispatch's integers; None for a dispatch that has none."""
+    """The uses of a dispatch's integers; None for a dispatch without any."""
 
     def takes_integers(op: ir.OpView) -> bool:
         return op.operation.name == _SUBSPAN and ElementType.of(held_by(op.result.type)[1]).is_integer
 
     if not any(map(takes_integers, function.regions[0].blocks[0].operations)):
         return None
-    return Uses(function, Known(constants=constants))
+    return Uses(function, Ranges(constants=constants))
 
 
 def _tensors(
@@ -262,22 +245,18 @@ def _tensors(
 
 
 def _used(function: ir.Operation, constants: list[int]) -> dict[int, tuple[int, int]]:
-    """The range of each binding that a dispatch uses, in bytes, where all that it uses of it is known."""
+    """The range of each binding that a dispatch uses, in bytes, if all of its uses are known."""
     ranges: dict[int, list[tuple[int, int] | None]] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "hal.interface.binding.subspan":
+    for op in walk(function):
+        if op.name == _SUBSPAN:
             binding = ir.IntegerAttr(op.attributes["binding"]).value
             ranges.setdefault(binding, []).append(_range(op, constants))
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
     known = {binding: [each for each in found if each] for binding, found in ranges.items() if all(found)}
     return {binding: (min(found)[0], max(end for _, end in found)) for binding, found in known.items()}
 
 
 def _range(subspan: ir.Operation, constants: list[int]) -> tuple[int, int] | None:
-    """The bytes of a subspan; None where they are not known, as for tensors that get a layout later."""
+    """The bytes of a subspan; None if they are not known, as for tensors that get a layout later."""
     found, (_, parsed) = _tensor(subspan, constants), held(subspan)
     if found is None or not isinstance(parsed, ir.RankedTensorType | ir.MemRefType):
         return None
@@ -312,13 +291,9 @@ def held(subspan: ir.Operation) -> tuple[Access, ir.Type]:
     """The use of a subspan in a dispatch, and the type of its contents."""
     mode, kind = held_by(subspan.result.type)
     access = _ACCESS.get(mode, "read_write")
-    # IR as text: no accessor that reads descriptor flags
-    if (
-        not mode
-        and "descriptor_flags" in subspan.attributes
-        and "ReadOnly" in str(subspan.attributes["descriptor_flags"])
-    ):
-        access = "read"
+    if not mode and "descriptor_flags" in subspan.attributes:
+        # IR as text: no accessor that reads descriptor flags
+        access = "read" if "ReadOnly" in str(subspan.attributes["descriptor_flags"]) else access
     return access, kind
 
 
@@ -337,7 +312,3 @@ def is_benchmark(op: ir.Operation) -> bool:
 
 def _is_buffer(op: util.GlobalOp) -> bool:
     return ir.TypeAttr(op.attributes["type"]).value == hal_type("buffer", op.operation.context)
-
-
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value

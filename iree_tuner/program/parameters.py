@@ -1,4 +1,4 @@
-"""Parameters that a program takes from outside: weights that are in a file and not in the program."""
+"""Parameters that a program takes from outside: weights in a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.interval import Interval
@@ -21,14 +21,9 @@ _PLACES = ("initial_value", "value")  # of util.global, and of the constants tha
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as the program names it.
+    """A parameter as the program names it; `scope` is its archive's, empty for the nameless one.
 
-    Attributes:
-        scope: which archive it is in; empty for the nameless one.
-        key: its name there.
-        shape: of the tensor.
-        element_type: MLIR's name of the type.
-        values: what the program's uses of it allow, if it is generated; None where they say nothing.
+    `values` are the integers that the program's uses allow, if these restrict it and it is generated.
     """
 
     scope: str
@@ -44,8 +39,7 @@ class Parameter:
 def parameters_of(program: Program) -> tuple[Parameter, ...]:
     """The parameters that a program names, each once, in its order.
 
-    Raises:
-        CompileError: the program does not parse.
+    Raises CompileError if the program does not parse.
     """
     if not names_parameters(program):  # parsing takes long for a program that holds its weights
         return ()
@@ -67,22 +61,17 @@ def parameters_in(module: ir.Module) -> tuple[Parameter, ...]:
 
 def parameters_held(module: ir.Module) -> list[tuple[ir.Operation, Parameter]]:
     """The ops that hold a parameter, globals and constants, each with it."""
-    found: list[tuple[ir.Operation, Parameter]] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        for place in _PLACES:
-            if place in op.attributes:
-                parameter = _parameter(op.attributes[place])
-                if parameter is not None:
-                    found.append((op, parameter))
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
+    found = (
+        (op, _parameter(op.attributes[place]))
+        for op in walk(module.operation)
+        for place in _PLACES
+        if place in op.attributes
+    )
+    return [(op, parameter) for op, parameter in found if parameter is not None]
 
 
 def _parameter(attribute: ir.Attribute) -> Parameter | None:
-    """The attribute has no binding: what it says is read from its text."""
+    """The attribute has no binding: its text is read."""
     if isinstance(attribute, ir.DenseElementsAttr | ir.DenseResourceElementsAttr):  # may be long
         return None
     named = _NAMED.match(str(attribute))

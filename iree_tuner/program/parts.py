@@ -1,12 +1,12 @@
 """A program's dispatches as functions of their own, to be called one by one on values of the caller's choice.
 
 Made at phase `flow`, where dispatches are cut out and values are still tensors: each part is the program's
-own code for that place, with the spec that is inside. Values between parts are numbered: first what the
-functions take, then what is computed, in order. Each function takes one more argument at its end, the byte
-with which memory is filled that it allocates (`program.flow_ops`).
+own code for that place, with the spec that is inside. Values between parts are numbered: first the functions'
+arguments, then computed values, in order. Each function takes one more argument at its end, the byte with
+which memory is filled that it allocates (`program.flow_ops`).
 
 Dispatches in loops and branches are parts, too (`program.steps`): a loop's are called on the values of its
-first pass. Another part runs the whole loop, for what comes after it.
+first pass. Another part runs the whole loop, for the code after it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import util
 
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.bounded import bounds_sums
+from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.scalar_body import bounds_sums
 from iree_tuner.program.entries import ASYNC, FILLED, plain_name
 from iree_tuner.program.flow_ops import (
     CALL,
@@ -41,14 +43,11 @@ from iree_tuner.program.flow_ops import (
     is_public_function,
     is_scalar,
     narrow,
-    nested,
-    outer_operands,
-    symbol_of,
     take_byte,
 )
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
-from iree_tuner.program.steps import CopiedOps, Guard, Step, Steps, given_as
+from iree_tuner.program.steps import CopiedOps, FlowStep, FlowSteps, given_as
 from iree_tuner.targets import Target
 
 # The functions of a module at phase `flow`: calls are inlined, some are chosen, others removed.
@@ -61,7 +60,7 @@ def inline(module: ir.Module, session: CompilerSession) -> None:
     """Put the bodies of private functions where they are called."""
     functions = [view.operation for view in module.body.operations if view.operation.name == "util.func"]
     private = {symbol_of(op): op for op in functions if not is_public_function(op) and _has_body(op)}
-    called = {callee_of(op) for function in functions for op in nested(function) if op.name == CALL}
+    called = {callee_of(op) for function in functions for op in walk(function) if op.name == CALL}
     for op in (private[symbol] for symbol in called & private.keys()):
         if _POLICY in op.attributes:
             del op.attributes[_POLICY]
@@ -76,7 +75,7 @@ def _has_body(function: ir.Operation) -> bool:
 def find_functions(module: ir.Module, name: str, functions: Sequence[str]) -> list[ir.Operation]:
     """The functions with these names, or all; of twins with and without fences the one that has code.
 
-    Raises TunerError where none of them has dispatches.
+    Raises TunerError if none of them has dispatches.
     """
     every = {symbol_of(view.operation): view.operation
              for view in module.body.operations if is_public_function(view.operation)}  # fmt: skip
@@ -128,9 +127,9 @@ _AROUND = ("scf.for", "scf.while", "scf.if", "scf.index_switch", "scf.execute_re
 
 @dataclass(frozen=True)
 class Value:
-    """Something that parts read or write: a tensor, or a scalar with the shape None.
+    """A value that parts read or write: a tensor, or a scalar with the shape None.
 
-    A dimension is None where it is known only at run time.
+    A dimension is None if it is known only at run time.
     """
 
     element_type: str
@@ -139,18 +138,15 @@ class Value:
 
 @dataclass(frozen=True)
 class ProgramPart:
-    """A dispatch as a function; or, without one, code around dispatches that computes what others read.
+    """A dispatch as a function; or, with `dispatch` empty, code around dispatches that others read.
 
     Attributes:
-        function: its name in the module.
-        dispatch: name of its export; empty for code around dispatches.
-        reads: numbers of the values that it takes, in order.
-        writes: numbers of the values that it makes, in order.
-        inner: dispatches before it that make what cannot be handed over, and are run in it again.
-        rounds_in: the type that its bodies compute in with more than one op, where that is a narrow float:
-            a processor without such arithmetic rounds elsewhere. Empty for all others.
-        bounded: whether a function limits results after they are summed (`ops.bounded`).
-        only_if: numbers of conditions, and what each must be for the program to run it.
+        reads: numbers of the values that it takes, in order; `writes` of those that it makes.
+        inner: dispatches before it whose results cannot be handed over, and that are run in it again.
+        rounds_in: the narrow float type that its bodies compute in with more than one op, if any: a processor
+            without such arithmetic rounds elsewhere.
+        bounded: whether a function limits results after they are summed (`ops.scalar_body.bounds_sums`).
+        only_if: numbers of conditions, with the values on which the program runs it.
     """
 
     function: str
@@ -165,16 +161,15 @@ class ProgramPart:
 
 @dataclass(frozen=True)
 class Parts:
-    """Functions of a program in parts.
+    """Functions of a program in parts; `functions` and `parts` are in the order of a run.
 
     Attributes:
         vmfb: the VM module.
-        functions: the program's functions, in the order of a run.
         values: all of them; the first are the functions' arguments.
-        takes: of these, which function's arguments they are, and which of these.
-        parts: the dispatches that can be called, and code around them, in the program's order.
-        results: what makes the program's own results of values, if there is such; its `writes` are none.
-        left_out: why some dispatches are no parts, each once.
+        takes: the function and the number of each of these arguments.
+        parts: the dispatches that can be called, and code around them.
+        results: the part that makes the program's own results of values, if possible; it `writes` nothing.
+        left_out: why some dispatches are not parts, each once.
         repeats: whether the program runs some dispatches in loops or branches.
     """
 
@@ -199,16 +194,9 @@ def take_apart(
 ) -> Parts:
     """Compile a program's dispatches as functions. Runs in a worker.
 
-    Args:
-        data: the program.
-        name: of the program.
-        target: what it is compiled for.
-        functions: which of the program's functions, in the order of a run; all of them without.
-        only: the dispatches that are wanted, by export; all without.
-
-    Raises:
-        CompileError: the compiler refused.
-        TunerError: the program has no such function, or none whose dispatches can be called.
+    `functions` are some of the program's, in the order of a run, and `only` the dispatches that are wanted,
+    by export; all without. Raises CompileError if the compiler refuses, TunerError if the program has no such
+    function, or none whose dispatches can be called.
     """
     session = session_for(target.flags)
     module = session.parse(data, name)
@@ -235,12 +223,9 @@ def take_apart_flow(
 
 
 class _Apart:
-    """Functions of a module at phase `flow`, and what is made of them.
+    """Functions of a module at phase `flow`, and the parts made of them.
 
-    Args:
-        module: it.
-        name: of the program, for errors.
-        functions: the functions' names; all without.
+    `name` is the program's, for errors; `functions` names the functions, all without.
     """
 
     def __init__(self, module: ir.Module, name: str, functions: Sequence[str]) -> None:
@@ -255,13 +240,13 @@ class _Apart:
         self._views: dict[ir.Value, ir.Value] = {}
         top = [view.operation for view in module.body.operations]
         self._executables = {symbol_of(op): op for op in top if op.name == "flow.executable"}
-        self._steps = Steps(module, self._functions)
+        self._steps = FlowSteps(module, self._functions)
         self._left_out = dict(self._steps.left_out)
-        every = [each for function in self._functions for each in nested(function)]
+        every = [each for function in self._functions for each in walk(function)]
         self._order = {op: place for place, op in enumerate(every)}
 
     def write(self, only: Collection[str] | None) -> set[str]:
-        """Add the functions; their names."""
+        """Add the functions; returns their names."""
         for function in self._functions:
             self._take_arguments(function)
         computed: set[int] = set()
@@ -288,14 +273,13 @@ class _Apart:
         return made
 
     def parts(self, vmfb: bytes) -> Parts:
-        """The parts, compiled."""
         return Parts(
             vmfb, self._names, tuple(self._values), tuple(self._takes), tuple(self._parts), self._results,
             tuple(self._left_out), self._steps.repeats,
         )  # fmt: skip
 
     def _take_arguments(self, function: ir.Operation) -> None:
-        """Number what a function takes: tensors first."""
+        """Number a function's arguments, tensors first."""
         name, block = plain_name(symbol_of(function)), function.regions[0].blocks[0]
         for view in block.operations:
             op = view.operation
@@ -317,7 +301,7 @@ class _Apart:
         else:
             self._values.append(Value(str(kind), None))
 
-    def _add_dispatch(self, op: ir.Operation, step: Step) -> None:
+    def _add_dispatch(self, op: ir.Operation, step: FlowStep) -> None:
         if not step.makes:  # it runs inside the readers of its results
             return
         executables = [found for each in executables_of(op) if (found := self._executables.get(each))]
@@ -325,21 +309,18 @@ class _Apart:
         self._add(step, _PART, export_of(op), rounds_in, bounded=any(map(bounds_sums, executables)))
 
     def _add(
-        self, step: Step, prefix: str, dispatch: str = "", rounds_in: str = "", *, bounded: bool = False
+        self, step: FlowStep, prefix: str, dispatch: str = "", rounds_in: str = "", *, bounded: bool = False
     ) -> None:
         function = f"{prefix}{len(self._parts)}"
         makes = [value for value in step.makes if value in self._numbers]
         try:
             reads, inner = self._make(function, makes, set(self._numbers) - set(makes))
-            only_if = self._conditions(step.guard)
+            only_if = tuple((self._numbers[self._steps.same(value)], holds) for value, holds in step.guard)
         except TunerError as error:
             self._left_out[str(error)] = None
             return
         writes = tuple(self._numbers[value] for value in makes)
         self._parts.append(ProgramPart(function, dispatch, reads, writes, inner, rounds_in, bounded, only_if))
-
-    def _conditions(self, guard: Guard) -> tuple[tuple[int, bool], ...]:
-        return tuple((self._numbers[self._steps.same(value)], holds) for value, holds in guard)
 
     def _add_results(self) -> None:
         """A part that makes the program's results, unless blocks decide them or they have other types."""
@@ -357,7 +338,7 @@ class _Apart:
     def _make(
         self, name: str, wanted: Sequence[ir.Value], known: set[ir.Value]
     ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """A function that computes values of known ones: the numbers of these, and dispatches on the way."""
+        """A function that computes values from known ones: the numbers of these, and the dispatches in it."""
         sizes = [dims_of(each) for each in wanted]
         for value, dims in zip(wanted, sizes, strict=True):
             if dims is None or not can_be_handed_over(value.type):
@@ -376,7 +357,7 @@ class _Apart:
                 copy.add(op)
             util.ReturnOp([copy.given(each, dims or []) for each, dims in zip(wanted, sizes, strict=True)])
         take_byte(function)
-        own = {each.owner.operation for each in wanted if not isinstance(each.owner, ir.Block)}
+        own = set(map(defining_op, wanted))
         inner = tuple(export_of(op) for op in ops if op.name == DISPATCH and op not in own)
         return tuple(self._numbers[leaf] for leaf in leaves), inner
 
@@ -392,9 +373,9 @@ class _Apart:
             if value in known:
                 leaves[value] = None
                 continue
-            if isinstance(value.owner, ir.Block):
+            op = defining_op(value)
+            if op is None:
                 raise TunerError(f"a value of type {value.type} cannot be passed between parts")
-            op = value.owner.operation
             if op in needed:
                 continue
             needed.add(op)
@@ -403,7 +384,7 @@ class _Apart:
                 continue
             if op.name != DISPATCH and (reason := self._why_not_copied(op)):
                 raise TunerError(f"{reason} cannot be passed between parts")
-            todo += outer_operands(op)
+            todo += [*op.operands, *captured(op)]
             todo += [each for each in self._steps.before.get(op, {}).values() if each is not None]
         ordered = sorted(needed, key=self._order.__getitem__)
         return ordered, sorted(leaves, key=self._numbers.__getitem__)

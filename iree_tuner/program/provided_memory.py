@@ -12,12 +12,13 @@ from dataclasses import replace
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.context import new_context, symbol_of, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.errors import TunerError
 from iree_tuner.program.entries import is_entry
 from iree_tuner.program.source import Program
+from iree_tuner.program.valid.bodies import constant, terminator
 
 _OUTPUT, _TRANSIENTS = "iree.abi.output", "iree.abi.transients"  # attributes of arguments, IREE's ABI
 _TYPE, _ATTRIBUTES, _NAME = "function_type", "arg_attrs", "sym_name"
@@ -31,7 +32,7 @@ def with_provided_memory(program: Program) -> Program:
 
     Raises:
         CompileError: the program does not parse.
-        TunerError: a function has a result that is no tensor of known sizes.
+        TunerError: a function has a result that is not a tensor of known sizes.
     """
     module = parse_module(program.data, new_context(), program.name)
     with module.context, ir.Location.unknown():
@@ -43,7 +44,7 @@ def with_provided_memory(program: Program) -> Program:
 
 def _take_memory(function: ir.Operation, program: str) -> None:
     kind = ir.FunctionType(ir.TypeAttr(function.attributes[_TYPE]).value)
-    name = ir.StringAttr(function.attributes[_NAME]).value
+    name = symbol_of(function)
     for number, result in enumerate(kind.results):
         if not isinstance(result, ir.RankedTensorType) or not result.has_static_shape:
             message = f"memory cannot be provided for result {number} of @{name}"
@@ -65,51 +66,36 @@ def _take_memory(function: ir.Operation, program: str) -> None:
 
 def takes_memory(module: ir.Module) -> bool:
     """Whether a function of a program, before any phase, takes memory for temporary values."""
-    functions = (
-        each.operation for each in module.body.operations if _ATTRIBUTES in each.operation.attributes
-    )
     return any(
         _TRANSIENTS in ir.DictAttr(own)
-        for function in functions
-        for own in ir.ArrayAttr(function.attributes[_ATTRIBUTES])
+        for each in module.body.operations
+        if _ATTRIBUTES in each.operation.attributes
+        for own in ir.ArrayAttr(each.operation.attributes[_ATTRIBUTES])
     )
 
 
 def fix_sizes(module: ir.Module) -> None:
-    """Let functions that take memory for temporary values use as much as they need, not as much as they get.
+    """Let functions that take memory for temporary values use only the amount that they need.
 
-    With a constant size, the compiler makes one command buffer when the program is loaded, instead of a new
-    one in each call, and the function refuses memory that is too small.
-
-    Args:
-        module: a program after the phase `executable-sources`.
+    The module is after the phase `executable-sources`. With a constant size, the compiler makes one command
+    buffer when the program is loaded, instead of a new one in each call, and the function refuses memory that
+    is too small.
     """
-    functions = {
-        ir.StringAttr(each.operation.attributes[_NAME]).value: each.operation
-        for each in module.body.operations
-        if _NAME in each.operation.attributes
-    }
+    operations = (each.operation for each in module.body.operations)
+    functions = {symbol_of(op): op for op in operations if _NAME in op.attributes}
     with module.context, ir.Location.unknown():
         for name, function in functions.items():
             sizes = functions.get(f"{name}{_SIZE}")
-            size = None if sizes is None else _constant(sizes.regions[0].blocks[0].operations[-1].operation)
+            size = None if sizes is None else constant(terminator(sizes.regions[0]).operands[0])
             if size is not None:
                 _fix_size(function, size)
 
 
 def _fix_size(function: ir.Operation, size: int) -> None:
-    """Use so many bytes of the memory, which is the last buffer among the arguments."""
+    """Use `size` bytes of the memory, which is the last buffer among the arguments."""
     kind = hal_type("buffer")
     memory = [each for each in function.regions[0].blocks[0].arguments if each.type == kind][-1]
     for use in [each for each in memory.uses if each.owner.operation.name == _LENGTH]:
         with ir.InsertionPoint(use.owner):
             known = arith.constant(ir.IndexType.get(), size)
         use.owner.operation.results[0].replace_all_uses_with(known)
-
-
-def _constant(returns: ir.Operation) -> int | None:
-    """The constant that a function returns; None if it computes the value."""
-    made = returns.operands[0].owner
-    if not isinstance(made, ir.Block) and made.name == "arith.constant":
-        return ir.IntegerAttr(made.attributes["value"]).value
-    return None

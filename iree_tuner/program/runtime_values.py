@@ -14,13 +14,13 @@ from collections.abc import Collection, Iterator, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
-from iree_tuner.compiler.unbound import held_by, parameters_of
+from iree_tuner.compiler.unbound import held_by
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.structure import shape_of
+from iree_tuner.ops.structure import assumption, fold, shape_of
 from iree_tuner.program.dispatch import CallCount
-from iree_tuner.program.entries import ASYNC, plain_name
-from iree_tuner.program.folding import fold
+from iree_tuner.program.entries import ASYNC, is_public, plain_name
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
 
 # Count how often a program calls each dispatch, on IR at the phase `executable-sources`.
@@ -35,19 +35,13 @@ _LOOPS = ("scf.for", "scf.while", "scf.forall", "scf.parallel")
 def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, CallCount]:
     """Calls by export name, summed over the entry functions: the public ones that no other function calls.
 
-    Sites in initializers run once, while the program is loaded, and count nothing.
-
-    Args:
-        module: at `executable-sources`.
-        entries: names of the functions that count instead.
-
-    Raises:
-        TunerError: there is no such function.
+    The module is at `executable-sources`. `entries` are functions that count instead; TunerError for an
+    unknown one. Sites in initializers run once, while the program is loaded, and do not count.
     """
-    functions = {_name(op): op for op in _top_level(module) if op.name in _BODIES}
+    functions = {symbol_of(op): op for op in _top_level(module) if op.name in _BODIES}
     sites = {name: _sites(function) for name, function in functions.items()}
     called = {callee for found in sites.values() for callee, _, is_call in found if is_call}
-    public = [name for name, op in functions.items() if _is_public(op) and name not in called]
+    public = [name for name, op in functions.items() if is_public(op) and name not in called]
     entries = [each if each in functions else each + ASYNC for each in entries]
     for entry in entries:
         if entry not in functions:
@@ -63,7 +57,7 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
 
 
 def dispatched_exports(module: ir.Module) -> set[str]:
-    """The exports that something in a module at `executable-sources` dispatches, called or not."""
+    """The exports that a module at `executable-sources` dispatches, called or not."""
     return {symbol for op in _top_level(module) for symbol, _, is_call in _sites(op) if not is_call}
 
 
@@ -92,17 +86,13 @@ def _add(first: CallCount | None, second: CallCount) -> CallCount:
 
 def _sites(function: ir.Operation) -> list[Site]:
     found: list[Site] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in walk(function):
         if op.name == DISPATCH:
             for entry in ir.ArrayAttr(op.attributes["entry_points"]):
                 found.append((ir.SymbolRefAttr(entry).value[-1], _in_loop(op, function), False))
         elif op.name in _CALLS:
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
             found.append((callee, _in_loop(op, function), True))
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
     return found
 
 
@@ -133,16 +123,6 @@ def _top_level(module: ir.Module) -> list[ir.Operation]:
     return [view.operation for view in module.body.operations]
 
 
-def _name(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
-
-
-def _is_public(op: ir.Operation) -> bool:
-    if "sym_visibility" not in op.attributes:
-        return True
-    return ir.StringAttr(op.attributes["sym_visibility"]).value == "public"
-
-
 STAND_INS = (7, 1, 0)
 """Values to try in turn. 7 is not aligned, as most positions are not: code that reads at position 0 may be
 faster than at any other. A table with few rows has a row 1, and 0 is valid for every position."""
@@ -159,16 +139,10 @@ _OPEN = ir.ShapedType.get_dynamic_size()
 def with_values(
     module: ir.Module, exports: Collection[str], session: CompilerSession
 ) -> dict[str, tuple[RawHarness, ...]]:
-    """Harnesses of dispatches that take values which are known only at run time.
+    """By export, a harness for each value that may stand for those known only at run time, the best first.
 
-    Args:
-        module: at `executable-sources`; it is not changed.
-        exports: the dispatches.
-        session: whose context the module is of.
-
-    Returns:
-        by export, a harness for each value that may stand for those of the program, the best first. Sizes of
-        inputs are left as they are: a dispatch that takes one is not among them.
+    The module, at `executable-sources` and of the session's context, is not changed. Sizes of inputs are left
+    as they are: a dispatch that takes one is not included.
     """
     found: dict[str, list[RawHarness]] = {}
     for value in STAND_INS if exports else ():
@@ -189,16 +163,9 @@ def pin_values(module: ir.Module, session: CompilerSession) -> None:
 
 def takes_open_sizes(raw: RawHarness) -> bool:
     """Whether a dispatch has a tensor with a size that is known only at run time."""
-    found = False
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        if op.name == "hal.interface.binding.subspan":
-            found |= None in shape_of(held_by(op.result.type)[1])
-        return ir.WalkResult.ADVANCE
-
-    find_function(raw.module, raw.export).walk(visit)
-    return found
+    ops = walk(find_function(raw.module, raw.export))
+    spans = (op for op in ops if op.name == "hal.interface.binding.subspan")
+    return any(None in shape_of(held_by(op.result.type)[1]) for op in spans)
 
 
 def _calling(module: ir.Module, exports: Collection[str]) -> ir.Module:
@@ -210,34 +177,25 @@ def _calling(module: ir.Module, exports: Collection[str]) -> ir.Module:
             copy.operation.attributes[name] = attributes[name]
         for view in module.body.operations:
             copy.body.append(view.operation.clone())
-    for op in list(_dispatches(copy)):
+    for op in _dispatches(copy):
         entries = [ir.SymbolRefAttr(entry).value for entry in ir.ArrayAttr(op.attributes["entry_points"])]
         if all(entry[-1] not in exports for entry in entries):
             op.erase()
     return copy
 
 
-def _dispatches(module: ir.Module) -> Iterator[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == DISPATCH:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    for view in module.body.operations:
-        if view.operation.name in _FUNCTIONS:
-            view.operation.walk(visit)
-    return iter(found)
+def _dispatches(module: ir.Module) -> list[ir.Operation]:
+    functions = (op for op in _top_level(module) if op.name in _FUNCTIONS)
+    return [op for function in functions for op in walk(function) if op.name == DISPATCH]
 
 
 def _pin(module: ir.Module, value: int, session: CompilerSession) -> bool:
-    """Make what the numbers of dispatches are computed from constants; whether there was anything to do.
+    """Make the values that numbers of dispatches are computed from constants; whether there were any.
 
     Floats become 1. Other uses of such a number, as a condition or the end of a loop, keep the number.
     """
     sources: list[tuple[ir.Operation, int, ir.Value]] = []
-    todo, seen = list(_dispatches(module)), set[ir.Operation]()
+    todo, seen = _dispatches(module), set[ir.Operation]()
     while todo:
         op = todo.pop()
         if op in seen:
@@ -246,7 +204,7 @@ def _pin(module: ir.Module, value: int, session: CompilerSession) -> bool:
         for number, operand in enumerate(op.operands):
             if not isinstance(operand.type, ir.IntegerType | ir.IndexType | ir.FloatType):
                 continue
-            inner = None if isinstance(operand.owner, ir.Block) else operand.owner.operation
+            inner = defining_op(operand)
             if inner is not None and (inner.name.startswith(_ARITHMETIC) or inner.name in _ARITHMETIC_OPS):
                 todo.append(inner)
             elif inner is None or inner.name != _SIZE:
@@ -269,7 +227,7 @@ def _function(op: ir.Operation) -> ir.Operation:
 
 
 def _fitting(kind: ir.Type, value: int) -> int | float:
-    """The value in a type: as much of it as an integer has bits for."""
+    """The value in a type: the bits of it that an integer has."""
     if isinstance(kind, ir.FloatType):
         return 1.0
     return value if isinstance(kind, ir.IndexType) else value & ((1 << ir.IntegerType(kind).width) - 1)
@@ -278,25 +236,21 @@ def _fitting(kind: ir.Type, value: int) -> int | float:
 def _stays_within(raw: RawHarness, *, proven: bool) -> bool:
     """Whether a dispatch with its constants stays within its tensors, and its assumptions hold.
 
-    If `proven`, what is not seen here counts as wrong.
+    If `proven`, what cannot be seen here counts as wrong.
     """
     answers: list[bool | None] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in walk(find_function(raw.module, raw.export)):
         if op.name in (_LOAD, _STORE, _EXTRACT, _INSERT):
             answers.append(_is_part(op, raw.constants))
         elif op.name == _ASSUME:
             answers.extend(_hold(op, raw.constants))
         elif op.name in _ELEMENT:
             answers.append(None)
-        return ir.WalkResult.ADVANCE
-
-    find_function(raw.module, raw.export).walk(visit)
     return not any(answer is False or (proven and answer is None) for answer in answers)
 
 
 def _is_part(op: ir.Operation, constants: Sequence[int]) -> bool | None:
-    """Whether what an op loads or stores is in its tensor; None if that is not seen."""
+    """Whether an op loads or stores within its tensor; None if that cannot be seen."""
     groups: list[list[ir.Value]] = []
     operands = list(op.operands)
     for length in ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]):
@@ -337,5 +291,5 @@ def _hold(op: ir.Operation, constants: Sequence[int]) -> Iterator[bool | None]:
 
 
 def _allows(case: ir.Attribute, value: int) -> bool:
-    said = {name: ir.IntegerAttr(bound).value for name, bound in parameters_of(case).items()}
-    return said.get("umin", 0) <= value <= said.get("umax", value) and value % said.get("udiv", 1) == 0
+    known = assumption(case)
+    return known.get("umin", 0) <= value <= known.get("umax", value) and value % known.get("udiv", 1) == 0

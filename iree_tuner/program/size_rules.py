@@ -1,8 +1,8 @@
 """The rules for sizes that a program leaves open: bounds, steps, names, and equal sizes.
 
-A program says this in the dialect that it came in: `util.assume.int` and `flow.tensor.tie_shape`, torch's
+A program states them in the dialect that it came in: `util.assume.int` and `flow.tensor.tie_shape`, torch's
 symbolic shapes, bounds of StableHLO's types, and the shape assertions of JAX. The functions are read from
-their start, without branches and loops: what is not understood there says nothing. The arithmetic is
+their start, without branches and loops: ops that are not understood there are ignored. The arithmetic is
 evaluated on all sizes of a range at once.
 """
 
@@ -19,7 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from iree_tuner.compiler.unbound import bounds_of_type, enumerator_of, parameters_of
+from iree_tuner.compiler.context import symbol_of
+from iree_tuner.compiler.unbound import bounds_of_type, enumerator_of
+from iree_tuner.ops.structure import assumption
 from iree_tuner.program.entries import entry_operations, hal_fence, taken_as
 
 Variable = tuple[int, ...] | str
@@ -39,13 +41,8 @@ _MOST_DEEP, _MOST_READ = 16, 30_000  # calls in calls, and ops, also of function
 
 
 @dataclass(frozen=True)
-class Term:
-    """A number that is computed from sizes, or a condition on them.
-
-    Attributes:
-        of: what it is computed from.
-        at: its values, given those of what it is computed from.
-    """
+class SizeTerm:
+    """A number computed from sizes, or a condition on them: `at` gives it for values of `of`."""
 
     of: frozenset[Variable]
     at: Callable[[Mapping[Variable, Array]], Array]
@@ -54,14 +51,13 @@ class Term:
 class SizeRules:
     """The rules for sizes of one function.
 
-    Attributes:
-        places: dimensions of inputs that are dynamic, and numbers that are sizes of other tensors.
-        symbols: names of sizes.
+    `places` are dimensions of inputs that are dynamic, and numbers that are sizes of other tensors; `symbols`
+    name sizes.
     """
 
     def __init__(
-        self, places: Sequence[tuple[int, ...]], symbols: Sequence[str], defined: Mapping[Variable, Term],
-        conditions: Sequence[Term], large: Iterable[int] = (),
+        self, places: Sequence[tuple[int, ...]], symbols: Sequence[str], defined: Mapping[Variable, SizeTerm],
+        conditions: Sequence[SizeTerm], large: Iterable[int] = (),
     ) -> None:  # fmt: skip
         self.places = tuple(places)
         self.symbols = tuple(symbols)
@@ -77,12 +73,7 @@ class SizeRules:
     def resolved(
         self, given: Mapping[Variable, int], general: int | None = None
     ) -> dict[Variable, int] | None:
-        """All sizes that follow from some; None where the program certainly excludes these.
-
-        Args:
-            given: sizes of places and symbols.
-            general: the size of all other places.
-        """
+        """All sizes that follow from some, with `general` at all other places; None if these are excluded."""
         known = {each: size for each, size in given.items() if each in self._free}
         self._incomplete = False
         found = self._search(known, [each for place in known for each in self._free[place]])
@@ -94,7 +85,7 @@ class SizeRules:
         return self.resolved({**known, **rest}) if rest else found
 
     def why_wrong(self, given: Mapping[Variable, int], general: int | None = None) -> str:
-        """Why sizes cannot be, and ones that can; empty if nothing says so."""
+        """Why sizes are not possible, and some that are; empty if nothing excludes them."""
         if self.resolved(given, general) is not None:
             return ""
         known = self.resolved(given) or given
@@ -104,13 +95,13 @@ class SizeRules:
         hint = f"; for example {suggested}" if suggested else ""
         for each, size in every.items():
             if self.resolved({each: size}) is None:
-                said = f"says {allowed}" if (allowed := self.allowed(each)) else "excludes it"
-                return f"{described(each)} cannot be {size}: the program {said}{hint}"
+                refusal = f"says {allowed}" if (allowed := self.allowed(each)) else "excludes it"
+                return f"{described(each)} cannot be {size}: the program {refusal}{hint}"
         named = ", ".join(f"{written(each)}={size}" for each, size in every.items())
         return f"the program excludes these sizes together: {named}{hint}"
 
     def suggestion(self, given: Mapping[Variable, int]) -> str:
-        """`--dim` options with allowed sizes for all places that have none; empty where none are known."""
+        """`--dim` options with allowed sizes for all places that have none; empty if none are known."""
         known = self.resolved(given) or {}
         missing = [place for place in self.places if place not in known]
         found = self.resolved(given, USUAL) if not self.symbols else None
@@ -174,7 +165,7 @@ class SizeRules:
         self, given: Mapping[Variable, int], todo: Sequence[Variable],
         known: Mapping[Variable, int] | None = None,
     ) -> dict[Variable, int] | None:  # fmt: skip
-        """Sizes of variables that are computed from nothing, and of all that follow from these."""
+        """Sizes of variables that are not computed from others, and of all that follow from these."""
         known = known or {}
         left = [each for each in dict.fromkeys(todo) if each not in known]
         values = {each: np.array([size], np.int64) for each, size in known.items()}
@@ -195,7 +186,7 @@ class SizeRules:
     def _candidates(
         self, new: Variable, given: Mapping[Variable, int], known: Mapping[Variable, Array]
     ) -> Array:
-        """Values of a variable with which all holds that does not depend on further ones, the usual first."""
+        """Values of a variable that satisfy all conditions without further variables, the usual first."""
         tried = _scanned([*given.values(), *self._large])
         if new in given:
             tried = np.array([given[new]], np.int64)
@@ -213,7 +204,7 @@ class SizeRules:
 class _Values(dict[Variable, Array]):
     """Values of variables. Defined ones are computed when they are asked for."""
 
-    def __init__(self, values: Mapping[Variable, Array], defined: Mapping[Variable, Term]) -> None:
+    def __init__(self, values: Mapping[Variable, Array], defined: Mapping[Variable, SizeTerm]) -> None:
         super().__init__(values)
         self._defined = defined
 
@@ -222,7 +213,7 @@ class _Values(dict[Variable, Array]):
         return self[variable]
 
 
-def _free_in(variables: Iterable[Variable], defined: Mapping[Variable, Term]) -> frozenset[Variable]:
+def _free_in(variables: Iterable[Variable], defined: Mapping[Variable, SizeTerm]) -> frozenset[Variable]:
     """The variables without a definition that some are computed from."""
     found = set[Variable]()
     for each in variables:
@@ -271,11 +262,11 @@ def suggested(rules: Mapping[str, SizeRules], given: Mapping[Variable, int]) -> 
 def size_rules(module: ir.Module) -> dict[str, SizeRules]:
     """The rules of each entry function of a program, in any dialect, by its name."""
     operations = [view.operation for view in module.body.operations]
-    functions = {_symbol(op): op for op in operations if op.name in ("func.func", "util.func")}
-    return {name: _Reader(functions).rules(op) for name, op in entry_operations(module).items()}
+    functions = {symbol_of(op): op for op in operations if op.name in ("func.func", "util.func")}
+    return {name: _SizeReader(functions).rules(op) for name, op in entry_operations(module).items()}
 
 
-_Known = Term | int
+_Known = SizeTerm | int
 """The facts about a value: a number, or the input that it is."""
 
 _SAME = {
@@ -338,14 +329,14 @@ _PREDICATES = ("EQ", "NE", "LT", "LE", "GT", "GE", "LT", "LE", "GT", "GE")
 _CALLS = ("func.call", "util.call")
 
 
-class _Reader:
+class _SizeReader:
     """Reads a function, and functions that it calls."""
 
     def __init__(self, functions: Mapping[str, ir.Operation]) -> None:
         self._functions = functions
         self._symbols: list[str] = []
-        self._defined: dict[Variable, Term] = {}
-        self._conditions: list[Term] = []
+        self._defined: dict[Variable, SizeTerm] = {}
+        self._conditions: list[SizeTerm] = []
         self._sizes = set[Variable]()
         self._large = set[int]()
         self._places: list[tuple[int, ...]] = []
@@ -368,13 +359,15 @@ class _Reader:
             for place, bound in enumerate(bounds_of_type(argument.type)):
                 if bound is not None:
                     self._require(_apply(operator.le, _variable((number, place)), _number(bound)))
-        if places or any(isinstance(each, Term) or taken_as(value).opaque for value, each in known.items()):
+        if places or any(
+            isinstance(each, SizeTerm) or taken_as(value).opaque for value, each in known.items()
+        ):
             self._block(function, known)
         numbers = sorted(each for each in self._sizes if len(each) == 1 and not isinstance(each, str))
         return SizeRules([*places, *numbers], self._symbols, self._defined, self._conditions, self._large)
 
     def _block(self, function: ir.Operation, known: dict[ir.Value, _Known]) -> Sequence[ir.Value]:
-        """Read the first block; its last op's operands."""
+        """Read the first block; returns its last op's operands."""
         op = None
         for view in function.regions[0].blocks[0].operations:
             op = view.operation
@@ -388,7 +381,7 @@ class _Reader:
 
     def _results(self, op: ir.Operation, known: dict[ir.Value, _Known]) -> Iterable[_Known | None]:
         operands = [known.get(each) for each in op.operands]
-        terms = [each for each in operands if isinstance(each, Term)]
+        terms = [each for each in operands if isinstance(each, SizeTerm)]
         if op.name in _CONSTANTS:
             return [_constant(op)]
         if op.name == "torch.symbolic_int":
@@ -408,15 +401,15 @@ class _Reader:
             self._tie(op, operands)
         if op.name in _CALLS:
             return self._called(op, operands)
-        if op.name in _SAME or (op.name == "stablehlo.reshape" and isinstance(operands[0], Term)):
+        if op.name in _SAME or (op.name == "stablehlo.reshape" and isinstance(operands[0], SizeTerm)):
             return operands[:1]
         return [_computed(op, operands)] if len(terms) == len(operands) else []
 
-    def _dimension(self, op: ir.Operation, operands: Sequence[_Known | None]) -> Term | None:
+    def _dimension(self, op: ir.Operation, operands: Sequence[_Known | None]) -> SizeTerm | None:
         number, index = operands[0], operands[-1]
         if op.name in _DIMENSIONS:
             place = ir.IntegerAttr(op.attributes[_DIMENSIONS[op.name]]).value
-        elif isinstance(index, Term) and not index.of:
+        elif isinstance(index, SizeTerm) and not index.of:
             place = int(index.at({})[0])
         else:
             return None
@@ -426,24 +419,24 @@ class _Reader:
             self._places.append((number, place))
         return _variable((number, place))
 
-    def _note_sizes(self, op: ir.Operation, terms: Sequence[Term]) -> None:
+    def _note_sizes(self, op: ir.Operation, terms: Sequence[SizeTerm]) -> None:
         """Numbers of which an op makes the sizes of a tensor are sizes."""
         made = [each.type for each in op.results if isinstance(each.type, ir.RankedTensorType)]
         if terms and any(not each.has_static_shape for each in made):
             self._sizes |= {each for term in terms for each in term.of}
 
     def _require(self, condition: _Known | None) -> None:
-        if isinstance(condition, Term):
+        if isinstance(condition, SizeTerm):
             self._conditions.append(condition)
 
-    def _define(self, variable: Variable, term: Term) -> None:
-        """A variable is computed from others, where it is not among these."""
+    def _define(self, variable: Variable, term: SizeTerm) -> None:
+        """A variable is computed from others, unless it is one of these."""
         if variable in self._defined or variable in _free_in(term.of, self._defined):
             self._require(_apply(operator.eq, _variable(variable), term))
         else:
             self._defined[variable] = term
 
-    def _symbol(self, op: ir.Operation) -> Term:
+    def _symbol(self, op: ir.Operation) -> SizeTerm:
         name = ir.StringAttr(op.attributes["symbol_name"]).value
         low, high = (ir.IntegerAttr(op.attributes[each]).value for each in ("min_val", "max_val"))
         self._symbols.append(name)
@@ -471,18 +464,15 @@ class _Reader:
             return
         dynamic = [place for place in range(kind.rank) if kind.is_dynamic_dim(place)]
         for place, size in zip(dynamic, sizes, strict=False):
-            if isinstance(size, Term):
+            if isinstance(size, SizeTerm):
                 self._define((number, place), size)
 
     def _assumed(self, op: ir.Operation, operands: Sequence[_Known | None]) -> Sequence[_Known | None]:
         for operand, cases in zip(operands, ir.ArrayAttr(op.attributes["assumptions"]), strict=True):
-            said = [
-                {name: ir.IntegerAttr(value).value for name, value in parameters_of(case).items()}
-                for case in ir.ArrayAttr(cases)
-            ]
-            if isinstance(operand, Term) and said:
-                self._large |= {bound for case in said for bound in case.values()}
-                self._require(_apply(partial(_allowed, said), operand))
+            known = list(map(assumption, ir.ArrayAttr(cases)))
+            if isinstance(operand, SizeTerm) and known:
+                self._large |= {bound for case in known for bound in case.values()}
+                self._require(_apply(partial(_allowed, known), operand))
         return operands
 
     def _called(self, op: ir.Operation, operands: Sequence[_Known | None]) -> Sequence[_Known | None]:
@@ -498,36 +488,32 @@ class _Reader:
         return found
 
     def _name_arguments(self, callee: ir.Operation, operands: Sequence[_Known | None]) -> None:
-        """JAX names the sizes that it gives to the function that was exported."""
+        """JAX names the sizes that it gives to the exported function."""
         if "arg_attrs" not in callee.attributes:
             return
         for operand, each in zip(operands, ir.ArrayAttr(callee.attributes["arg_attrs"]), strict=True):
             attributes = ir.DictAttr(each)
-            if isinstance(operand, Term) and "jax.global_constant" in attributes:
+            if isinstance(operand, SizeTerm) and "jax.global_constant" in attributes:
                 name = ir.StringAttr(attributes["jax.global_constant"]).value
                 if name and name not in self._symbols:
                     self._symbols.append(name)
                     self._define(name, operand)
 
 
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
+def _variable(variable: Variable) -> SizeTerm:
+    return SizeTerm(frozenset([variable]), lambda env: env[variable])
 
 
-def _variable(variable: Variable) -> Term:
-    return Term(frozenset([variable]), lambda env: env[variable])
-
-
-def _apply(function: Callable[..., Any], *terms: Term) -> Term:
+def _apply(function: Callable[..., Any], *terms: SizeTerm) -> SizeTerm:
     of = frozenset[Variable]().union(*(each.of for each in terms))
-    return Term(of, lambda env: function(*(each.at(env) for each in terms)))
+    return SizeTerm(of, lambda env: function(*(each.at(env) for each in terms)))
 
 
-def _number(value: int) -> Term:
-    return Term(frozenset(), lambda _: np.array([value], np.int64))
+def _number(value: int) -> SizeTerm:
+    return SizeTerm(frozenset(), lambda _: np.array([value], np.int64))
 
 
-def _constant(op: ir.Operation) -> Term | None:
+def _constant(op: ir.Operation) -> SizeTerm | None:
     value = op.attributes["value"]
     if isinstance(value, ir.IntegerAttr):
         return _number(value.value)
@@ -536,9 +522,9 @@ def _constant(op: ir.Operation) -> Term | None:
     return None
 
 
-def _computed(op: ir.Operation, operands: Sequence[_Known | None]) -> Term | None:
+def _computed(op: ir.Operation, operands: Sequence[_Known | None]) -> SizeTerm | None:
     """The result of an op on numbers."""
-    terms = cast("list[Term]", list(operands))
+    terms = cast("list[SizeTerm]", list(operands))
     dialect, _, name = op.name.partition(".")
     if op.name in ("affine.apply", "affine.min", "affine.max"):
         return _affine_op(op, terms)
@@ -564,7 +550,7 @@ def _is_assertion(op: ir.Operation) -> bool:
 
 
 def _allowed(cases: Sequence[Mapping[str, int]], sizes: Array) -> Array:
-    """Where sizes are as one of several assumptions has them."""
+    """Where sizes satisfy one of several assumptions."""
     allowed = np.zeros(sizes.shape, bool)
     for case in cases:
         least, most = case.get("umin", 0), case.get("umax", np.iinfo(np.int64).max)
@@ -572,7 +558,7 @@ def _allowed(cases: Sequence[Mapping[str, int]], sizes: Array) -> Array:
     return allowed
 
 
-def _affine_op(op: ir.Operation, terms: Sequence[Term]) -> Term | None:
+def _affine_op(op: ir.Operation, terms: Sequence[SizeTerm]) -> SizeTerm | None:
     affine = ir.AffineMapAttr(op.attributes["map"]).value
     dims, symbols = terms[: affine.n_dims], terms[affine.n_dims :]
     found = [_affine(each, dims, symbols) for each in affine.results]
@@ -592,14 +578,14 @@ _AFFINE: tuple[tuple[type[ir.AffineBinaryExpr], Callable[..., Array]], ...] = (
 
 def _affine(
     expression: ir.AffineExpr, dims: Sequence[_Known | None], symbols: Sequence[_Known | None]
-) -> Term | None:
-    """An affine expression of terms; None where one of these is not known."""
+) -> SizeTerm | None:
+    """An affine expression of terms; None if one of these is not known."""
     if isinstance(expression, ir.AffineConstantExpr):
         return _number(expression.value)
     if isinstance(expression, ir.AffineDimExpr | ir.AffineSymbolExpr):
         of = dims if isinstance(expression, ir.AffineDimExpr) else symbols
         found = of[expression.position]
-        return found if isinstance(found, Term) else None
+        return found if isinstance(found, SizeTerm) else None
     for kind, function in _AFFINE:
         if isinstance(expression, kind):
             left, right = (_affine(each, dims, symbols) for each in (expression.lhs, expression.rhs))

@@ -30,11 +30,9 @@ _PORTABLE = b"vhlo"
 
 @dataclass(frozen=True)
 class Program:
-    """A program in a form that can be sent to other processes.
+    """A program in a form that can be sent to other processes; `name` is a path, or `<module>`.
 
-    Attributes:
-        name: its origin, for messages: a path, or `<module>`.
-        data: MLIR text (UTF-8) or bytecode, in any input dialect that the compiler takes.
+    `data` is MLIR text (UTF-8) or bytecode, in any input dialect that the compiler takes.
     """
 
     name: str
@@ -64,7 +62,7 @@ def load_program(source: ProgramSource) -> Program:
 
 
 def read_program(source: ProgramSource) -> Program:
-    """`load_program`, with dispatches that the compiler has dumped as they are."""
+    """`load_program`, but with dumped dispatches unchanged."""
     check_release()
     if isinstance(source, Program):
         return source
@@ -106,10 +104,10 @@ def called(program: Program) -> Program:
     """The program, or one that calls the dispatches that the compiler has dumped.
 
     A module in a module, which the compiler leaves alone, is the program; a portable artifact of StableHLO is
-    imported. Raises TunerError, also where the compiler cannot import it.
+    imported. Raises TunerError, also if the compiler cannot import it.
     """
     if _PORTABLE in program.data:
-        from iree_tuner.program.portable import imported  # late: few programs are artifacts
+        from iree_tuner.program.phases import imported  # late: few programs are artifacts
 
         return imported(program)
     if _DUMPED not in program.data:
@@ -129,7 +127,7 @@ def _unwrapped(program: Program) -> Program:
         return program  # the compiler reports it
     while (inner := [view.operation for view in module.body.operations]) and all(map(_has_functions, inner)):
         if len(inner) > 1:
-            names = ", ".join(_symbol(op) for op in inner)
+            names = ", ".join(str(op.attributes.get("sym_name", "without a name")) for op in inner)
             raise UsageError(
                 f"the program is {len(inner)} modules: {names}", location=program.name, hint="pass one"
             )
@@ -149,12 +147,8 @@ def _has_functions(op: ir.Operation) -> bool:
     return any(each.name.endswith(".func") or _has_functions(each) for each in inside)
 
 
-def _symbol(op: ir.Operation) -> str:
-    return str(op.attributes.get("sym_name", "without a name"))
-
-
 def _from_onnx(path: Path) -> Program:
-    """Through IREE's own importer, in a process of its own: it prints, and wants the package `onnx`."""
+    """Through IREE's own importer, in a process of its own: it prints, and needs the package `onnx`."""
     if importlib.util.find_spec("onnx") is None:
         raise TunerError(
             "an ONNX model requires the package onnx",

@@ -1,8 +1,8 @@
 """The dispatches of a program at phase `flow` in the order in which a run meets them first.
 
 Functions follow one another. A loop's body is met in its first pass, so that the values that it begins with
-stand for its arguments; a branch is met where its condition holds. A load of a global gives the value that
-was stored last. After a loop or a branch that stores to one, this is not known.
+stand for its arguments; a branch is met if its condition holds. A load of a global gives the value that was
+stored last. After a loop or a branch that stores to one, this is not known.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, cf, hal
 
+from iree_tuner.compiler.context import symbol_of, walk
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.program.flow_ops import (
     CALL,
@@ -26,9 +27,8 @@ from iree_tuner.program.flow_ops import (
     global_of,
     is_scalar,
     mutable_globals,
-    nested,
-    symbol_of,
 )
+from iree_tuner.program.valid.bodies import constant
 
 Guard = tuple[tuple[ir.Value, bool], ...]
 """Conditions, and what each must be."""
@@ -37,19 +37,16 @@ State = dict[str, ir.Value | None]
 """The values of globals, None where they are not known; missing ones are as they are after loading."""
 
 _FOR, _WHILE, _IF = "scf.for", "scf.while", "scf.if"
-_BRANCH, _BRANCH_IF = "cf.br", "cf.cond_br"
 _BARRIER = "util.optimization_barrier"
 _FIRST_STATE = 2  # of the operands of a `scf.for`: bounds and step come before
 
 
 @dataclass(frozen=True)
-class Step:
+class FlowStep:
     """A dispatch; or an op around others, such as a loop, whose results others read.
 
-    Attributes:
-        op: the op; None for conditions that `guard`s ask for.
-        makes: its results that can be handed over.
-        guard: it runs where these hold.
+    `makes` are its results that can be handed over; it runs on the conditions of `guard`. `op` is None for
+    conditions that `guard`s need.
     """
 
     op: ir.Operation | None
@@ -58,22 +55,20 @@ class Step:
 
     @property
     def is_dispatch(self) -> bool:
-        """Whether it is a dispatch, and not around some."""
         return self.op is not None and self.op.name == DISPATCH
 
 
-class Steps:
+class FlowSteps:
     """The steps of functions of a module, one function after another.
 
     Attributes:
-        found: the steps.
-        before: for an op around others, the globals that it uses, and the values that they have before it.
+        before: for an op around others, the globals that it uses, and their values before it.
         left_out: why some dispatches are not met, each once.
         repeats: whether dispatches are in loops or branches.
     """
 
     def __init__(self, module: ir.Module, functions: Sequence[ir.Operation]) -> None:
-        self.found: list[Step] = []
+        self.found: list[FlowStep] = []
         self.before: dict[ir.Operation, State] = {}
         self._unknown = set[ir.Value]()
         self.left_out: dict[str, None] = {}
@@ -87,7 +82,7 @@ class Steps:
             self._go_through(function.regions[0], (), state)
 
     def same(self, value: ir.Value) -> ir.Value:
-        """A value in the pass that is met: what a loop begins with is its argument there."""
+        """A value in the pass that is met: a loop's initial value is its argument there."""
         while value in self._same:
             value = self._same[value]
         return value
@@ -104,11 +99,11 @@ class Steps:
         return f"the result of {op.name}" if None in known or (op.name == CALL and known) else ""
 
     def _touched(self, op: ir.Operation) -> tuple[set[str], set[str]]:
-        """The mutable globals that are used inside an op, and among these the stored ones."""
+        """The mutable globals that are used inside an op, and those of them that are stored."""
         used, stored, seen = set[str](), set[str](), set[str]()
         todo = [op]
         while todo:
-            for each in (own := todo.pop(), *nested(own)):
+            for each in walk(todo.pop()):
                 if each.name in (LOAD, STORE) and global_of(each) in self.globals:
                     used.add(global_of(each))
                     if each.name == STORE:
@@ -146,7 +141,7 @@ class Steps:
 
     def _visit(self, op: ir.Operation, guard: Guard, state: State) -> None:
         if op.name == DISPATCH:
-            self.found.append(Step(op, _handed_over(op), guard))
+            self.found.append(FlowStep(op, _handed_over(op), guard))
         elif op.name == LOAD and global_of(op) in state:
             value = state[global_of(op)]
             if value is None:
@@ -170,7 +165,7 @@ class Steps:
             self.left_out[f"dispatches in {op.name}"] = None
         state |= dict.fromkeys(stored)
         if makes := _handed_over(op):
-            self.found.append(Step(op, makes, guard))
+            self.found.append(FlowStep(op, makes, guard))
 
     def _inside(self, op: ir.Operation, guard: Guard, state: State) -> None:
         if op.name == _FOR:
@@ -199,7 +194,7 @@ class Steps:
     def _has_passes(self, op: ir.Operation) -> Guard:
         """The condition on which a `scf.for` has a pass, unless it always has one."""
         lower, upper = list(op.operands)[:2]
-        low, high = _constant(lower), _constant(upper)
+        low, high = constant(lower), constant(upper)
         if low is not None and high is not None and low < high:
             return ()
         with ir.InsertionPoint(op):
@@ -209,7 +204,7 @@ class Steps:
     def _ask(self, conditions: Guard, guard: Guard) -> None:
         """Have conditions computed: dispatches behind them run if they hold."""
         for condition, _ in conditions:
-            self.found.append(Step(None, (condition,), guard))
+            self.found.append(FlowStep(None, (condition,), guard))
 
     def _leave_out(self, block: ir.Block) -> None:
         if any(view.operation.name == DISPATCH for view in block.operations):
@@ -223,19 +218,15 @@ class Steps:
 def _has_branches(function: ir.Operation) -> bool:
     """Whether dispatches of a function are in loops or branches."""
     block = function.regions[0].blocks[0]
-    return sum(1 for _ in dispatches(function)) > sum(
-        view.operation.name == DISPATCH for view in block.operations
-    )
+    return any(op.block != block for op in dispatches(function))
 
 
 def _handed_over(op: ir.Operation) -> tuple[ir.Value, ...]:
     return tuple(result for result in op.results if can_be_handed_over(result.type))
 
 
-def _leads_to(
-    last: ir.Operation | None,
-) -> list[tuple[ir.Block, Sequence[ir.Value], Guard]]:
-    """The blocks that a block's last op leads to, what it passes them, and on which condition."""
+def _leads_to(last: ir.Operation | None) -> list[tuple[ir.Block, Sequence[ir.Value], Guard]]:
+    """The blocks that a block's last op leads to, the values passed to them, and the conditions."""
     view = None if last is None else last.opview
     if isinstance(view, cf.BranchOp):
         return [(view.successors[0], list(view.operands), ())]
@@ -248,13 +239,6 @@ def _leads_to(
     return []
 
 
-def _constant(value: ir.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(owner.attributes["value"]).value
-
-
 if TYPE_CHECKING:
     _Index = ir.Value[ir.IndexType]
 
@@ -265,16 +249,13 @@ _NARROWEST = 32  # bits of an integer that a function gives
 
 
 class CopiedOps:
-    """Copies of ops in a part, at the current insertion point.
+    """Copies of ops in a part, at the insertion point; `arguments` are the part's, for values that it takes.
 
-    Args:
-        steps: of the program.
-        arguments: of the part, for the values that it takes.
-        views: tensors that functions import, by their arguments.
+    `views` are tensors that functions import, by their arguments.
     """
 
     def __init__(
-        self, steps: Steps, arguments: Mapping[ir.Value, ir.Value], views: Mapping[ir.Value, ir.Value]
+        self, steps: FlowSteps, arguments: Mapping[ir.Value, ir.Value], views: Mapping[ir.Value, ir.Value]
     ) -> None:
         self._steps = steps
         self._made = dict(arguments)
@@ -284,16 +265,16 @@ class CopiedOps:
         self._made |= {view: arguments[leaf] for view, leaf in views.items() if leaf in arguments}
 
     def add(self, op: ir.Operation) -> None:
-        """Copy an op. One around others takes what globals hold before it, instead of loading them."""
+        """Copy an op. One around others takes the values of globals before it, instead of loading them."""
         clone = op.clone().operation
-        for each in (clone, *nested(clone)):
+        for each in walk(clone):
             for place, operand in enumerate(each.operands):
                 found = self._steps.same(operand)
                 if found in self._made:
                     each.operands[place] = self._made[found]
         before = self._steps.before.get(op, {})
-        for each in list(nested(clone)):
-            value = before.get(global_of(each)) if each.name == LOAD else None
+        for each in list(walk(clone)):
+            value = before.get(global_of(each)) if each.name == LOAD and each != clone else None
             if value is not None:
                 each.results[0].replace_all_uses_with(self._of(value))
                 each.erase()
@@ -303,7 +284,6 @@ class CopiedOps:
         return self._made[self._steps.same(value)]
 
     def given(self, value: ir.Value, sizes: Sequence[ir.Value]) -> ir.Value:
-        """A value as the part's result."""
         own = self._of(value)
         if not is_scalar(value.type):
             dims = [cast("_Index", self._of(each)) for each in sizes]
@@ -313,7 +293,6 @@ class CopiedOps:
 
 
 def _imported(kind: ir.Type, view: ir.Value) -> ir.Value:
-    """A tensor of a view, with the view's sizes."""
     tensor = ir.RankedTensorType(kind)
     open_ = [place for place in range(tensor.rank) if tensor.is_dynamic_dim(place)]
     dims = [hal.BufferViewDimOp(view, place).result for place in open_]

@@ -1,4 +1,4 @@
-"""A program whose f16 and bf16 numbers are f32: the reference for how far rounding moves its results.
+"""A program whose f16 and bf16 numbers are f32: the reference for the effect of rounding on its results.
 
 The compiler's own passes convert the types, those of the functions' arguments, too. Parameters and large
 constants stay as they are stored, and are extended where they are loaded.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
+from iree_tuner.compiler.context import symbol_of, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 from iree_tuner.program.harness import run_passes
@@ -24,7 +25,7 @@ _GLOBAL, _LOAD, _STORE = "util.global", "util.global.load", "util.global.store"
 
 
 def widen(module: ir.Module, session: CompilerSession) -> bool:
-    """Convert a module at the end of phase `input`, in place; false where it has no such numbers.
+    """Convert a module at the end of phase `input`, in place; false if it has no such numbers.
 
     Raises CompileError for a program that depends on the numbers' bits.
     """
@@ -41,19 +42,12 @@ def widen(module: ir.Module, session: CompilerSession) -> bool:
 
 
 def _has_narrow(module: ir.Module) -> bool:
-    found = False
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal found
+    for op in walk(module.operation):
         blocks = (block for region in op.regions for block in region.blocks)
         values = (*op.results, *(argument for block in blocks for argument in block.arguments))
         if any(_is_narrow(value.type) for value in values):
-            found = True
-            return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
+            return True
+    return False
 
 
 def _is_narrow(kind: ir.Type) -> bool:
@@ -62,14 +56,11 @@ def _is_narrow(kind: ir.Type) -> bool:
 
 def _hold_constants(module: ir.Module) -> None:
     """Make globals of constants whose bytes the passes do not convert."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "arith.constant" and not isinstance(op.attributes["value"], _CONVERTED):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
+    found = [
+        op
+        for op in walk(module.operation)
+        if op.name == "arith.constant" and not isinstance(op.attributes["value"], _CONVERTED)
+    ]
     for number, op in enumerate(each for each in found if _is_narrow(each.results[0].type)):
         symbol = f"{_HELD}.{number}"
         kind = op.results[0].type
@@ -87,7 +78,7 @@ def _hold_constants(module: ir.Module) -> None:
 
 
 def _settle_globals(module: ir.Module) -> None:
-    """Give globals the type of their first values again, and extend what is loaded from them."""
+    """Give globals the type of their first values again, and extend the values loaded from them."""
     stored: dict[str, ir.Type] = {}
     for view in module.body.operations:
         op = view.operation
@@ -95,18 +86,10 @@ def _settle_globals(module: ir.Module) -> None:
             kind = getattr(op.attributes["initial_value"], "type", None)
             if isinstance(kind, ir.Type) and _is_narrow(kind):
                 op.attributes["type"] = ir.TypeAttr.get(kind)
-                stored[ir.StringAttr(op.attributes["sym_name"]).value] = kind
+                stored[symbol_of(op)] = kind
     if not stored:
         return
-    uses: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in (_LOAD, _STORE):
-            uses.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for op in uses:
+    for op in [each for each in walk(module.operation) if each.name in (_LOAD, _STORE)]:
         kind = stored.get(ir.FlatSymbolRefAttr(op.attributes["global"]).value)
         if kind is None:
             continue
@@ -123,13 +106,9 @@ def _settle_globals(module: ir.Module) -> None:
 
 
 def _settle_arguments(module: ir.Module) -> None:
-    """Let buffers that functions take and return hold what the passes made of their tensors' types."""
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    """Give buffers that functions take and return the types that the passes made of their tensors."""
+    for op in walk(module.operation):
         name = _ENCODINGS.get(op.name)
         if name is not None:
             tensor = op.results[0] if op.name == "hal.tensor.import" else op.operands[0]
             op.attributes[name] = ir.TypeAttr.get(tensor.type)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)

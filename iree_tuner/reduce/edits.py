@@ -14,7 +14,7 @@ from functools import partial
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import symbol_of, walk
 from iree_tuner.reduce.function import (
     STAND_INS,
     Function,
@@ -28,7 +28,7 @@ from iree_tuner.reduce.function import (
     values_of,
     without,
 )  # fmt: skip
-from iree_tuner.spec.grammar import pairs, symbol_name
+from iree_tuner.spec.grammar import pairs
 
 Edit = Callable[[], object]
 Make = Callable[[], ir.Value]
@@ -123,7 +123,7 @@ def _collect(op: ir.Operation, inside: tuple[_Symbol, ...], known: dict[ir.Opera
     """Find the symbols in an op, outer ones before inner ones."""
     for inner in _children(op):
         within = inside
-        if op.name == _MODULE or (symbol_name(inner) and not inner.has_trait(ir.IsTerminatorTrait)):
+        if op.name == _MODULE or (symbol_of(inner) and not inner.has_trait(ir.IsTerminatorTrait)):
             known[inner] = _Symbol(inner, inside)
             within = (*inside, known[inner])
         _collect(inner, within, known)
@@ -151,7 +151,7 @@ def _refer(
 
 
 def _scope(op: ir.Operation, known: Mapping[ir.Operation, _Symbol]) -> dict[str, _Symbol]:
-    return {symbol_name(inner): known[inner] for inner in _children(op) if inner in known}
+    return {symbol_of(inner): known[inner] for inner in _children(op) if inner in known}
 
 
 def _children(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -236,7 +236,7 @@ def _ops(module: ir.Module) -> list[ir.Operation]:
         for op in walk(module.operation)
         if (parent := op.parent) is not None
         and parent.name != _MODULE
-        and not symbol_name(op)
+        and not symbol_of(op)
         and not op.has_trait(ir.IsTerminatorTrait)
     ]
     return found[::-1]

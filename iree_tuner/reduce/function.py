@@ -10,8 +10,8 @@ from typing import TypeVar
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
-from iree_tuner.compiler.context import walk
-from iree_tuner.spec.grammar import references, symbol_name
+from iree_tuner.compiler.context import symbol_of, walk
+from iree_tuner.spec.grammar import references
 
 T = TypeVar("T")
 
@@ -199,7 +199,7 @@ def functions(module: ir.Module) -> list[Function]:
                 calls.setdefault(ir.FlatSymbolRefAttr(op.attributes[name]).value, []).append(op)
         if op.name == _FOREACH_MATCH:
             matched.update(references(op, "matchers"), references(op, "actions"))
-    return [Function(op, _returns(op), _fitting(op, calls), symbol_name(op) in matched) for op in found]
+    return [Function(op, _returns(op), _fitting(op, calls), symbol_of(op) in matched) for op in found]
 
 
 def remade(
@@ -248,7 +248,7 @@ def _returns(op: ir.Operation) -> list[ir.Operation]:
 def _fitting(op: ir.Operation, calls: Mapping[str, Sequence[ir.Operation]]) -> list[ir.Operation]:
     """The calls of a name that can be of this function: there may be others of that name elsewhere."""
     counts = len(_signature(op).inputs), len(_signature(op).results)
-    named = calls.get(symbol_name(op), ())
+    named = calls.get(symbol_of(op), ())
     return [call for call in named if (len(call.operands), len(call.results)) == counts]
 
 

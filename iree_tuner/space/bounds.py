@@ -1,8 +1,9 @@
-"""Bounds of variables, by passing intervals up and down the asserts until nothing changes.
+"""Bounds and finite domains of variables, derived from the asserts of a constraints op.
 
-Sound, not complete: a bound never excludes a solution. It understands the forms that constraint generators
-write: comparisons and equalities of sums, products and quotients, memberships written as disjunctions, and
-divisibility (`a mod b == 0` with `a >= 1` bounds `b` by `a`).
+Intervals are passed up and down the asserts until nothing changes. This is sound, not complete: a bound never
+excludes a solution. It understands the forms that constraint generators write: comparisons and equalities of
+sums, products and quotients, memberships written as disjunctions, and divisibility (`a mod b == 0` with `a >=
+1` bounds `b` by `a`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from iree_tuner.errors import TunerError
-from iree_tuner.space.interpreter import Array, Node, Program, conjuncts
+from iree_tuner.space.interpreter import Array, ConstraintProgram, Expr, conjuncts
 
 Interval = tuple[float, float]
 EVERYTHING: Interval = (-math.inf, math.inf)
@@ -27,7 +28,7 @@ class Bounds(dict[str, Interval]):
 
     def __init__(self, intervals: Mapping[str, Interval]) -> None:
         super().__init__(intervals)
-        self.known: dict[Node, Interval] = {}
+        self.known: dict[Expr, Interval] = {}
 
     def __setitem__(self, name: str, to: Interval) -> None:
         if self[name] != to:
@@ -35,13 +36,13 @@ class Bounds(dict[str, Interval]):
             super().__setitem__(name, to)
 
     def branch(self) -> Bounds:
-        """A copy, to assume something in."""
+        """A copy to make assumptions in."""
         copied = Bounds(self)
         copied.known.update(self.known)
         return copied
 
 
-def find_bounds(variables: Sequence[str], conditions: Sequence[Node]) -> Bounds:
+def find_bounds(variables: Sequence[str], conditions: Sequence[Expr]) -> Bounds:
     """An interval for each variable; infinite ends where the conditions give none."""
     bounds = Bounds(dict.fromkeys(variables, EVERYTHING))
     for _ in range(_ROUNDS):
@@ -53,7 +54,7 @@ def find_bounds(variables: Sequence[str], conditions: Sequence[Node]) -> Bounds:
     return bounds
 
 
-def _assume(node: Node, bounds: Bounds) -> None:
+def _assume(node: Expr, bounds: Bounds) -> None:
     match node.kind:
         case "smt.and":
             for operand in node.operands:
@@ -73,7 +74,7 @@ def _assume(node: Node, bounds: Bounds) -> None:
             pass
 
 
-def _assume_not(node: Node, bounds: Bounds) -> None:
+def _assume_not(node: Expr, bounds: Bounds) -> None:
     match node.kind:
         case "smt.not":
             _assume(node.operands[0], bounds)
@@ -86,7 +87,7 @@ def _assume_not(node: Node, bounds: Bounds) -> None:
             pass
 
 
-def _assume_any(node: Node, bounds: Bounds) -> None:
+def _assume_any(node: Expr, bounds: Bounds) -> None:
     branches: list[Bounds] = []
     for compared in {side for operand in node.operands for side in operand.operands}:
         interval(compared, bounds)  # once for all branches: memberships repeat an expression
@@ -99,7 +100,7 @@ def _assume_any(node: Node, bounds: Bounds) -> None:
         bounds[name] = (min(b[name][0] for b in branches), max(b[name][1] for b in branches))
 
 
-def _assume_equal(left: Node, right: Node, bounds: Bounds) -> None:
+def _assume_equal(left: Expr, right: Expr, bounds: Bounds) -> None:
     for value, zero in ((left, right), (right, left)):
         if value.kind == "smt.int.mod" and zero.kind == "constant" and zero.data == 0:
             dividend, divisor = value.operands
@@ -112,7 +113,7 @@ def _assume_equal(left: Node, right: Node, bounds: Bounds) -> None:
     _narrow(right, interval(left, bounds), bounds)
 
 
-def _narrow(node: Node, to: Interval, bounds: Bounds) -> None:
+def _narrow(node: Expr, to: Interval, bounds: Bounds) -> None:
     low, high = to
     match node.kind:
         case "variable":
@@ -133,7 +134,7 @@ def _narrow(node: Node, to: Interval, bounds: Bounds) -> None:
             pass
 
 
-def _narrow_factors(node: Node, to: Interval, bounds: Bounds) -> None:
+def _narrow_factors(node: Expr, to: Interval, bounds: Bounds) -> None:
     ranges = [interval(operand, bounds) for operand in node.operands]
     if any(r[0] < 1 or r[1] < r[0] for r in ranges):
         return  # the signs are open, or there is no solution
@@ -145,7 +146,7 @@ def _narrow_factors(node: Node, to: Interval, bounds: Bounds) -> None:
         _narrow(operand, (least, most), bounds)
 
 
-def interval(node: Node, bounds: Bounds) -> Interval:
+def interval(node: Expr, bounds: Bounds) -> Interval:
     """Where a node's value lies when its variables lie in `bounds`."""
     if node.kind == "variable":
         return bounds[node.data]
@@ -156,7 +157,7 @@ def interval(node: Node, bounds: Bounds) -> Interval:
     return bounds.known[node]
 
 
-def _combined(node: Node, ranges: list[Interval]) -> Interval:
+def _combined(node: Expr, ranges: list[Interval]) -> Interval:
     match node.kind:
         case "smt.int.add":
             return (sum(r[0] for r in ranges), sum(r[1] for r in ranges))
@@ -194,12 +195,12 @@ _COMBINATIONS = 1 << 15
 """The most combinations of values that asserts are evaluated on to narrow domains."""
 
 
-def conditions(program: Program) -> list[Node]:
-    """Every condition that a member must satisfy, split at conjunctions."""
+def conditions(program: ConstraintProgram) -> list[Expr]:
+    """The conditions that a member must satisfy, split at conjunctions."""
     return [part for assertion in program.assertions for part in conjuncts(assertion.condition)]
 
 
-def find_domains(program: Program, *, together: bool = True) -> Domains:
+def find_domains(program: ConstraintProgram, *, together: bool = True) -> Domains:
     """The values of each variable, ascending. Raises TunerError for a variable without finite bounds.
 
     Without `together`, asserts that concern several open variables leave values in.
@@ -222,11 +223,11 @@ def find_domains(program: Program, *, together: bool = True) -> Domains:
         domains = narrowed
 
 
-def tabulate(parts: list[Node], names: tuple[str, ...], domains: Domains) -> Array:
+def tabulate(parts: list[Expr], names: tuple[str, ...], domains: Domains) -> Array:
     """Whether all `parts` hold, for each combination of the values of `names`: one axis a name."""
     shape = tuple(len(domains[name]) for name in names)
     values = grid(names, domains)
-    cache: dict[Node, Array] = {}
+    cache: dict[Expr, Array] = {}
     holds = np.ones(shape, dtype=bool)
     for part in parts:
         holds &= part.evaluate(values, cache)
@@ -234,26 +235,26 @@ def tabulate(parts: list[Node], names: tuple[str, ...], domains: Domains) -> Arr
 
 
 def grid(names: tuple[str, ...], domains: Domains) -> dict[str, Array]:
-    """Values for an evaluation on all combinations; a variable with one value needs no axis."""
+    """Values for an evaluation on all combinations; a variable with one value has no axis."""
     axes = dict(zip(names, np.ix_(*(domains[name] for name in names)), strict=True))
     return {name: values[0] for name, values in domains.items() if len(values) == 1} | axes
 
 
-def group(parts: list[Node], domains: Domains) -> dict[frozenset[str], list[Node]]:
+def group(parts: list[Expr], domains: Domains) -> dict[frozenset[str], list[Expr]]:
     """The conditions, by their variables that have more than one value."""
     free = {name for name, values in domains.items() if len(values) != 1}
-    groups: dict[frozenset[str], list[Node]] = {}
+    groups: dict[frozenset[str], list[Expr]] = {}
     for part in parts:
         groups.setdefault(part.support & free, []).append(part)
     return groups
 
 
 def combinations(names: frozenset[str], domains: Domains) -> int:
-    """How many combinations of values there are."""
+    """The number of combinations of values."""
     return math.prod(len(domains[name]) for name in names)
 
 
-def _filter(name: str, values: NDArray[np.int64], parts: list[Node], fixed: Domains) -> NDArray[np.int64]:
+def _filter(name: str, values: NDArray[np.int64], parts: list[Expr], fixed: Domains) -> NDArray[np.int64]:
     kept = values
     for part in parts:
         if name in part.support and part.support - fixed.keys() <= {name} and len(kept):
@@ -261,7 +262,7 @@ def _filter(name: str, values: NDArray[np.int64], parts: list[Node], fixed: Doma
     return kept
 
 
-def _narrow_together(domains: Domains, parts: list[Node]) -> Domains:
+def _narrow_together(domains: Domains, parts: list[Expr]) -> Domains:
     groups = group(parts, domains)
     if not all(map(len, domains.values())):
         return domains
@@ -283,7 +284,7 @@ def _narrow_together(domains: Domains, parts: list[Node]) -> Domains:
     return domains
 
 
-def _narrow_defined(part: Node, domains: Domains) -> Domains:
+def _narrow_defined(part: Expr, domains: Domains) -> Domains:
     """A variable that equals an expression of few values has no others."""
     if part.kind != "smt.eq" or len(part.operands) != 2:
         return domains
@@ -296,3 +297,40 @@ def _narrow_defined(part: Node, domains: Domains) -> Domains:
             values = np.intersect1d(domains[this.data], reached, assume_unique=True)
             domains = domains | {this.data: values}
     return domains
+
+
+def solve(part: Expr, name: str, bounds: Bounds) -> Expr | None:
+    """An expression without `name` that equals it wherever `part` holds; None where there may be several.
+
+    Where `part` does not hold for any value of `name`, the expression has some value: check `part` as well.
+    """
+    if part.kind != "smt.eq" or len(part.operands) != 2 or name not in part.support:
+        return None
+    for this, other in (part.operands, part.operands[::-1]):
+        if name not in other.support:
+            return _isolate(this, other, name, bounds)
+    return None
+
+
+def _isolate(node: Expr, value: Expr, name: str, bounds: Bounds) -> Expr | None:
+    """`name` such that `node == value`."""
+    if node.kind == "variable":
+        return value
+    inside = [operand for operand in node.operands if name in operand.support]
+    if len(inside) != 1:
+        return None
+    rest = tuple(operand for operand in node.operands if operand is not inside[0])
+    match node.kind:
+        case "smt.int.mul" if all(interval(factor, bounds)[0] >= 1 for factor in rest):
+            for factor in rest:
+                value = _operation("smt.int.div", value, factor)
+        case "smt.int.add":
+            for term in rest:
+                value = _operation("smt.int.sub", value, term)
+        case _:
+            return None
+    return _isolate(inside[0], value, name, bounds)
+
+
+def _operation(kind: str, left: Expr, right: Expr) -> Expr:
+    return Expr(kind, (left, right), None, left.support | right.support)

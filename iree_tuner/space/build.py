@@ -25,16 +25,8 @@ def build_spaces(
 ) -> tuple[Space, ...]:
     """The spaces of a workload, one for each pipeline that can lower it; never empty.
 
-    Args:
-        workload: the root op.
-        limits: what the target can hold; they say which backend it is.
-        context: one with all dialects loaded, as `compiler.context.new_context` makes it.
-        emitted: the compiler's own constraints for the dispatch, from `space.emitted.emit`.
-        supplements: whether the compiler's constraints are supplemented; without, they are used as they are.
-
-    Raises:
-        TunerError: no space is known for the workload on this target, or none has a member, or the op has no
-            loops.
+    The arguments are those of `SpaceRequest`. Raises TunerError if no space is known for the workload on this
+    target, if none has a member, and if the op has no loops.
     """
     if not workload.loops:
         raise TunerError(NO_LOOPS)

@@ -19,7 +19,6 @@ class Assignment(Mapping[str, int]):
 
     @classmethod
     def of(cls, values: Mapping[str, int]) -> Assignment:
-        """From any mapping of knob names to integers."""
         return cls(tuple(sorted((name, int(value)) for name, value in values.items())))
 
     def __getitem__(self, name: str) -> int:
@@ -38,14 +37,10 @@ class Assignment(Mapping[str, int]):
 
 @dataclass(frozen=True)
 class OpConfiguration:
-    """One attribute for one op, in the form in which it goes to other processes, databases and specs.
+    """One attribute for the op `label` of a workload, as text for other processes, databases and specs.
 
-    An attribute belongs to a context, and candidates are chosen in one and compiled in others.
-
-    Attributes:
-        label: which op of the workload: `root`, or a companion's label.
-        attribute: its name: `compilation_info` on the root, `lowering_config` on companions.
-        value: the attribute as text; `of` and `to_ir` alone write and read it.
+    It is `compilation_info` on the `root`, `lowering_config` on a companion. `of` and `to_ir` alone write and
+    read the text.
     """
 
     label: str
@@ -54,11 +49,10 @@ class OpConfiguration:
 
     @staticmethod
     def of(label: str, attribute: str, value: ir.Attribute) -> OpConfiguration:
-        """An attribute to be put on an op."""
         return OpConfiguration(label, attribute, str(value))
 
     def to_ir(self) -> ir.Attribute:
-        """The attribute, in the current context. Raises MLIRError where it is none."""
+        """The attribute, in the current context. Raises MLIRError if it does not parse."""
         return attribute_from(self.value)
 
 

@@ -19,13 +19,10 @@ COMPANIONS = "companions"
 def build_constraints(
     pipeline: ir.Attribute, fill: Callable[[], Mapping[str, ir.Attribute]], context: ir.Context
 ) -> ir.Module:
-    """A module with one constraints op.
+    """A module with one constraints op for a pipeline; `context` has all dialects loaded.
 
-    Args:
-        pipeline: the code generation pipeline that the op is about.
-        fill: called once with the insertion point in the op's body: declares knobs with `knob` and
-            `flag`, asserts with `require`, and returns the op's knobs dictionary.
-        context: one with all dialects loaded.
+    `fill` is called with the insertion point in the op's body. It declares knobs with `knob` and `flag`,
+    asserts with `require`, and returns the op's knobs dictionary.
     """
     with context, ir.Location.unknown(context):
         module = ir.Module.create()
@@ -41,12 +38,17 @@ def build_constraints(
 def knob(name: str, values: Sequence[int], reason: str) -> Integer:
     """Declare a knob that takes one of `values`; `reason` completes "NAME (VALUE) must be ...".
 
-    Which values a search tries is no rule of the compiler's: what it refuses is asserted besides.
+    The list of values is not a rule of the compiler: values that it refuses are asserted as well.
     """
-    declared = Integer(iree_codegen.KnobOp(name).result)
+    declared = derived(name)
     with searching():
         require(declared.is_one_of(values), f"{name} ({{}}) must be {reason}", declared)
     return declared
+
+
+def derived(name: str) -> Integer:
+    """Declare a knob that an assert of the caller's makes equal to an expression."""
+    return Integer(iree_codegen.KnobOp(name).result)
 
 
 def declared_knobs(op: iree_codegen.ConstraintsOp) -> dict[str, Integer]:
@@ -65,13 +67,13 @@ def flag(name: str) -> Integer:
 
 
 def knob_attribute(name: str) -> ir.Attribute:
-    """`#iree_codegen.smt.int_knob<"name">`, which has no builder in Python and is parsed here."""
+    """`#iree_codegen.smt.int_knob<"name">`, which has no builder in Python."""
     # IR as text: no builder (docs/upstream/bindings.md)
     return ir.Attribute.parse(f'#iree_codegen.smt.int_knob<"{name}">')
 
 
 def one_of_attribute(name: str, options: Sequence[ir.Attribute]) -> ir.Attribute:
-    """`#iree_codegen.smt.one_of_knob<"name", [OPTIONS]>`: the knob is an option's index. Parsed, too."""
+    """`#iree_codegen.smt.one_of_knob<"name", [OPTIONS]>`: the knob is an option's index."""
     listed = ir.ArrayAttr.get(list(options))
     # IR as text: no builder (docs/upstream/bindings.md)
     return ir.Attribute.parse(f'#iree_codegen.smt.one_of_knob<"{name}", {listed}>')
@@ -83,6 +85,11 @@ def integers(values: Sequence[int | str]) -> ir.ArrayAttr:
     return ir.ArrayAttr.get(
         [knob_attribute(v) if isinstance(v, str) else ir.IntegerAttr.get(i64, v) for v in values]
     )
+
+
+def level(sizes: Mapping[int, int | str], count: int) -> ir.ArrayAttr:
+    """Tiles of `count` loops, as `integers`; 0 for loops without one."""
+    return integers([sizes.get(loop, 0) for loop in range(count)])
 
 
 # Which of a space's constraints the compiler insists on.
@@ -107,33 +114,31 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Ruling(Generic[Subject]):
-    """How the asserts of one kind of space are taken, and what is to be asserted instead of some.
+    """How the asserts of one kind of space are taken, and what is asserted instead of some.
 
     Attributes:
-        name: short, for tests.
         reason: where in the compiler that is decided.
-        releases: the compiler releases that it has been checked with.
         applies: whether a space is of the kind.
         rules: patterns of the messages of asserts that are rules; None for all but `nothing`.
-        nothing: patterns of the messages of asserts that do not describe the compiler, or that `extend`
-            replaces.
+        nothing: the same of asserts that do not describe the compiler, or that `extend` replaces.
         extend: adds asserts, which are rules.
         settle: turns the knobs' values into the ones that the compiler uses.
         only_where: patterns of two messages: asserts of the first count only if the second hold.
+        releases: of the compiler, with which it has been checked.
     """
 
     name: str
     reason: str
-    releases: tuple[str, ...]
     applies: Callable[[Subject], bool]
     rules: tuple[str, ...] | None = None
     nothing: tuple[str, ...] = ()
     extend: Callable[[Subject], None] | None = None
     settle: Callable[[Subject, Mapping[str, int]], Mapping[str, int]] | None = None
     only_where: tuple[str, str] | None = None
+    releases: tuple[str, ...] = ("3.13",)
 
     def force(self, message: str) -> Force:
-        """The effect of breaking an assert of the space's own."""
+        """The effect of breaking one of the space's own asserts."""
         if any(re.search(pattern, message) for pattern in self.nothing):
             return "none"
         if self.rules is None or any(re.search(pattern, message) for pattern in self.rules):
@@ -142,7 +147,7 @@ class Ruling(Generic[Subject]):
 
 
 def first_ruling(rulings: Sequence[Ruling[Subject]], subject: Subject) -> Ruling[Subject] | None:
-    """The ruling for a space; None where there is none, and all its asserts are rules."""
+    """The ruling for a space. Without one (None), all asserts of the space are rules."""
     return next((each for each in rulings if each.applies(subject)), None)
 
 
@@ -151,7 +156,12 @@ def rounded_up(value: Integer, step: Integer | int) -> Integer:
     return (value + step - 1) // step * step
 
 
-def at_most(value: Integer, limit: int) -> Integer:
+def padded_to(size: int, step: Integer) -> Integer:
+    """The next multiple of a step that depends on knobs."""
+    return (step + (size - 1)) // step * step
+
+
+def at_most(value: Integer, limit: Integer | int) -> Integer:
     """The value, or the limit where it is larger: a tile is cut to its loop."""
     return if_else(value <= limit, value, limit)
 

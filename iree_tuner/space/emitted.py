@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.context import defining_op, to_bytecode, walk
 from iree_tuner.compiler.worker import End, Ok, Timeout, Workers, session_for
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
@@ -27,11 +27,9 @@ _TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class Emitted:
-    """The constraints that the compiler emitted.
+    """The constraints that the compiler emitted, as bytecode: a module for each constraints op.
 
-    Attributes:
-        modules: bytecode, each a module with one constraints op.
-        note: why there are none, when there are none.
+    `note` says why there are none.
     """
 
     modules: tuple[bytes, ...] = ()
@@ -46,7 +44,7 @@ def emit(harness: Harness, workload: Workload, target: Target, workers: Workers)
 def begin_emitting(
     harness: Harness, workload: Workload, target: Target, workers: Workers
 ) -> Callable[[], Emitted]:
-    """`emit` for several at once: it begins here, and the result is waited for when it is called."""
+    """`emit` for several dispatches at once: it starts now, and the returned function waits for it."""
     if not kind_named(target.backend).emits_constraints:
         return lambda: Emitted(note=f"the compiler has no constraints for {target.backend}")
     spaces = provider(workload.family)
@@ -82,11 +80,11 @@ def alone(op: iree_codegen.ConstraintsOp) -> ir.Module:
     module = ir.Module.create()
     moved: set[ir.Operation] = set()
     for dimension in op.problem_dims:
-        owner = dimension.owner
-        assert not isinstance(owner, ir.Block), "problem dimensions are constants"
-        if owner.operation not in moved:
-            moved.add(owner.operation)
-            owner.operation.detach_from_parent()
+        owner = defining_op(dimension)
+        assert owner is not None, "problem dimensions are constants"
+        if owner not in moved:
+            moved.add(owner)
+            owner.detach_from_parent()
             module.body.append(owner)
     op.operation.detach_from_parent()
     module.body.append(op)
@@ -95,12 +93,8 @@ def alone(op: iree_codegen.ConstraintsOp) -> ir.Module:
 
 def _mark_root(module: ir.Module) -> None:
     """Only the tagged root op is in the set that constraints are emitted for."""
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in walk(module.operation):
         if "root_op" in op.attributes:
             del op.attributes["root_op"]
         if OP_TAG in op.attributes and ir.StringAttr(op.attributes[OP_TAG]).value == "root":
             op.attributes["root_op"] = iree_codegen.RootOpAttr.get(0)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)

@@ -20,8 +20,8 @@ _SEARCH = "iree_tuner.search"
 def searching() -> Generator[None]:
     """Asserts that are built inside only say which values a search tries.
 
-    It is kept in their location, which is part of the IR and of its bytecode. It is no part of its text, by
-    which spaces are compared: why an assert is there does not change what is in a space.
+    The mark is their location, which is part of the bytecode but not of the text. Spaces are compared by
+    text: the reason for an assert does not change a space's members.
     """
     with ir.Location.name(_SEARCH):
         yield
@@ -82,11 +82,9 @@ class Integer:
         return self._compare(smt.IntPredicate.ge, other)
 
     def equals(self, other: Integer | int) -> Boolean:
-        """`self == other`."""
         return Boolean(smt.EqOp([self.value, _value(other)]).result)
 
     def is_one_of(self, values: Iterable[int]) -> Boolean:
-        """`self` is among `values`."""
         return any_of([self.equals(value) for value in values])
 
     def _compare(self, predicate: smt.IntPredicate, other: Integer | int) -> Boolean:
@@ -97,6 +95,11 @@ def constant(value: int) -> Integer:
     """An integer constant."""
     attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
     return Integer(smt.IntConstantOp(attribute).result)
+
+
+def integer(value: Integer | int) -> Integer:
+    """The value, as a constant where it is a number."""
+    return constant(value) if isinstance(value, int) else value
 
 
 def product(factors: Sequence[Integer | int]) -> Integer:
@@ -134,14 +137,14 @@ def total(terms: Sequence[Integer | int]) -> Integer:
 
 
 def any_of(conditions: Sequence[Boolean]) -> Boolean:
-    """At least one holds. There must be at least one condition."""
+    """Whether one or more of the conditions hold; there must be a condition."""
     if len(conditions) == 1:
         return conditions[0]
     return Boolean(smt.OrOp([condition.value for condition in conditions]).result)
 
 
 def all_of(conditions: Sequence[Boolean]) -> Boolean:
-    """All hold. There must be at least one condition."""
+    """Whether all conditions hold; there must be a condition."""
     if len(conditions) == 1:
         return conditions[0]
     return Boolean(smt.AndOp([condition.value for condition in conditions]).result)
@@ -153,4 +156,4 @@ def require(condition: Boolean, message: str, *shown: Integer) -> None:
 
 
 def _value(operand: Integer | int) -> ir.Value:
-    return constant(operand).value if isinstance(operand, int) else operand.value
+    return integer(operand).value

@@ -11,16 +11,16 @@ from iree.compiler import ir
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.build import undivided
 from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
+from iree_tuner.space.gpu.constraints_draft import Supplement
 from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
 from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
-from iree_tuner.space.gpu.generic import generic_constraints as gpu_generic
 from iree_tuner.space.gpu.matrix import matrix_constraints, overpadded_constraints, sparse_constraints
 from iree_tuner.space.gpu.online_attention import attention_constraints as gpu_attention
 from iree_tuner.space.gpu.scaled import scaled_constraints
 from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.space.gpu.spaces import Builder as GpuBuilder
+from iree_tuner.space.gpu.spaces import generic_constraints as gpu_generic
 from iree_tuner.space.gpu.spaces import gpu_constraints
-from iree_tuner.space.gpu.supplement import Supplement
 from iree_tuner.space.llvm_cpu.contraction import contraction_constraints
 from iree_tuner.space.llvm_cpu.convolution import convolution_constraints
 from iree_tuner.space.llvm_cpu.generic import attention_constraints, generic_constraints
@@ -36,18 +36,14 @@ CpuBuilder = Callable[[Workload, CpuLimits, ir.Context], ir.Module]
 SpirvBuilder = Callable[[Workload, GpuLimits, ir.Context], ir.Module | None]
 
 _PRODUCTS: tuple[GpuBuilder, ...] = (matrix_constraints, simt_constraints)
-_ANY: tuple[SpirvBuilder, ...] = (reduce_constraints, vectorize_constraints, distribute_constraints)
 
 
 class ByTarget(SpaceProvider):
-    """The spaces of a family, from a builder for each kind of target.
+    """The spaces of a family, from builders for CPUs, for CUDA and ROCm (`gpu`), and for Vulkan (`spirv`).
 
-    Attributes:
-        cpu: for llvm-cpu.
-        gpu: for CUDA and ROCm, tried in turn where the compiler emits nothing.
-        supplements: to the compiler's constraints for CUDA and ROCm, in the order in which they are applied.
-        added: for CUDA and ROCm in addition to the compiler's, by the names of their variants.
-        spirv: for Vulkan, one for each pipeline, best first.
+    `gpu` are tried in turn where the compiler emits no constraints; `supplements` are applied in order to
+    those that it emits; `added` are further spaces, by the names of their variants. `spirv`: one for each
+    pipeline, best first.
     """
 
     cpu: CpuBuilder
@@ -57,7 +53,6 @@ class ByTarget(SpaceProvider):
     spirv: tuple[SpirvBuilder, ...] = ()
 
     def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:
-        """See `SpaceProvider`."""
         workload, limits, context = request.workload, request.limits, request.context
         if isinstance(limits, CpuLimits):
             return [type(self).cpu(workload, limits, context)]
@@ -73,7 +68,7 @@ class ByTarget(SpaceProvider):
 
 
 class Attention(ByTarget):
-    """In 3.13 no SPIR-V pipeline lowers it, the compiler's own choice included.
+    """Attention has no SPIR-V space: in 3.13 no pipeline lowers it, the compiler's own choice included.
 
     BaseDistribute makes buffers of its tensors, which the op does not take; the others leave it as it is (no
     pass decomposes it).
@@ -100,10 +95,10 @@ class Contraction(ByTarget):
     )
 
     def emitter_crash(self, workload: Workload) -> str:
-        """Where the emitter of release 3.13 reads values that are not there.
+        """The emitter of release 3.13 reads values that do not exist.
 
-        For a subgroup tile of every loop that has a workgroup tile, and batch loops have none; and for
-        the innermost m and n loop without looking whether there is one (emitTileAndFuseConstraints,
+        It expects a subgroup tile of every loop that has a workgroup tile, and batch loops have none. It
+        reads the innermost m and n loop without checking that they exist (emitTileAndFuseConstraints,
         LLVMGPUConstraintGenerator.cpp; docs/upstream/emitter_batch_crash.md).
         """
         if workload.role("batch"):
@@ -131,7 +126,7 @@ class Generic(ByTarget):
 
     cpu = generic_constraints
     gpu = (gpu_generic,)
-    spirv = _ANY
+    spirv = (reduce_constraints, vectorize_constraints, distribute_constraints)
 
 
 class ScaledContraction(ByTarget):

@@ -39,21 +39,21 @@ _COMPARED = ("<", "<=", ">", ">=")
 _ATOM, _NOT = 9, 4
 
 
-def worded(condition: Node) -> str:
-    """A condition with the names of its variables; cut where it is long."""
+def worded(condition: Expr) -> str:
+    """A condition in words; a long one is cut."""
     if _parts(condition, {}) > _MOST_PARTS:
         return "a condition that is too long to show"
     text, _ = _written(condition)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
 
 
-def _parts(node: Node, known: dict[Node, int]) -> int:
+def _parts(node: Expr, known: dict[Expr, int]) -> int:
     if node not in known:
         known[node] = 1 + sum(_parts(operand, known) for operand in node.operands)
     return known[node]
 
 
-def _written(node: Node) -> tuple[str, int]:
+def _written(node: Expr) -> tuple[str, int]:
     """The text, and how strongly its parts hold together."""
     match node.kind:
         case "variable":
@@ -79,12 +79,12 @@ def _written(node: Node) -> tuple[str, int]:
             return f"{name}({', '.join(arguments)})", _ATOM
 
 
-def _inside(node: Node, least: int) -> str:
+def _inside(node: Expr, least: int) -> str:
     text, strength = _written(node)
     return text if strength >= least else f"({text})"
 
 
-def _membership(node: Node) -> str | None:
+def _membership(node: Expr) -> str | None:
     """`x in {1, 2}`, for a disjunction of equalities of one thing with constants."""
     pairs = [each.operands for each in node.operands if each.kind == "smt.eq" and len(each.operands) == 2]
     if len(pairs) < max(2, len(node.operands)) or any(right.kind != "constant" for _, right in pairs):
@@ -99,29 +99,26 @@ _COMPARISONS = {0: np.less, 1: np.less_equal, 2: np.greater, 3: np.greater_equal
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
-    """One value of the body.
+class Expr:
+    """One value of the body: a `variable`, a `constant`, or the result of the op that `kind` names.
 
-    Attributes:
-        kind: `variable`, `constant`, or the name of the op that makes the value.
-        operands: the nodes it is made from.
-        data: the variable's name, the constant, the predicate, or the table of a lookup.
-        support: names of the variables it depends on.
+    `data` is the variable's name, the constant, the predicate, or the table of a lookup; `support` names the
+    variables that the value depends on.
     """
 
     kind: str
-    operands: tuple[Node, ...] = ()
+    operands: tuple[Expr, ...] = ()
     data: Any = None
     support: frozenset[str] = frozenset()
 
-    def evaluate(self, values: Mapping[str, Array], cache: dict[Node, Array] | None = None) -> Array:
-        """The node's value for arrays of its variables' values, which must broadcast together."""
+    def evaluate(self, values: Mapping[str, Array], cache: dict[Expr, Array] | None = None) -> Array:
+        """The value for arrays of its variables' values, which must broadcast together."""
         cache = {} if cache is None else cache
         if self not in cache:
             cache[self] = self._compute(values, cache)
         return cache[self]
 
-    def _compute(self, values: Mapping[str, Array], cache: dict[Node, Array]) -> Array:
+    def _compute(self, values: Mapping[str, Array], cache: dict[Expr, Array]) -> Array:
         if self.kind == "variable":
             return values[self.data]
         if self.kind == "constant":
@@ -129,29 +126,26 @@ class Node:
         return self.apply([operand.evaluate(values, cache) for operand in self.operands])
 
     def apply(self, operands: list[Array]) -> Array:
-        """The value of this op, which is not a variable or a constant, for its operands' values."""
+        """The value of this op (not a variable or a constant) for its operands' values."""
         return _OPERATIONS[self.kind](self.data, operands)
 
 
 @dataclass(frozen=True, eq=False)
 class Assertion:
-    """One assert of the body, in its order.
+    """One assert of the body, and the message if it does not hold (for `smt.assert`, the condition).
 
-    Attributes:
-        condition: what it asserts.
-        message: what is wrong where it does not hold; of an `smt.assert`, which has none, the condition.
-        shown: whose values stand for `{}` in the message.
-        of_search: whether it only says which values of a knob a search tries.
+    The values of `shown` replace the `{}` in the message. One `of_search` only says which values of a knob
+    are tried.
     """
 
-    condition: Node
+    condition: Expr
     message: str
-    shown: tuple[Node, ...]
+    shown: tuple[Expr, ...]
     of_search: bool = False
 
 
 @dataclass(frozen=True)
-class Program:
+class ConstraintProgram:
     """A constraints op as data: its knobs in the order of declaration, its other variables, its asserts."""
 
     knobs: tuple[str, ...]
@@ -159,10 +153,10 @@ class Program:
     assertions: tuple[Assertion, ...]
 
 
-def read_program(op: ir.Operation) -> Program:
+def read_program(op: ir.Operation) -> ConstraintProgram:
     """Read a constraints op. Raises TunerError for an op of the body that has no interpretation here."""
     block = op.regions[0].blocks[0]
-    nodes: dict[ir.Value, Node] = {}
+    nodes: dict[ir.Value, Expr] = {}
     knobs: list[str] = []
     auxiliaries: list[str] = []
     assertions: list[Assertion] = []
@@ -188,14 +182,14 @@ def read_program(op: ir.Operation) -> Program:
         else:
             node = _node(inner, operands)
         nodes[inner.results[0]] = node
-    return Program(tuple(dict.fromkeys(knobs)), tuple(auxiliaries), tuple(assertions))
+    return ConstraintProgram(tuple(dict.fromkeys(knobs)), tuple(auxiliaries), tuple(assertions))
 
 
-def pinned(program: Program, values: Mapping[str, int]) -> Program:
-    """The program with one more assert for each of some variables: that it has this value."""
+def pinned(program: ConstraintProgram, values: Mapping[str, int]) -> ConstraintProgram:
+    """The program with an assert for each of some variables that it has the given value."""
     more = [
         Assertion(
-            Node("smt.eq", (_variable(name), Node("constant", (), value)), None, frozenset((name,))),
+            Expr("smt.eq", (_variable(name), Expr("constant", (), value)), None, frozenset((name,))),
             f"{name} must be {value}",
             (),
         )
@@ -204,45 +198,41 @@ def pinned(program: Program, values: Mapping[str, int]) -> Program:
     return replace(program, assertions=(*program.assertions, *more))
 
 
-def _worded(condition: Node, names: list[str]) -> Assertion:
-    """An assert without a message, which says itself and the values of its variables."""
+def _worded(condition: Expr, names: list[str]) -> Assertion:
+    """An assert without a message: the condition, with the values of its variables."""
     shown = [name for name in dict.fromkeys(names) if name in condition.support]
     values = ", ".join(f"{name} = {{}}" for name in shown)
     message = f"{worded(condition)} ({values})" if shown else worded(condition)
     return Assertion(condition, message, tuple(map(_variable, shown)))
 
 
-def conjuncts(node: Node) -> list[Node]:
+def conjuncts(node: Expr) -> list[Expr]:
     """The conditions that a conjunction is made of."""
     if node.kind == "smt.and":
         return [part for operand in node.operands for part in conjuncts(operand)]
     return [node]
 
 
-def _variable(name: str) -> Node:
-    return Node("variable", (), name, frozenset((name,)))
+def _variable(name: str) -> Expr:
+    return Expr("variable", (), name, frozenset((name,)))
 
 
-def _node(op: ir.Operation, operands: tuple[Node, ...]) -> Node:
+def _node(op: ir.Operation, operands: tuple[Expr, ...]) -> Expr:
     support = frozenset[str]().union(*(operand.support for operand in operands))
     match op.name:
         case "smt.int.constant":
-            return Node("constant", (), ir.IntegerAttr(op.attributes["value"]).value)
+            return Expr("constant", (), ir.IntegerAttr(op.attributes["value"]).value)
         case "smt.constant":
-            return Node("constant", (), ir.BoolAttr(op.attributes["value"]).value)
+            return Expr("constant", (), ir.BoolAttr(op.attributes["value"]).value)
         case "smt.int.cmp":
-            return Node(op.name, operands, ir.IntegerAttr(op.attributes["pred"]).value, support)
+            return Expr(op.name, operands, ir.IntegerAttr(op.attributes["pred"]).value, support)
         case "iree_codegen.smt.lookup":
             table = tuple(tuple(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("keys", "values"))
-            return Node(op.name, operands, table, support)
+            return Expr(op.name, operands, table, support)
         case name if name in _OPERATIONS:
-            return Node(name, operands, None, support)
+            return Expr(name, operands, None, support)
         case name:
             raise TunerError(f"the constraint interpreter does not know '{name}'")
-
-
-def _equal(operands: list[Array]) -> Array:
-    return reduce(np.logical_and, [operands[0] == other for other in operands[1:]])
 
 
 def _distinct(operands: list[Array]) -> Array:
@@ -280,7 +270,7 @@ _OPERATIONS: dict[str, Callable[[Any, list[Array]], Array]] = {
     "smt.int.mod": lambda _, x: _remainder(x[0], x[1]),
     "smt.int.abs": lambda _, x: np.abs(x[0]),
     "smt.int.cmp": lambda predicate, x: _COMPARISONS[predicate](x[0], x[1]),
-    "smt.eq": lambda _, x: _equal(x),
+    "smt.eq": lambda _, x: reduce(np.logical_and, [x[0] == other for other in x[1:]]),
     "smt.distinct": lambda _, x: _distinct(x),
     "smt.and": lambda _, x: reduce(np.logical_and, x),
     "smt.or": lambda _, x: reduce(np.logical_or, x),

@@ -1,33 +1,196 @@
-"""Joins the variables of a program one by one, and applies each assert as soon as it can be."""
+"""Joins the variables of a program one by one, and applies each assert as soon as it can be.
+
+Asserts are relations between indices into domains, evaluated for many rows at once. A row gives some
+variables a value each. Asserts, and parts of them, that concern few values are tabulated once and looked up
+for each row, which is most of why enumeration is fast.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from iree_tuner.space.interpreter import Array, Program
-from iree_tuner.space.relations import Relation, Relations, Rows
+from iree_tuner.space.bounds import (
+    Bounds,
+    combinations,
+    conditions,
+    find_domains,
+    grid,
+    group,
+    solve,
+    tabulate,
+)
+from iree_tuner.space.interpreter import Array, ConstraintProgram, Expr
+
+_SMALL = 1 << 10
+"""A table with no more cells than this pays for any number of rows."""
+
+
+class Rows:
+    """Indices into domains, a column for each bound variable.
+
+    Columns that are not given are gathered, when they are asked for, from the rows of `base` that `which`
+    names.
+    """
+
+    def __init__(
+        self, length: int, columns: dict[str, Array], base: Rows | None = None, which: Array | None = None
+    ) -> None:
+        self.length = length
+        self._columns = columns
+        self._base = base
+        self._which = which
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self._columns) | (self._base.names if self._base else frozenset())
+
+    def column(self, name: str) -> Array:
+        if name not in self._columns:
+            assert self._base is not None, f"{name} is not bound"
+            self._columns[name] = self._base.column(name)[self._which]
+        return self._columns[name]
+
+    def take(self, which: Array) -> Rows:
+        if self._base is None or self._which is None:
+            return Rows(len(which), {}, self, which)
+        columns = {name: column[which] for name, column in self._columns.items()}
+        return Rows(len(which), columns, self._base, self._which[which])
+
+    def bind(self, name: str, column: Array) -> Rows:
+        return Rows(self.length, self._columns | {name: column}, self._base, self._which)
+
+    def only(self, names: Iterable[str]) -> Rows:
+        """The same rows with only some of the variables, gathered, so that they do not refer to a base."""
+        return Rows(self.length, {name: self.column(name) for name in names})
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """The conditions that depend on the same variables, among variables that have several values."""
+
+    names: tuple[str, ...]
+    parts: tuple[Expr, ...]
+    cells: int
+
+
+class Relations:
+    """The conditions of a program, for evaluation on rows.
+
+    `free` are the variables with several values; the others have no column in rows. It is not `possible` if
+    it is known already that there is no member.
+    """
+
+    def __init__(self, program: ConstraintProgram) -> None:
+        parts = conditions(program)
+        self.domains = find_domains(program)
+        self._fixed = grid((), self.domains)
+        self.free = tuple(name for name, values in self.domains.items() if len(values) != 1)
+        self._tables: dict[Expr | Relation, Array] = {}
+        self.possible = all(len(values) for values in self.domains.values())
+        self.all: list[Relation] = []
+        for support, together in group(parts, self.domains).items() if self.possible else ():
+            relation = Relation(tuple(sorted(support)), tuple(together), combinations(support, self.domains))
+            if relation.cells > _SMALL or not self.table(relation).all():
+                self.all.append(relation)
+            self.possible &= relation.cells > _SMALL or bool(self.table(relation).any())
+        self.all.sort(key=lambda relation: relation.cells)
+        self._definitions: dict[str, list[tuple[Relation, Expr]]] = {}
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        return Bounds({name: (int(values[0]), int(values[-1])) for name, values in self.domains.items()})
+
+    def index_type(self, name: str) -> np.dtype[np.unsignedinteger]:
+        """The smallest type for an index into a variable's domain."""
+        return np.min_scalar_type(len(self.domains[name]))
+
+    def needed(self, bound: frozenset[str], name: str) -> list[Relation]:
+        """The relations that can be decided once `name` is bound, and could not before; small ones first."""
+        return [r for r in self.all if name in r.names and bound.issuperset(n for n in r.names if n != name)]
+
+    def definition(self, bound: frozenset[str], name: str) -> Expr | None:
+        """An expression of bound variables that `name` equals in every member, if one is known."""
+        if name not in self._definitions:
+            solved = [(r, solve(p, name, self._bounds)) for r in self.all if name in r.names for p in r.parts]
+            self._definitions[name] = [(r, node) for r, node in solved if node is not None]
+        for relation, node in self._definitions[name]:
+            if bound.issuperset(each for each in relation.names if each != name):
+                return node
+        return None
+
+    def is_result(self, name: str) -> bool:
+        """Whether an assert says `name == expression`, with the variable alone on its side."""
+        parts = [p for r in self.all if name in r.names for p in r.parts if p.kind == "smt.eq"]
+        return any(o.kind == "variable" and o.data == name for p in parts for o in p.operands)
+
+    def table(self, relation: Relation) -> Array:
+        """Whether the relation holds, with an axis for each of its variables."""
+        if relation not in self._tables:
+            self._tables[relation] = tabulate(list(relation.parts), relation.names, self.domains)
+        return self._tables[relation]
+
+    def holds(self, relation: Relation, rows: Rows) -> NDArray[np.bool_]:
+        """Which of the rows, which bind the relation's variables, satisfy it."""
+        if self._worth(relation, relation.cells, rows):
+            return self.table(relation).ravel().take(self.key(relation.names, rows))
+        cache: dict[Expr, Array] = {}
+        held = np.ones(rows.length, dtype=bool)
+        for part in relation.parts:
+            held &= self._value(part, rows, cache)
+        return held
+
+    def value(self, node: Expr, rows: Rows) -> Array:
+        return np.broadcast_to(self._value(node, rows, {}), (rows.length,))
+
+    def key(self, names: tuple[str, ...], rows: Rows) -> Array:
+        """The place of each row in a table with an axis for each of `names`."""
+        key = np.zeros(rows.length, np.intp)
+        for name in names:
+            if len(self.domains[name]) != 1:
+                key *= len(self.domains[name])
+                key += rows.column(name)
+        return key
+
+    def _worth(self, what: Expr | Relation, cells: int, rows: Rows) -> bool:
+        return what in self._tables or cells <= max(_SMALL, rows.length)
+
+    def _value(self, node: Expr, rows: Rows, cache: dict[Expr, Array]) -> Array:
+        if node not in cache:
+            cache[node] = self._compute(node, rows, cache)
+        return cache[node]
+
+    def _compute(self, node: Expr, rows: Rows, cache: dict[Expr, Array]) -> Array:
+        names = tuple(sorted(node.support - self._fixed.keys()))
+        if not names:
+            return node.evaluate(self._fixed)
+        if node.kind == "variable":
+            return self.domains[node.data].take(rows.column(node.data))
+        if self._worth(node, combinations(frozenset(names), self.domains), rows):
+            if node not in self._tables:
+                shape = tuple(len(self.domains[name]) for name in names)
+                self._tables[node] = np.broadcast_to(node.evaluate(grid(names, self.domains)), shape).ravel()
+            return self._tables[node].take(self.key(names, rows))
+        return node.apply([self._value(operand, rows, cache) for operand in node.operands])
+
 
 FRONTIER = 1 << 15
 """How many partial rows are held at once before what remains is done piece by piece, or drawn at random."""
 
 _CHUNK = 1 << 18
-"""Rows are extended in pieces that become no more than so many, so that little memory is needed at once."""
+"""The most rows that a piece is extended to, which limits the memory needed at once."""
 
 _PLACE = "#"  # stands among the columns, and is no variable
 
 
 class Join:
-    """Extends partial rows to rows of all variables.
+    """Extends partial rows to rows of all variables of a program."""
 
-    Args:
-        program: what the rows have to satisfy.
-    """
-
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: ConstraintProgram) -> None:
         self.relations = Relations(program)
         self._program = program
         self._lists: dict[tuple[Relation, str], tuple[Array, Array, Array]] = {}
@@ -36,7 +199,6 @@ class Join:
 
     @property
     def knobs(self) -> tuple[str, ...]:
-        """All knobs, in the order of declaration."""
         return self._program.knobs
 
     @property
@@ -45,7 +207,7 @@ class Join:
         return tuple(name for name in self._program.auxiliaries if name in self.relations.free)
 
     def column(self, rows: Rows, name: str) -> Array:
-        """The indices of a variable, also of one with a single value."""
+        """Indices of a variable, also of one with a single value."""
         if name in self.relations.free:
             return rows.column(name)
         return np.zeros(rows.length, np.uint8)
@@ -61,7 +223,7 @@ class Join:
         return tuple(chosen)
 
     def start(self) -> Rows:
-        """One row that binds nothing; none when there is no member."""
+        """One row that binds nothing; no row if the space has no member."""
         return Rows(int(self.relations.possible), {})
 
     def next(self, bound: frozenset[str], among: tuple[str, ...] | None = None) -> str | None:
@@ -82,7 +244,7 @@ class Join:
         return tuple(found)
 
     def values(self, rows: Rows) -> NDArray[np.int64]:
-        """The values of all knobs in rows that bind them: a row a row."""
+        """The values of all knobs: one line a row."""
         columns = [self.relations.domains[name][self.column(rows, name)] for name in self.knobs]
         return np.stack(columns, axis=1) if columns else np.zeros((rows.length, 0), np.int64)
 
@@ -110,7 +272,7 @@ class Join:
                 yield from self.complete(extended.only(extended.names))
 
     def extend(self, rows: Rows, name: str) -> Rows:
-        """The rows with each value of one more variable, where the relations allow it."""
+        """The rows with each value of one more variable that the relations allow."""
         needed = self.relations.needed(rows.names, name)
         if self.relations.definition(rows.names, name) is not None:
             return self.define(rows, name)
@@ -124,7 +286,7 @@ class Join:
         return self.select(rows.take(place).bind(name, column), [r for r in needed if r is not source])
 
     def define(self, rows: Rows, name: str) -> Rows:
-        """The rows with the one value that a variable can have, if it has one."""
+        """The rows with the value of a variable that follows from the others, if it is in its domain."""
         definition = self.relations.definition(rows.names, name)
         assert definition is not None, f"{name} does not follow from {sorted(rows.names)}"
         wanted = self.relations.value(definition, rows)
@@ -136,7 +298,6 @@ class Join:
         return self.select(rows.take(kept).bind(name, column), needed)
 
     def select(self, rows: Rows, relations: list[Relation]) -> Rows:
-        """The rows for which all of some relations hold."""
         for relation in relations:
             held = self.relations.holds(relation, rows)
             if not held.all():
@@ -144,7 +305,7 @@ class Join:
         return rows
 
     def extensible(self, rows: Rows) -> Rows:
-        """Those of the rows that some values of the variables that they do not bind make members."""
+        """Those of the rows that can be completed to members."""
         if self.next(rows.names) is None:
             return rows
         numbered = rows.bind(_PLACE, np.arange(rows.length))
@@ -152,7 +313,7 @@ class Join:
         return rows.take(np.unique(np.concatenate(found)) if found else np.zeros(0, np.intp))
 
     def admit(self, rows: Rows) -> Rows:
-        """Those of some rows, chosen at will, that are part of a member; with what follows from them."""
+        """Those of some arbitrary rows that are part of a member, with the values that follow from them."""
         rows = self.select(rows, [r for r in self.relations.all if rows.names.issuperset(r.names)])
         for name in self.following(rows.names, self.relations.free):
             rows = self.define(rows, name)

@@ -33,10 +33,9 @@ def unnamed(own: str, knobs: Mapping[str, int], label: str) -> Assignment:
 
 
 class JointSpace:
-    """The spaces of a workload, one or more. With one only, its assignments are that space's own.
+    """The spaces of a workload, one or more, as `build_spaces` returns them.
 
-    Args:
-        spaces: as `build_spaces` returns them.
+    With one space, its assignments are that space's own.
     """
 
     def __init__(self, spaces: Sequence[Space]) -> None:
@@ -44,7 +43,6 @@ class JointSpace:
 
     @property
     def workload(self) -> Workload:
-        """The workload of the spaces."""
         return self.spaces[0].workload
 
     @cached_property
@@ -59,21 +57,18 @@ class JointSpace:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def count(self) -> int:
-        """How many members there are. Raises TunerError for a space too large to be counted."""
+        """Exact. Raises TunerError for a space too large to be counted."""
         return sum(space.count() for space in self.spaces)
 
     def shuffled(self, seed: int) -> Iterator[Assignment]:
         """Every member once, in a random order; the spaces take turns as long as they last.
 
-        A small space may hold what is best as well as a large one, so that each has the same part.
+        A small space may hold the best member as well as a large one, so all have equal shares.
         """
         return self._in_turn([space.shuffled(seed) for space in self.spaces])
 
     def staged(self, seed: int) -> Iterator[Assignment]:
-        """As `shuffled`, but first all plain members, and then all others.
-
-        The first ones come at once; where no knob is secondary, it is the same order.
-        """
+        """As `shuffled`, but plain members come first. Without secondary knobs the order is the same."""
         yield from self._in_turn([space.shuffled_plain(seed) for space in self.spaces])
         yield from self._in_turn([_variants(space, seed) for space in self.spaces])
 
@@ -83,31 +78,28 @@ class JointSpace:
         return self.spaces[place].is_plain(member)
 
     def plain(self, assignment: Assignment) -> Assignment:
-        """The member with the same primary knobs and plain secondary ones; where that is none, itself."""
+        """The member with the same primary knobs and plain secondary ones; itself if that is not a member."""
         place, member = self.split(assignment)
         return self.join(place, self.spaces[place].plain(member))
 
     def neighbors(self, assignment: Assignment) -> list[Assignment]:
-        """Its neighbors in its own space."""
         place, member = self.split(assignment)
         return [self.join(place, each) for each in self.spaces[place].neighbors(member)]
 
     def configuration(self, assignment: Assignment) -> Configuration:
-        """The attributes that an assignment stands for."""
         place, member = self.split(assignment)
         return self.spaces[place].configuration(member)
 
     def contains(self, assignment: Assignment) -> bool:
-        """Whether it is a member."""
         place, member = self.split(assignment)
         return 0 <= place < len(self.spaces) and self.spaces[place].contains(member)
 
     def join(self, place: int, member: Mapping[str, int]) -> Assignment:
-        """A member of one of the spaces as one of this."""
+        """A member of one of the spaces as a member of this space."""
         return Assignment.of(member if len(self.spaces) == 1 else {**member, SPACE: place})
 
     def split(self, assignment: Assignment) -> tuple[int, Assignment]:
-        """Which space, and the member there."""
+        """The place of the assignment's space, and the member there."""
         if len(self.spaces) == 1:
             return 0, assignment
         knobs = {name: value for name, value in assignment.items() if name != SPACE}
@@ -125,7 +117,6 @@ class JointSpace:
 
 
 def _variants(space: Space, seed: int) -> Iterator[Assignment]:
-    """The members that are not plain."""
     if not space.secondary:
         return iter(())
     return (member for member in space.shuffled(seed) if not space.is_plain(member))

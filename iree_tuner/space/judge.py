@@ -15,7 +15,7 @@ _CONFLICT_MS = 2000
 
 
 class Judge:
-    """A solver that holds the constraints of one op, as the compiler itself exports them."""
+    """A solver with the constraints of one op, as the compiler itself exports them."""
 
     def __init__(self, op: ir.Operation) -> None:
         self._solver: Any = _solver()
@@ -27,7 +27,7 @@ class Judge:
         return self._solver.check(*_equalities(values)) == z3.sat
 
     def complete(self, values: Mapping[str, int], names: tuple[str, ...]) -> dict[str, int] | None:
-        """Values for all of `names` that agree with those given; None when there are none."""
+        """Values for all of `names` that agree with the given ones; None if there are none."""
         if self._solver.check(*_equalities(values)) != z3.sat:
             return None
         model: Any = self._solver.model()
@@ -45,9 +45,9 @@ class Judge:
         return found
 
     def conflict(self, values: Mapping[str, int]) -> list[int]:
-        """Places of a few asserts that cannot hold together; empty where they can, or z3 does not know.
+        """Places of a few asserts that cannot hold together; empty if they can, or if z3 does not know.
 
-        None of them can be left out: without it, the others hold (or z3 does not find out in time).
+        The set is minimal: without any one of them the others hold, or z3 gives up.
         """
         solver: Any = _solver()
         solver.set("timeout", _CONFLICT_MS)
@@ -65,11 +65,9 @@ class Judge:
         return sorted(int(str(name).removeprefix(_TRACKED)) for name in core)
 
     def models(self, names: tuple[str, ...]) -> set[tuple[int, ...]]:
-        """Every legal assignment of `names`, one solver call each: for tests on small spaces."""
         return set(self.each_model(names))
 
     def each_model(self, names: tuple[str, ...]) -> Iterator[tuple[int, ...]]:
-        """The legal assignments of `names`, as z3 finds them."""
         solver: Any = _solver()
         solver.add(self._assertions)
         while solver.check() == z3.sat:
@@ -87,7 +85,7 @@ class Judge:
 
 
 def _solver() -> Any:  # noqa: ANN401 (z3 has no types)
-    """A solver that leaves Ctrl-C to Python. By itself it takes the signal, and knows nothing afterwards."""
+    """A solver that leaves Ctrl-C to Python. By default z3 takes the signal and is unusable afterwards."""
     solver: Any = z3.Solver()
     solver.set("ctrl_c", False)
     return solver

@@ -15,13 +15,12 @@ from functools import cached_property, partial
 import numpy as np
 from iree.compiler import ir
 
-from iree_tuner.space.bounds import Bounds, conditions, find_bounds
-from iree_tuner.space.chosen import Written, read_written
+from iree_tuner.space.bounds import Bounds, conditions, find_bounds, solve
+from iree_tuner.space.compilers_choice import Written, read_written
 from iree_tuner.space.constraints import Force, first_ruling
-from iree_tuner.space.definitions import solve
-from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.constraints_draft import Draft
 from iree_tuner.space.gpu.rulings import GPU_RULINGS
-from iree_tuner.space.interpreter import Array, Assertion, Node, Program
+from iree_tuner.space.interpreter import Array, Assertion, ConstraintProgram, Expr
 from iree_tuner.space.llvm_cpu.rulings import CPU_RULINGS
 from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.rulings import SPIRV_RULINGS
@@ -30,12 +29,10 @@ from iree_tuner.targets import CpuLimits, Limits
 
 @dataclass(frozen=True)
 class Violation:
-    """A constraint that a configuration breaks.
+    """A constraint that a configuration breaks: `message` has the values, `rule` is the same without them.
 
-    Attributes:
-        message: the constraint in words, with the values.
-        rule: the same without values: equal for equal constraints.
-        force: `rule` where the compiler refuses it or makes wrong code of it, `warning` where it takes it.
+    Its `force` is `rule` where the compiler refuses the configuration or makes wrong code of it, else
+    `warning`.
     """
 
     message: str
@@ -45,12 +42,9 @@ class Violation:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict of one space's constraints on a configuration.
+    """The verdict of one space's constraints on a configuration; `violations` has rules first.
 
-    Attributes:
-        violations: the constraints that it breaks, rules first.
-        unread: what of it the space has no knobs for; nothing is known of the configuration then.
-        values: of the knobs.
+    Nothing is known if parts of it are `unread`, because the space has no knobs for them.
     """
 
     violations: tuple[Violation, ...] = ()
@@ -59,17 +53,12 @@ class Judgement:
 
     @property
     def legal(self) -> bool:
-        """Whether it breaks no rule. It may still break what is worth a warning."""
+        """Whether it breaks no rule; warnings do not count."""
         return not any(each.force == "rule" for each in self.violations)
 
 
 class Rules:
-    """Which of a space's constraints count for configurations that were not searched.
-
-    Args:
-        space: the space, which stays as it is.
-        limits: of the target that it is for.
-    """
+    """Which of a space's constraints count for configurations that were not searched."""
 
     def __init__(self, space: Space, limits: Limits) -> None:
         own = len(space.program.assertions)
@@ -98,7 +87,7 @@ class Rules:
         self._definitions = _definitions(program)
 
     def judge(self, written: Written) -> Judgement:
-        """A fault of a configuration."""
+        """The verdict on a configuration that was not searched."""
         chosen = read_written(self._space, written)
         if chosen.misfits:
             return Judgement(unread=tuple(chosen.misfits), values=chosen.values)
@@ -133,7 +122,6 @@ class Rules:
         return frozenset(name for name in self._space.names if 0 not in self._space.domain(name))
 
     def _broken(self, values: Mapping[str, int], pattern: str) -> bool:
-        """Whether an assert with such a message is broken."""
         evaluation = self._evaluation(values)
         return any(
             self._is_broken(each, *evaluation)
@@ -141,23 +129,23 @@ class Rules:
             if re.search(pattern, each.message)
         )
 
-    def _evaluation(self, values: Mapping[str, int]) -> tuple[dict[str, Array], dict[Node, Array]]:
+    def _evaluation(self, values: Mapping[str, int]) -> tuple[dict[str, Array], dict[Expr, Array]]:
         """All that is known with these values, and a cache for expressions of it."""
         known: dict[str, Array] = {name: np.asarray(value) for name, value in values.items()}
-        cache: dict[Node, Array] = {}
+        cache: dict[Expr, Array] = {}
         for name, node in self._definitions:
             if name not in known and node.support <= known.keys():
                 known[name] = node.evaluate(known, cache)
         return known, cache
 
-    def _is_broken(self, assertion: Assertion, known: Mapping[str, Array], cache: dict[Node, Array]) -> bool:
+    def _is_broken(self, assertion: Assertion, known: Mapping[str, Array], cache: dict[Expr, Array]) -> bool:
         if assertion.condition.support <= known.keys():
             return not assertion.condition.evaluate(known, cache)
         return self._space.never_holds(assertion.condition, {n: int(v) for n, v in known.items()})
 
 
 def _copied(module: ir.Module) -> ir.Module:
-    """A copy. Not by way of bytecode: some attributes with knobs in them print, and do not parse."""
+    """A copy. Not through bytecode: some attributes that contain knobs print but do not parse."""
     with module.context, ir.Location.unknown(module.context):
         copy = ir.Module.create()
         cloned = module.operation.clone()  # it holds the ops until they are moved
@@ -167,19 +155,19 @@ def _copied(module: ir.Module) -> ir.Module:
         return copy
 
 
-def _definitions(program: Program) -> list[tuple[str, Node]]:
-    """Variables that are no knobs, each as an expression of knobs and of those before it."""
+def _definitions(program: ConstraintProgram) -> list[tuple[str, Expr]]:
+    """Variables other than knobs, each as an expression of knobs and of variables before it."""
     parts = conditions(program)
     bounds = find_bounds((*program.knobs, *program.auxiliaries), parts)
     known = set(program.knobs)
-    found: list[tuple[str, Node]] = []
+    found: list[tuple[str, Expr]] = []
     while (next_one := next(_solved(parts, known, bounds), None)) is not None:
         found.append(next_one)
         known.add(next_one[0])
     return found
 
 
-def _solved(parts: list[Node], known: set[str], bounds: Bounds) -> Iterator[tuple[str, Node]]:
+def _solved(parts: list[Expr], known: set[str], bounds: Bounds) -> Iterator[tuple[str, Expr]]:
     for part in parts:
         unknown = part.support - known
         if len(unknown) == 1:
@@ -190,7 +178,7 @@ def _solved(parts: list[Node], known: set[str], bounds: Bounds) -> Iterator[tupl
 
 
 def _message(
-    assertion: Assertion, values: Mapping[str, int], known: Mapping[str, Array], cache: dict[Node, Array]
+    assertion: Assertion, values: Mapping[str, int], known: Mapping[str, Array], cache: dict[Expr, Array]
 ) -> str:
     message = assertion.message
     for node in assertion.shown:
@@ -203,8 +191,8 @@ def _message(
     return f"{message} ({', '.join([*sides, *shown])})" if sides or shown else message
 
 
-def _sides(condition: Node, known: Mapping[str, Array], cache: dict[Node, Array]) -> list[str]:
-    """Both sides of a comparison that is not met, where they are more than a knob's value."""
+def _sides(condition: Expr, known: Mapping[str, Array], cache: dict[Expr, Array]) -> list[str]:
+    """Both sides of a comparison that does not hold, if they are more than a knob's value."""
     if condition.kind not in ("smt.int.cmp", "smt.eq") or not condition.support <= known.keys():
         return []
     if all(each.kind in ("variable", "constant") for each in condition.operands):

@@ -19,14 +19,10 @@ GROUP = "iree_tuner.spaces"
 
 @dataclass(frozen=True)
 class SpaceRequest:
-    """The request for the spaces of a workload.
+    """The request for the spaces of a workload; its `limits` name the backend.
 
-    Attributes:
-        workload: the root op.
-        limits: what the target can hold; they say which backend it is.
-        context: one with all dialects loaded, as `compiler.context.new_context` makes it.
-        emitted: the compiler's own constraints for the dispatch, from `space.emitted.emit`.
-        supplements: whether the compiler's constraints are supplemented; without, they are used as they are.
+    `context` is made by `compiler.context.new_context`. `emitted` are the compiler's own constraints, from
+    `space.emitted.emit`; they are supplemented unless `supplements` is False.
     """
 
     workload: Workload
@@ -43,18 +39,18 @@ class SpaceProvider(Protocol):
     def constraints(self, request: SpaceRequest) -> Sequence[ir.Module]:
         """Modules with one constraints op each, for one pipeline each, the best first.
 
-        Empty where it has none for that target. Raises TunerError that says why a workload has none.
+        Empty if it has none for that target. Raises TunerError that says why a workload has none.
         """
         ...
 
     def emitter_crash(self, workload: Workload) -> str:
-        """Why the compiler must not be asked for its constraints on a workload; empty where it may be."""
+        """Why the compiler must not be asked for its constraints on a workload; empty if it may be."""
         del workload
         return ""
 
 
 def provider(family: str) -> SpaceProvider | None:
-    """Of a family's spaces; None where no installed package has one. Raises TunerError where two have."""
+    """The provider of a family's spaces, or None. Raises TunerError if two packages have one."""
     return _registered().get(family)
 
 

@@ -20,11 +20,10 @@ from iree_tuner.space.space import Space
 
 @dataclass(frozen=True)
 class Restriction:
-    """The part of the spaces that is searched; everything where nothing is named.
+    """The part of the spaces that is searched; all of them if nothing is named.
 
-    Attributes:
-        pipelines: names of pipelines, or labels: `TileAndFuse`, `TileAndFuse:igemm`.
-        knobs: names and the values that each may have.
+    `pipelines` are names or labels (`TileAndFuse`, `TileAndFuse:igemm`); `knobs` have the values that each
+    may have.
     """
 
     pipelines: tuple[str, ...] = ()
@@ -38,15 +37,13 @@ class Restriction:
         return cls(pipelines, tuple(map(_read, knobs)))
 
     def __bool__(self) -> bool:
-        """Whether it leaves anything out."""
         return bool(self.pipelines or self.knobs)
 
 
 def restricted(spaces: Sequence[Space], to: Restriction) -> tuple[Space, ...]:
     """The part of some spaces of one workload; never empty.
 
-    Raises:
-        TunerError: they have no such pipeline or knob, or no member with these values.
+    Raises TunerError if they have no such pipeline or knob, or no member with these values.
     """
     kept = [each for each in spaces if not to.pipelines or {each.label, each.pipeline} & set(to.pipelines)]
     if not kept:
@@ -59,13 +56,12 @@ def restricted(spaces: Sequence[Space], to: Restriction) -> tuple[Space, ...]:
     limited = [_limited(each, to) for each in kept] if to.knobs else kept
     found = tuple(each for each in limited if each.sample(1, seed=0))
     if not found:
-        said = ", ".join(f"{name}={','.join(map(str, values))}" for name, values in to.knobs)
-        raise TunerError(f"no legal configuration has {said}")
+        wanted = ", ".join(f"{name}={','.join(map(str, values))}" for name, values in to.knobs)
+        raise TunerError(f"no legal configuration has {wanted}")
     return found
 
 
 def _limited(space: Space, to: Restriction) -> Space:
-    """A copy of a space with an assert for each knob that it has."""
     # IR as text: a copy of a module, by way of bytecode
     module = ir.Module.parse(to_bytecode(space.module), space.module.context)
     copy = Space(space.workload, module)

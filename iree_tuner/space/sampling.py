@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from iree_tuner.errors import TunerError
 from iree_tuner.space.bounds import Domains
 from iree_tuner.space.interpreter import Array
-from iree_tuner.space.join import FRONTIER, Join
-from iree_tuner.space.relations import Rows
+from iree_tuner.space.join import FRONTIER, Join, Rows
 
 # All members of a space, each packed into an integer; the integers are ordered as the members are.
 
@@ -35,12 +34,8 @@ MEMBER_LIMIT = 20_000_000
 _WORD = 1 << 62
 
 
-class Packing:
-    """Rows of indices as one integer each, or as several where one is too short.
-
-    Args:
-        sizes: how many values each column has.
-    """
+class Numbering:
+    """Rows of indices as one integer each, or as several if one is too short; `sizes` of the columns."""
 
     def __init__(self, sizes: tuple[int, ...]) -> None:
         self._words: list[list[tuple[int, int]]] = [[]]
@@ -50,7 +45,7 @@ class Packing:
             self._words[-1].append((column, size))
 
     def pack(self, columns: list[Array], length: int) -> NDArray[np.int64]:
-        """A row a word, a column a row of indices."""
+        """One line a word, one column a row of indices."""
         packed = np.zeros((len(self._words), length), np.int64)
         for word, places in zip(packed, self._words, strict=True):
             for column, size in places:
@@ -59,7 +54,6 @@ class Packing:
         return packed
 
     def unpack(self, packed: NDArray[np.int64]) -> list[Array]:
-        """The columns again."""
         found: list[Array] = []
         for word, places in zip(packed[::-1], self._words[::-1], strict=True):
             rest = word
@@ -73,33 +67,32 @@ class Packing:
 class Members:
     """The legal set, in the lexicographic order of the knobs' values.
 
-    Attributes:
-        names: the knobs, in the order in which the op declares them.
-        domains: the values of each knob that occur in some member, ascending.
+    `names` are in the order in which the op declares them; `domains` are the values that occur in some
+    member, ascending.
     """
 
     names: tuple[str, ...]
     domains: Domains
     _indexed: tuple[NDArray[np.int64], ...]
-    _packing: Packing
+    _numbering: Numbering
     _packed: NDArray[np.int64]
 
     def __len__(self) -> int:
         return self._packed.shape[1]
 
     def values(self, which: Array) -> NDArray[np.int64]:
-        """The knobs' values of some members, by their places: a row a member."""
-        columns = self._packing.unpack(self._packed[:, which])
+        """The knobs' values of some members, by their places: one line a member."""
+        columns = self._numbering.unpack(self._packed[:, which])
         values = [indexed[column] for indexed, column in zip(self._indexed, columns, strict=True)]
         return np.stack(values, axis=1) if values else np.zeros((len(which), 0), np.int64)
 
 
 def enumerate_members(join: Join) -> Members:
-    """Every legal assignment. Raises TunerError when there are more than `MEMBER_LIMIT`."""
+    """Every legal assignment. Raises TunerError if there are more than `MEMBER_LIMIT`."""
     domains = join.relations.domains
-    packing = Packing(tuple(len(domains[name]) for name in join.knobs))
+    numbering = Numbering(tuple(len(domains[name]) for name in join.knobs))
     used = {name: np.zeros(len(domains[name]), bool) for name in join.knobs}
-    pieces: list[NDArray[np.int64]] = [packing.pack([np.zeros(0, np.int64)] * len(used), 0)]
+    pieces: list[NDArray[np.int64]] = [numbering.pack([np.zeros(0, np.int64)] * len(used), 0)]
     total = 0
     for rows in join.complete(join.frontier(FRONTIER)):
         total += rows.length
@@ -108,12 +101,12 @@ def enumerate_members(join: Join) -> Members:
         columns = [join.column(rows, name) for name in join.knobs]
         for name, column in zip(join.knobs, columns, strict=True):
             used[name][column] = True
-        pieces.append(packing.pack(columns, rows.length))
+        pieces.append(numbering.pack(columns, rows.length))
     packed = _sorted(np.concatenate(pieces, axis=1))
     if join.auxiliaries and packed.shape[1]:  # several values of an auxiliary make one member
         packed = packed[:, np.append(True, np.any(packed[:, 1:] != packed[:, :-1], axis=0))]
     occurring = {name: domains[name][mask] for name, mask in used.items()}
-    return Members(join.knobs, occurring, tuple(domains[n] for n in join.knobs), packing, packed)
+    return Members(join.knobs, occurring, tuple(domains[n] for n in join.knobs), numbering, packed)
 
 
 def _sorted(packed: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -125,7 +118,7 @@ def _sorted(packed: NDArray[np.int64]) -> NDArray[np.int64]:
 _FIRST_BATCH = 1 << 12
 _BATCH = 1 << 15
 _PATIENCE = 1 << 20
-"""After so many draws, or as many as there are, the members are enumerated: it takes no longer than these."""
+"""After this number of draws, or all that there are, the members are enumerated: it takes no longer."""
 _HOPELESS = 1 << 10
 """More draws than this for one that is taken are too many."""
 _WIDER = (1, 8, 64)
@@ -135,13 +128,10 @@ _BLOCK = 1 << 10
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """How members are drawn: partial rows, and how what they leave open is chosen.
+    """How members are drawn: partial `rows` without repeats, and how what they leave open is chosen.
 
-    Attributes:
-        rows: all that can be part of a member, without repeats.
-        steps: the variables that are bound then, in order, each with whether it follows from the others.
-        draws: how many different draws there are.
-        complete: whether the partial rows are members already.
+    `steps` are the variables that are bound then, in order, each with whether it follows from the others.
+    There are `draws` different draws. If `complete`, the rows are members already.
     """
 
     rows: Rows
@@ -155,14 +145,9 @@ def shuffled(
 ) -> Iterator[tuple[int, ...]]:
     """The knobs' values of each member, in a random order that depends on the seed alone.
 
-    Args:
-        join: of the space.
-        members: enumerates the space; called when drawing is not, or no longer, the quicker way.
-        seed: decides the order.
-        frontier: how many partial rows to draw from, about.
-
-    Raises:
-        TunerError: the space is too large to enumerate, and draws find hardly any member.
+    `members` enumerates the space, and is called when drawing is not, or no longer, the quicker way. Draws
+    start from about `frontier` partial rows. Raises TunerError if the space is too large to enumerate, and
+    draws find hardly any member.
     """
     seen: set[tuple[int, ...]] = set()
     for block in _blocks(join, members, np.random.default_rng(seed), frontier):
@@ -195,7 +180,7 @@ def propose(join: Join, limit: int) -> Proposal:
 
 
 def draw(join: Join, proposal: Proposal, count: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """The members among `count` independent draws: the values of all knobs, a row a member."""
+    """The members among `count` independent draws: the values of all knobs, one line a member."""
     rows = proposal.rows.take(generator.integers(proposal.rows.length, size=count))
     for name, follows in proposal.steps:
         if follows:
@@ -239,6 +224,6 @@ def _draws(
 
 def _distinct(rows: Rows, join: Join) -> Rows:
     names = sorted(rows.names)
-    packing = Packing(tuple(len(join.relations.domains[name]) for name in names))
-    packed = packing.pack([rows.column(name) for name in names], rows.length)
+    numbering = Numbering(tuple(len(join.relations.domains[name]) for name in names))
+    packed = numbering.pack([rows.column(name) for name in names], rows.length)
     return rows.take(np.sort(np.unique(packed, axis=1, return_index=True)[1])).only(names)

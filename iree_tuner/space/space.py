@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -19,11 +19,10 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.bounds import Domains, find_domains
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.space.constraints import COMPANIONS
-from iree_tuner.space.interpreter import Array, Assertion, Node, Program, pinned, read_program
-from iree_tuner.space.join import Join
+from iree_tuner.space.interpreter import Array, Assertion, ConstraintProgram, Expr, pinned, read_program
+from iree_tuner.space.join import Join, Rows
 from iree_tuner.space.judge import Judge
 from iree_tuner.space.llvm_cpu.attributes import cpu_configuration
-from iree_tuner.space.relations import Rows
 from iree_tuner.space.sampling import Members, enumerate_members, shuffled
 from iree_tuner.space.spirv.attributes import spirv_configuration
 
@@ -50,8 +49,8 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
         info = _sort_entries(iree_codegen.materialize_compilation_info(op.operation, values), _optional(op))
         found = [OpConfiguration.of(_ROOT, "compilation_info", info)]
         if COMPANIONS in ir.DictAttr(op.knobs):
-            told = iree_codegen.materialize_configuration_attr(op.operation, COMPANIONS, values)
-            for each in ir.DictAttr(told):
+            others = iree_codegen.materialize_configuration_attr(op.operation, COMPANIONS, values)
+            for each in ir.DictAttr(others):
                 config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr(each.attr))
                 found.append(OpConfiguration.of(each.name, "lowering_config", config))
         if _DECOMPOSITION in ir.DictAttr(op.knobs):
@@ -61,13 +60,13 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
 
 
 def _optional(op: iree_codegen.ConstraintsOp) -> set[str]:
-    """Entries that may be left out: knobs with a unit attribute among their options."""
-    found: set[str] = set()
-    for named in ir.DictAttr(op.knobs):
-        knob = named.attr
-        if isinstance(knob, iree_codegen.OneOfKnobAttr) and ir.UnitAttr.get() in list(knob.options):
-            found.add(named.name)
-    return found
+    """Entries that may be left out: knobs that have a unit attribute among their options."""
+    return {
+        named.name
+        for named in ir.DictAttr(op.knobs)
+        if isinstance(knob := named.attr, iree_codegen.OneOfKnobAttr)
+        and ir.UnitAttr.get() in list(knob.options)
+    }
 
 
 def _sort_entries(materialized: ir.Attribute, optional: set[str]) -> ir.Attribute:
@@ -188,16 +187,14 @@ _PLAIN: Mapping[str, int] = {
 
 _PLAIN_OF_PIPELINE: Mapping[str, Mapping[str, int]] = {
     # It takes a depth of 0 for 1, and with stage 1 keeps a single buffer: the one pair that is always legal.
-    "MatmulPromoteVectorize": {"pipeline_depth": 1, "store_stage": 1},
+    "MatmulPromoteVectorize": {"pipeline_depth": 1, "store_stage": 1}
 }
 
 
 def plain_values(pipeline: str, domains: Domains) -> dict[str, int]:
-    """The secondary knobs of a space, each with its plain value.
+    """The secondary knobs of a pipeline's space, each with its plain value.
 
-    Args:
-        pipeline: the space's.
-        domains: values of its knobs. One that has a single value, or never the plain one, is not secondary.
+    A knob with a single value in `domains`, or never the plain one, is not secondary.
     """
     values = {**_PLAIN, **_PLAIN_OF_PIPELINE.get(pipeline, {})}
     return {
@@ -216,41 +213,32 @@ VARIANT = "iree_tuner.variant"
 
 @dataclass(frozen=True)
 class Knob:
-    """Something to choose. `values` are the values that occur in some legal assignment, ascending."""
+    """A choice. `values` are those that occur in some legal assignment, ascending."""
 
     name: str
     values: tuple[int, ...]
 
 
 class Space:
-    """The legal assignments of a workload's knobs.
+    """The legal assignments of a workload's knobs, by the constraints op `op`, or the only one of `module`.
 
     Counting, enumerating and `knobs` hold all members in memory (eight bytes each), up to
-    `enumeration.MEMBER_LIMIT` of them; a larger space raises TunerError there, and answers everything else.
-
-    Args:
-        workload: what the space is for.
-        module: a module with exactly one constraints op, or with more when `op` is given.
-        op: the constraints op; `module` keeps it alive.
+    `sampling.MEMBER_LIMIT`. Beyond that they raise TunerError; all other questions are answered for a space
+    of any size.
     """
 
     def __init__(
         self, workload: Workload, module: ir.Module, op: iree_codegen.ConstraintsOp | None = None
     ) -> None:
         self.workload = workload
-        self._module = module
+        self.module = module
         self.op: iree_codegen.ConstraintsOp = op or _only_constraints(module)
-        self._program: Program = read_program(self.op.operation)
-
-    @property
-    def module(self) -> ir.Module:
-        """The module that holds the constraints op."""
-        return self._module
+        self.program: ConstraintProgram = read_program(self.op.operation)
 
     @property
     def text(self) -> str:
         """The constraints as IR."""
-        return str(self._module)
+        return str(self.module)
 
     @property
     def pipeline(self) -> str:
@@ -267,16 +255,15 @@ class Space:
     @property
     def names(self) -> tuple[str, ...]:
         """The knobs' names, in the order in which the op declares them."""
-        return self._program.knobs
+        return self.program.knobs
 
     @cached_property
     def knobs(self) -> tuple[Knob, ...]:
-        """The knobs and their domains."""
         domains = self._members.domains
         return tuple(Knob(name, tuple(int(v) for v in domains[name])) for name in self.names)
 
     def count(self) -> int:
-        """How many assignments are legal. Exact."""
+        """The exact number of legal assignments."""
         return len(self._members)
 
     def enumerate(self) -> Iterator[Assignment]:
@@ -288,28 +275,27 @@ class Space:
     def shuffled(self, seed: int) -> Iterator[Assignment]:
         """Every legal assignment once, in a uniformly random order; the same for the same seed.
 
-        The first ones come at once, whatever the size of the space.
+        The first ones come at once for a space of any size.
         """
         return map(self._assignment, shuffled(self._join, lambda: self._members, seed))
 
     @cached_property
     def secondary(self) -> Mapping[str, int]:
-        """The knobs that are worth trying on good tiles only, and their plain values (`space.space`)."""
+        """The knobs that are worth trying only on good tiles, with their plain values."""
         return plain_values(self.pipeline, self._join.relations.domains)
 
     def is_plain(self, assignment: Mapping[str, int]) -> bool:
-        """Whether every secondary knob has its plain value."""
         return all(assignment.get(name) == value for name, value in self.secondary.items())
 
     def plain(self, assignment: Mapping[str, int]) -> Assignment:
-        """The member with the same primary knobs and plain secondary ones; where that is none, itself."""
+        """The member with the same primary knobs and plain secondary ones; itself if that is not a member."""
         wanted = Assignment.of({**assignment, **self.secondary})
         if self.is_plain(assignment) or not self.contains(wanted):
             return Assignment.of(assignment)
         return wanted
 
     def shuffled_plain(self, seed: int) -> Iterator[Assignment]:
-        """As `shuffled`, only the plain members."""
+        """The plain members as `shuffled` orders them."""
         if not self.secondary:
             return self.shuffled(seed)
         join = self._plain_join
@@ -319,17 +305,12 @@ class Space:
         """The first `n` of `shuffled(seed)`: distinct, and uniform over the legal set."""
         return list(islice(self.shuffled(seed), n))
 
-    @property
-    def program(self) -> Program:
-        """The constraints as data."""
-        return self._program
-
     def domain(self, name: str) -> tuple[int, ...]:
-        """The values of a knob that asserts about it alone allow, ascending; not all occur in a member."""
+        """The values of a knob that asserts about it alone allow, ascending; some may be in no member."""
         return tuple(int(value) for value in self._own_domains[name])
 
-    def never_holds(self, condition: Node, values: Mapping[str, int]) -> bool:
-        """Whether a condition cannot hold with these values, whatever the open ones are."""
+    def never_holds(self, condition: Expr, values: Mapping[str, int]) -> bool:
+        """Whether a condition cannot hold with these values, for any values of the open knobs."""
         found = self._each(condition, values)
         return found is not None and not found.any()
 
@@ -338,7 +319,7 @@ class Space:
         return set(assignment) == set(self.names) and self._judge.accepts(assignment)
 
     def violations(self, assignment: Mapping[str, int]) -> list[str]:
-        """Why an assignment is illegal: the messages of the asserts that fail. Empty for a legal one."""
+        """Messages of the asserts that fail; empty for a legal assignment."""
         missing = [f"no value for the knob '{name}'" for name in self.names if name not in assignment]
         unknown = [f"unknown knob '{name}'" for name in assignment if name not in self.names]
         if missing or unknown:
@@ -346,29 +327,26 @@ class Space:
         return self.violations_of_part(assignment)
 
     def complete(self, values: Mapping[str, int]) -> Assignment | None:
-        """A member with these values, which may leave knobs open; None when there is none."""
+        """A member with these values, which may leave knobs open; None if there is none."""
         found = self._judge.complete(values, self.names)
         return Assignment.of(found) if found is not None else None
 
     def violations_of_part(self, values: Mapping[str, int]) -> list[str]:
-        """Why no member has these values, which may leave knobs open; empty when one has.
+        """Why no member has these values, which may leave knobs open; empty if one has.
 
         The messages of the asserts that fail, each taken by itself; if there are none, one message that joins
         the messages of a few asserts that cannot hold together.
         """
-        failing = {*self._judge.failing(values), *self._broken_by(values)}
-        alone = self._messages(sorted(failing), values)
+        asserts = enumerate(self.program.assertions)
+        failing = {place for place, each in asserts if self.never_holds(each.condition, values)}
+        alone = self._messages(sorted(failing.union(self._judge.failing(values))), values)
         if alone or self._judge.accepts(values):
             return alone
-        together = self._messages(self._judge.conflict(values), values)
-        return [
-            "not in combination: " + "; ".join(together)
-            if together
-            else "no legal assignment has these values"
-        ]
+        together = "; ".join(self._messages(self._judge.conflict(values), values))
+        return [f"not in combination: {together}" if together else "no legal assignment has these values"]
 
     def configuration(self, assignment: Mapping[str, int]) -> Configuration:
-        """The attributes that an assignment stands for. Raises TunerError when a knob has no value."""
+        """The attributes that an assignment stands for. Raises TunerError if a knob has no value."""
         absent = [name for name in self.names if name not in assignment]
         if absent:
             raise TunerError(f"the assignment has no value for {', '.join(absent)}")
@@ -387,16 +365,16 @@ class Space:
 
     @cached_property
     def _own_domains(self) -> Domains:
-        """Of each variable for itself: what others leave of them is another reason than an assert's own."""
-        return find_domains(self._program, together=False)
+        """Domains by asserts about one variable alone: other limits have other reasons."""
+        return find_domains(self.program, together=False)
 
     @cached_property
     def _join(self) -> Join:
-        return Join(self._program)
+        return Join(self.program)
 
     @cached_property
     def _plain_join(self) -> Join:
-        return Join(pinned(self._program, self.secondary))
+        return Join(pinned(self.program, self.secondary))
 
     @cached_property
     def _members(self) -> Members:
@@ -409,8 +387,8 @@ class Space:
     def _assignment(self, values: Sequence[int]) -> Assignment:
         return Assignment.of(dict(zip(self.names, values, strict=True)))
 
-    def _each(self, node: Node, values: Mapping[str, int]) -> NDArray[np.generic] | None:
-        """The possible values of an expression, for all values of open operands; None where they are many."""
+    def _each(self, node: Expr, values: Mapping[str, int]) -> NDArray[np.generic] | None:
+        """The possible values of an expression, for all values of open operands; None if they are many."""
         domains = self._own_domains
         open_ones = [name for name in sorted(node.support) if name not in values]
         if any(name not in domains for name in open_ones):
@@ -421,14 +399,8 @@ class Space:
         grid = np.meshgrid(*(domains[name] for name in open_ones), indexing="ij")
         return np.unique(node.evaluate({**known, **dict(zip(open_ones, grid, strict=True))}))
 
-    def _broken_by(self, values: Mapping[str, int]) -> Iterator[int]:
-        """Places of asserts that cannot hold with these values, whatever the open ones are."""
-        for place, assertion in enumerate(self._program.assertions):
-            if self.never_holds(assertion.condition, values):
-                yield place
-
-    def _messages(self, places: Sequence[int], assignment: Mapping[str, int]) -> list[str]:
-        return [self._message(self._program.assertions[place], assignment) for place in places]
+    def _messages(self, places: Iterable[int], assignment: Mapping[str, int]) -> list[str]:
+        return [self._message(self.program.assertions[place], assignment) for place in places]
 
     def _message(self, assertion: Assertion, assignment: Mapping[str, int]) -> str:
         message = assertion.message

@@ -32,19 +32,15 @@ def build_spec(
     prologue: Sequence[str] | None = None,
     flags: Sequence[str] = (),
 ) -> ir.Module:
-    """Build a verified spec; entries that come first win.
+    """Build a verified spec; entries that come first win, and none gives a spec that changes nothing.
 
-    Args:
-        entries: none gives a spec that changes nothing.
-        context: one with its dialects loaded (`compiler.context.new_context`).
-        name: symbol name of the module; the compiler needs one to link it.
-        prologue: passes to run on a dispatch's function before matching; by default, the ones that the
-            workloads ask for. The grammar of `tuning_spec_with_default_entrypoint` has no place for
-            them, so that such a spec goes without that attribute.
-        flags: compiler flags that the spec belongs to; written down in it (`spec.entry.read_flags`).
+    The compiler needs the module's `name` to link it. `prologue` are passes to run on a dispatch's function
+    before matching; by default, those that the workloads need. The grammar of
+    `tuning_spec_with_default_entrypoint` has no place for them, so such a spec lacks that attribute. The
+    compiler flags that the spec belongs to are written down in it (`spec.entry.read_flags`).
 
-    Raises:
-        TunerError: entries that contradict each other, or a configuration that does not fit its workload.
+    Raises TunerError for entries that contradict each other, or a configuration that does not fit its
+    workload.
     """
     passes = prologue_for(entries) if prologue is None else tuple(prologue)
     with context, ir.Location.unknown(context):
@@ -70,9 +66,9 @@ def build_spec(
 def prologue_for(entries: Iterable[SpecEntry]) -> tuple[str, ...]:
     """Passes that a spec with these entries must run before matching, each once.
 
-    The compiler folds a batch of 1 away from a convolution and, on llvm-cpu, gives it back after specs
-    ran, by a pass that drops the configuration. A spec that runs that pass itself matches the op
-    that stays. Workloads say what they need (`Workload.prologue`).
+    The compiler folds a batch of 1 away from a convolution and, on llvm-cpu, gives it back after specs ran,
+    by a pass that drops the configuration. A spec that runs that pass itself matches the op that stays.
+    Workloads have the passes that they need (`Workload.prologue`).
     """
     return tuple(dict.fromkeys(name for entry in entries for name in entry.workload.prologue))
 
@@ -80,7 +76,7 @@ def prologue_for(entries: Iterable[SpecEntry]) -> tuple[str, ...]:
 def entrypoint(module: ir.Module, pairs: Sequence[tuple[str, str]], prologue: Sequence[str]) -> ir.Operation:
     """Append `__kernel_config` with one `foreach_match` over (matcher, action) pairs to a spec.
 
-    Without pairs it hands on its argument: `foreach_match` does not verify without any.
+    Without pairs it returns its argument: `foreach_match` does not verify without any.
     """
     any_op = transform.AnyOpType.get()
     use = {"transform.consumed" if pairs else "transform.readonly": ir.UnitAttr.get()}
@@ -168,7 +164,7 @@ def _labels(entry: SpecEntry) -> tuple[str, ...]:
 
 
 def _distinct(entries: Sequence[SpecEntry]) -> list[SpecEntry]:
-    """Drop repeated entries; the same workload with two configurations is an error, never a silent pick."""
+    """Drop repeated entries. Two configurations for one workload are an error, never a silent pick."""
     found: dict[str, SpecEntry] = {}
     for entry in entries:
         earlier = found.setdefault(entry.workload.key, entry)

@@ -1,4 +1,4 @@
-"""When two matchers are the same: their bodies without names, annotations and what they yield to set."""
+"""Equality of matchers: their bodies without names, annotations and the values that they yield to set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import defining_op, walk
 from iree_tuner.spec.entry import ANNOTATION
 from iree_tuner.spec.grammar import INCLUDE, Pair, resolve
 
@@ -15,12 +15,9 @@ _PARAM = "transform.param.constant"
 
 @dataclass(frozen=True)
 class Meaning:
-    """The identity of a pair.
+    """The identity of a pair: canonical text of its matcher (with the sequences that it includes) and action.
 
-    Attributes:
-        matches: canonical text of the matcher, and of the sequences that it includes.
-        sets: configurations that the matcher yields, printed.
-        does: canonical text of the action.
+    `sets` are the configurations that the matcher yields, printed.
     """
 
     matches: str
@@ -29,7 +26,7 @@ class Meaning:
 
 
 def meaning(pair: Pair) -> Meaning:
-    """Read a pair; one whose sequences are missing, or only declared, means its names."""
+    """Read a pair; the meaning of one whose sequences are missing, or only declared, is its names."""
     if pair.matcher_op is None or pair.action_op is None:
         return Meaning(f"@{pair.matcher}", (), f"@{pair.action}")
     values = yielded_constants(pair.matcher_op)
@@ -38,21 +35,15 @@ def meaning(pair: Pair) -> Meaning:
 
 
 def yielded_constants(matcher: ir.Operation) -> list[ir.Operation]:
-    """The constants that a matcher hands to its action, in order."""
-    found: list[ir.Operation] = []
-    for operand in _terminator(matcher).operands:
-        owner = operand.owner
-        if not isinstance(owner, ir.Block) and owner.operation.name == _PARAM:
-            found.append(owner.operation)
-    return found
+    """The constants that a matcher passes to its action, in order."""
+    found = [defining_op(operand, _PARAM) for operand in _terminator(matcher).operands]
+    return [each for each in found if each is not None]
 
 
 def canonical(sequence: ir.Operation, *, blank: bool = False) -> str:
     """Text of a sequence that is equal for sequences that differ only in names.
 
-    Args:
-        sequence: a `transform.named_sequence`.
-        blank: leave out the constants that it yields.
+    With `blank`, the constants that it yields are left out.
     """
     scratch = ir.Module.create(ir.Location.unknown(sequence.context))
     with sequence.context:
@@ -69,7 +60,7 @@ def canonical(sequence: ir.Operation, *, blank: bool = False) -> str:
 
 
 def _included(include: ir.Operation, sequence: ir.Operation) -> str:
-    """Canonical text of an included sequence, whose name is then taken out of the copy that includes it."""
+    """Canonical text of an included sequence, whose name is then removed from the including copy."""
     target = include.attributes["target"]
     include.attributes["target"] = ir.FlatSymbolRefAttr.get("included")
     found = resolve(sequence, target)

@@ -1,4 +1,4 @@
-"""Whether a spec is well-formed, says one thing, and does what it says to a program."""
+"""Whether a spec is well-formed, consistent, and has the effect on a program that it states."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.canonical import meaning, yielded_constants
@@ -26,7 +26,6 @@ from iree_tuner.spec.grammar import (
     leaf,
     linking_problems,
     pairs,
-    symbol_name,
 )
 from iree_tuner.spec.probe import Hit, Observation, Unmarked, instrument, probe_program
 from iree_tuner.targets import Target
@@ -42,12 +41,7 @@ _KNOWN = {COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, "decomposition_co
 
 @dataclass(frozen=True)
 class MatcherHits:
-    """Where one matcher hit.
-
-    Attributes:
-        matcher: its name.
-        hits: one for each dispatch it hit; None where that cannot be seen, as it hands on no op.
-    """
+    """The hits of one matcher, one a dispatch; None if they cannot be seen, because it passes no op on."""
 
     matcher: str
     hits: tuple[Hit, ...] | None
@@ -62,14 +56,10 @@ class MatcherHits:
 
 @dataclass(frozen=True)
 class ProgramCheck:
-    """The effect of a spec on a program.
+    """The effect of a spec on a program; `problems` are those that need a program to be found.
 
-    Attributes:
-        matchers: with the dispatches that each hits.
-        problems: the ones that need a program to be found.
-        dispatches: names of all executables.
-        near: matchers that nearly hit a dispatch, the nearest first; None where the compiler
-            did not survive looking for them.
+    `dispatches` are the names of all executables. `near` are matchers that nearly hit a dispatch, the nearest
+    first; None if the compiler did not survive the search for them.
     """
 
     matchers: tuple[MatcherHits, ...]
@@ -79,7 +69,7 @@ class ProgramCheck:
 
 
 def check_spec(module: ir.Module) -> list[SpecProblem]:
-    """Problems that can be seen in the spec itself; empty when there is none."""
+    """Problems that can be seen in the spec itself, if any."""
     return [
         *_grammar(module),
         *linking_problems(module),
@@ -100,21 +90,15 @@ def check_against_program(
 ) -> ProgramCheck:
     """Compile a program to `executable-configurations` and see what each matcher hits.
 
-    The program is compiled in a worker: twice, the second time with the configurations in place, so
-    that matchers that fight over one dispatch are seen before the compiler gives up on them.
+    The program (text or bytecode) is compiled in a worker: twice, the second time with the configurations in
+    place, so that matchers that fight over one dispatch are seen before the compiler gives up on them.
+    Without `workers`, one is started and stopped.
 
-    Args:
-        spec: it stays as it is.
-        program: text or bytecode.
-        target: what the program is compiled for.
-        name: what messages call the program.
-        workers: to compile in; one is started and stopped when not given.
-        near: where a matcher hits nothing, or nothing hits a dispatch, compile once more, up to the spec, and
-            look for the first condition that fails of each matcher that nearly hits a dispatch.
+    With `near`, if a matcher hits nothing, or nothing hits a dispatch, it is compiled once more, up to the
+    spec, and the first condition that fails of each matcher that nearly hits a dispatch is found.
 
-    Raises:
-        CompileError: the program does not compile even when nothing is configured.
-        TunerError: the compiler crashed or did not come back.
+    Raises CompileError if the program does not compile even when nothing is configured, TunerError if the
+    compiler crashed or did not come back.
     """
     if workers is None:
         with Workers() as own:
@@ -138,7 +122,7 @@ def check_against_program(
 def _observe(
     workers: Workers, arguments: tuple[bytes | str, str, bytes, bytes, Target], unmarked: Unmarked | None
 ) -> Observation:
-    """Compile in a worker. Raises TunerError when it does not come back."""
+    """Compile in a worker. Raises TunerError if it does not come back."""
     try:
         return workers.call(probe_program, *arguments, unmarked)
     except WorkerError as error:
@@ -188,9 +172,9 @@ def _unused(module: ir.Module) -> Iterator[SpecProblem]:
         if (
             is_sequence(op)
             and ENTRYPOINT not in op.attributes
-            and symbol_name(op) not in used | {ENTRYPOINT_NAME}
+            and symbol_of(op) not in used | {ENTRYPOINT_NAME}
         ):
-            yield SpecProblem("unused", "nothing uses this sequence", symbol_name(op))
+            yield SpecProblem("unused", "nothing uses this sequence", symbol_of(op))
 
 
 def _settings(module: ir.Module) -> Iterator[SpecProblem]:

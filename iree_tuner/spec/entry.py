@@ -1,4 +1,4 @@
-"""One line of a tuning spec as data: what is matched, what is set, and how that was found out."""
+"""One line of a tuning spec as data: the workload, its configuration, and how that was found."""
 
 from __future__ import annotations
 
@@ -26,19 +26,16 @@ FLAGS = "flags"
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a configuration comes from, and what it was worth there.
+    """The origin of a configuration, and its gain there.
 
     Attributes:
-        speedup: default's time over the tuned time, above 1 for a gain.
-        interval: of the speedup, see `measure.statistics.Comparison`.
-        default_us: median time of the compiler's own choice.
-        tuned_us: median time with this configuration.
-        samples: paired measurements behind these numbers.
-        device: device URI it was measured on.
-        chip: what that device is, as its vendor calls it.
-        compiler: compiler release.
+        speedup: default's time over the tuned time, above 1 for a gain; `interval` is of it
+            (`measure.statistics.Comparison`).
+        default_us: median time of the compiler's own choice; `tuned_us` with this configuration.
+        samples: number of paired measurements.
+        chip: the vendor's name of the device (a URI) that it was measured on.
         date: day of the measurement, `2026-11-21`.
-        dispatch: name of the dispatch in the program that was tuned.
+        dispatch: its name in the program that was tuned.
     """
 
     speedup: float
@@ -55,7 +52,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class SpecEntry:
-    """A workload and the configuration that it is to get."""
+    """A workload and the configuration that it gets."""
 
     workload: Workload
     configuration: Configuration
@@ -74,7 +71,7 @@ def entry_to_json(entry: SpecEntry) -> dict[str, object]:
 
 
 def entry_from_json(data: object, *, location: str | None = None) -> SpecEntry:
-    """Read what `entry_to_json` wrote. Raises TunerError that says what is missing or wrong."""
+    """Read what `entry_to_json` wrote. Raises TunerError that names the missing or wrong part."""
     try:
         record = msgspec.convert(data, dict[str, object])
         if isinstance(record.get("configuration"), list):
@@ -119,7 +116,7 @@ def read_flags(spec: ir.Module) -> tuple[str, ...]:
 
 
 def read_provenance(matcher: ir.Operation) -> Provenance | None:
-    """Read a matcher's annotation back; None where there is none, or it is not one of ours."""
+    """Read a matcher's annotation back; None without one of ours."""
     values = _annotated(matcher)
     try:
         return msgspec.convert(values, Provenance)

@@ -1,4 +1,4 @@
-"""A spec for people: what each matcher matches, what it sets, and what that was worth when measured."""
+"""A spec for people: what each matcher matches, what it sets, and the measured gain."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import asdict, dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.unbound import pipeline_of
-from iree_tuner.ops.family import match_ops
-from iree_tuner.ops.traits import MatchOp
+from iree_tuner.ops.family import MatchOp, match_ops
 from iree_tuner.spec.canonical import yielded_constants
 from iree_tuner.spec.entry import Provenance, read_loops, read_op_name, read_provenance, read_workload_key
-from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached, symbol_name
+from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached
 
 _ANNOTATE = "transform.annotate"
 _MATCH = "transform.iree.match."
@@ -33,7 +32,7 @@ _NOT_SAID = {"linalg.fill", "linalg.yield", "linalg.index", "iree_linalg_ext.yie
 
 @dataclass(frozen=True)
 class AttributeSetting:
-    """One attribute that is set: on which of the ops that are handed on, its name, its value printed."""
+    """One attribute that is set: the number of the op among those passed on, its name, its value printed."""
 
     op: int
     attribute: str
@@ -45,15 +44,12 @@ class ExplainedEntry:
     """One matcher, explained; or ops that a spec finds without one.
 
     Attributes:
-        matcher: its name; the location of the sequence that sets something itself.
-        op: what the op is called that it matches.
-        sizes: sizes by role; -1 stands for any, also for one that is known only at run time.
-        types: element types, or for ops matched by structure the types of the inputs and the result.
-        pipeline: the code generation pipeline that is set, empty when none is.
-        settings: all attributes that are set.
+        matcher: its name; the location of a sequence that sets something itself.
+        sizes: by role; -1 stands for any, also for one that is known only at run time.
+        types: of elements, or for ops matched by structure those of the inputs and the result.
+        settings: all attributes that are set; `pipeline` is the code generation pipeline among them.
         workload: key of the workload it was built for, None for specs that were not built here.
-        provenance: measured gain, and where and when; None when the spec does not say.
-        conditions: what else is required of operands, in words: `operand 0: dim 0 is a multiple of 128`.
+        conditions: further requirements of operands, in words: `operand 0: dim 0 is a multiple of 128`.
     """
 
     matcher: str
@@ -91,21 +87,12 @@ def _row(pair: Pair) -> ExplainedEntry:
     if not sizes and not types and read_loops(matcher):  # matched op by op: sizes are spread over many ops
         sizes = (("loops", read_loops(matcher)),)
     return ExplainedEntry(
-        pair.matcher,
-        op,
-        sizes,
-        types,
-        pipeline,
-        settings,
-        key,
-        read_provenance(matcher),
+        pair.matcher, op, sizes, types, pipeline, settings, key, read_provenance(matcher),
         _conditions(matcher),
-    )
+    )  # fmt: skip
 
 
-def _matched(
-    matcher: ir.Operation,
-) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
+def _matched(matcher: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
     """Kind, sizes and types, read off the match ops."""
     ops, known = [op.operation for op in matcher.regions[0].blocks[0]], match_ops()
     for op in ops:
@@ -127,13 +114,13 @@ def _conditions(matcher: ir.Operation) -> tuple[str, ...]:
         op = view.operation
         if op.name not in _OF_VALUES:
             continue
-        said = {name: _number(op.attributes[name]) for name in op.attributes}
-        if "lower_bound" not in said and "upper_bound" in said:
-            said["lower_bound"] = "0"
+        given = {name: _number(op.attributes[name]) for name in op.attributes}
+        if "lower_bound" not in given and "upper_bound" in given:
+            given["lower_bound"] = "0"
         text = _OF_VALUES[op.name]
-        if op.name.endswith("dim_bounds") and "upper_bound" not in said:
+        if op.name.endswith("dim_bounds") and "upper_bound" not in given:
             text = "dim {dim} is {lower_bound} or more"
-        found.append(f"{_value_name(op.operands[0])}: {text.format(**said)}")
+        found.append(f"{_value_name(op.operands[0])}: {text.format(**given)}")
     return tuple(found)
 
 
@@ -142,12 +129,12 @@ def _number(attribute: ir.Attribute) -> str:
 
 
 def _value_name(value: ir.Value) -> str:
-    """Which operand or result of the matched op a handle stands for."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or "raw_position_list" not in owner.operation.attributes:
+    """The operand or result of the matched op that a handle stands for."""
+    op = defining_op(value)
+    if op is None or "raw_position_list" not in op.attributes:
         return "a value"
-    places = ir.DenseI64ArrayAttr(owner.operation.attributes["raw_position_list"])
-    kind = "result" if owner.operation.name == "transform.get_result" else "operand"
+    places = ir.DenseI64ArrayAttr(op.attributes["raw_position_list"])
+    kind = "result" if op.name == "transform.get_result" else "operand"
     return f"{kind} {' '.join(map(str, places))}"
 
 
@@ -167,7 +154,7 @@ def _sizes(
 
 
 def _types(op: ir.Operation, described: MatchOp) -> tuple[str, ...]:
-    """Element types that a match op asks for, in the order of the operands."""
+    """Element types that a match op requires, in the order of the operands."""
     names = [f"{operand}_type" for operand in described.operands]
     return tuple(str(op.attributes[name]) for name in names if name in op.attributes)
 
@@ -200,17 +187,17 @@ def _rows_of_its_own(sequence: ir.Operation) -> list[ExplainedEntry]:
     for handle, there in set_on.items():
         settings, pipeline = _settings(there, [handle], [])
         if settings:
-            name = symbol_name(sequence)
+            name = symbol_of(sequence)
             rows.append(ExplainedEntry(name, _found_by(handle), (), (), pipeline, settings, None, None))
     return rows
 
 
 def _found_by(handle: ir.Value) -> str:
-    """Names of the ops that a handle was looked for by."""
-    owner = handle.owner
-    if isinstance(owner, ir.Block) or "ops" not in owner.operation.attributes:
+    """Names of the ops that a handle was searched by."""
+    op = defining_op(handle)
+    if op is None or "ops" not in op.attributes:
         return "?"
-    return ", ".join(ir.StringAttr(name).value for name in ir.ArrayAttr(owner.operation.attributes["ops"]))
+    return ", ".join(ir.StringAttr(name).value for name in ir.ArrayAttr(op.attributes["ops"]))
 
 
 def _set_by_action(pair: Pair) -> tuple[tuple[AttributeSetting, ...], str]:
@@ -226,12 +213,9 @@ def _set_by_action(pair: Pair) -> tuple[tuple[AttributeSetting, ...], str]:
 def _settings(
     annotations: Sequence[ir.Operation], targets: list[ir.Value], passed: list[ir.Operation | None]
 ) -> tuple[tuple[AttributeSetting, ...], str]:
-    """Constants that ops are annotated with, and the pipeline among them.
+    """Constants that `transform.annotate` ops give to `targets`, by their order, and the pipeline.
 
-    Args:
-        annotations: `transform.annotate` ops.
-        targets: handles of the ops, which are counted in this order.
-        passed: for each of those, the constant that it is, or None.
+    `passed` is, for each of those, its constant, or None.
     """
     found: list[AttributeSetting] = []
     pipeline = ""
@@ -251,7 +235,7 @@ def _settings(
 
 
 def _passed(matcher: ir.Operation) -> list[ir.Operation | None]:
-    """For each value that a matcher hands to its action, the constant that it is, or None."""
+    """For each value that a matcher passes to its action, its constant, or None."""
     constants = yielded_constants(matcher)
     terminator = list(matcher.regions[0].blocks[0])[-1]
     return [next((c for c in constants if c.results[0] == value), None) for value in terminator.operands]
@@ -264,10 +248,8 @@ def _value(
         index = arguments.index(value)
         constant = passed[index] if index < len(passed) else None
         return constant.attributes["value"] if constant is not None else None
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "transform.param.constant":
-        return None
-    return owner.operation.attributes["value"]
+    op = defining_op(value, "transform.param.constant")
+    return None if op is None else op.attributes["value"]
 
 
 def _pipeline(translation: ir.Attribute) -> str:

@@ -1,4 +1,4 @@
-"""Names that the compiler's tuning specs are made of, and how their parts are found.
+"""Names in the compiler's tuning specs, how their parts are found, and its rules for linking them.
 
 Source: IREECodegenDialect.cpp (`verifyOperationAttribute`) of release 3.13.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import symbol_of, walk
 
 WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
 DEFAULT_ENTRYPOINT = "iree_codegen.tuning_spec_with_default_entrypoint"
@@ -48,47 +48,42 @@ def is_sequence(op: ir.Operation) -> bool:
     return op.name == "transform.named_sequence"
 
 
-def symbol_name(op: ir.Operation) -> str:
-    """An op's symbol name, empty without one."""
-    return ir.StringAttr(op.attributes["sym_name"]).value if "sym_name" in op.attributes else ""
-
-
 def sequences(module: ir.Module) -> dict[str, ir.Operation]:
     """Named sequences at the top of a module, by name."""
-    return {symbol_name(op.operation): op.operation for op in module.body if is_sequence(op.operation)}
+    return {symbol_of(op.operation): op.operation for op in module.body if is_sequence(op.operation)}
 
 
 def entry_sequences(module: ir.Module) -> list[ir.Operation]:
     """The sequences that the compiler runs, in order: the marked ones, else the one with the fixed name."""
     known = sequences(module)
-    said = [op for op in known.values() if ENTRYPOINT in op.attributes]
-    return said or [op for name, op in known.items() if name == ENTRYPOINT_NAME]
+    marked = [op for op in known.values() if ENTRYPOINT in op.attributes]
+    return marked or [op for name, op in known.items() if name == ENTRYPOINT_NAME]
 
 
 def entry_sequence(module: ir.Module) -> ir.Operation | None:
-    """The first sequence that the compiler runs, whatever its name; None without one."""
+    """The first sequence that the compiler runs, with any name."""
     return next(iter(entry_sequences(module)), None)
 
 
 def argument_marks(entry: ir.Operation) -> set[str]:
     """An entry point's declared effect on its argument: `CONSUMED`, `READ_ONLY`, both or neither."""
-    said = ir.ArrayAttr(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else []
-    return {named.name for each in said for named in ir.DictAttr(each)} & {CONSUMED, READ_ONLY}
+    arguments = ir.ArrayAttr(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else []
+    return {named.name for each in arguments for named in ir.DictAttr(each)} & {CONSUMED, READ_ONLY}
 
 
 def runs_by_name(module: ir.Module) -> bool:
-    """Whether all that a spec runs is the sequence that is looked for in a spec that is in memory."""
-    return [symbol_name(op) for op in entry_sequences(module)] == [ENTRYPOINT_NAME]
+    """Whether all that a spec runs is the sequence that the compiler looks for in a spec in memory."""
+    return [symbol_of(op) for op in entry_sequences(module)] == [ENTRYPOINT_NAME]
 
 
 def nested_specs(module: ir.Module) -> list[ir.Operation]:
-    """Modules directly inside, that have entry points of their own."""
+    """Modules directly inside that have entry points of their own."""
     inside = [op.operation for op in module.body if op.operation.name == "builtin.module"]
     return [op for op in inside if any(ENTRYPOINT in view.operation.attributes for view in _body(op))]
 
 
 def reached(module: ir.Module) -> list[ir.Operation]:
-    """Sequences that run, entry points and all that they lead to, in order; those only declared too."""
+    """Sequences that run, entry points and all that they lead to, in order; also those only declared."""
     found: list[ir.Operation] = []
     waiting = entry_sequences(module)[::-1]
     while waiting:
@@ -109,7 +104,7 @@ def reached(module: ir.Module) -> list[ir.Operation]:
 def pairs(module: ir.Module) -> list[Pair]:
     """The (matcher, action) pairs of all `foreach_match` ops that run, in order.
 
-    Nested modules' sequences too, if something includes them; all, in a module without an entry point.
+    Those of nested modules too, if something includes them; in a module without an entry point, all.
     """
     found: list[Pair] = []
     roots = [op for op in reached(module) if op.regions[0].blocks] or [module.operation]
@@ -130,13 +125,13 @@ def leaf(reference: ir.Attribute) -> str:
 
 
 def resolve(op: ir.Operation, reference: ir.Attribute) -> ir.Operation | None:
-    """The sequence that a reference in an op's attribute names; None where there is none."""
+    """The sequence that a reference in an op's attribute names, if it exists."""
     found = _module_of(op)
     for name in ir.SymbolRefAttr(reference).value:
         if found.name != "builtin.module":
             return None
         inside = (view.operation for view in _body(found))
-        named = next((inner for inner in inside if symbol_name(inner) == name), None)
+        named = next((inner for inner in inside if symbol_of(inner) == name), None)
         if named is None:
             return None
         found = named
@@ -172,12 +167,9 @@ def _module_of(op: ir.Operation) -> ir.Operation:
 
 @dataclass(frozen=True)
 class SpecProblem:
-    """Something wrong with a spec.
+    """Something wrong with a spec; `kind` is a fixed word for scripts: `no_entry_point`, `hits_nothing`, ...
 
-    Attributes:
-        kind: a fixed word for scripts: `no_entry_point`, `hits_nothing`, ...
-        message: the problem, in one line.
-        where: the matcher or sequence it is about, empty for the spec as a whole.
+    `where` is the matcher or sequence it is about, empty for the spec as a whole.
     """
 
     kind: str
@@ -197,16 +189,16 @@ def linking_problems(module: ir.Module) -> Iterator[SpecProblem]:
     """Why the compiler would refuse to link a spec, and entry points in it that it would not run."""
     if DEFAULT_ENTRYPOINT not in module.operation.attributes:
         entries = [op for op in entry_sequences(module) if ENTRYPOINT in op.attributes]
-        yield from argument_problems({symbol_name(op): op for op in entries})
+        yield from argument_problems({symbol_of(op): op for op in entries})
     running = reached(module)
     for op in walk(module.operation):
         if is_sequence(op) and ENTRYPOINT in op.attributes and op not in running:
             message = "never runs: it is inside a module, and nothing includes it"
-            yield SpecProblem("not_run", message, symbol_name(op))
+            yield SpecProblem("not_run", message, symbol_of(op))
 
 
 def argument_problems(entries: Mapping[str, ir.Operation]) -> Iterator[SpecProblem]:
-    """The reasons why entry points, by their names in messages, cannot be included one after the other."""
+    """Why entry points, by their names in messages, cannot be included one after the other."""
     marks = {name: argument_marks(op) for name, op in entries.items()}
     for name, found in marks.items():
         if not found:

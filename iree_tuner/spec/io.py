@@ -1,43 +1,37 @@
-"""Specs from and to files: text in `.mlir`, bytecode in `.mlirbc`."""
+"""Specs from and to files: text in `.mlir`, bytecode in `.mlirbc`; in programs; and as starting points."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.context import new_context, symbol_of, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.files import name_of, read_bytes, write
 from iree_tuner.program.carried import IN_MEMORY
-from iree_tuner.spec.grammar import (
-    ENTRYPOINT,
-    entry_sequence,
-    nested_specs,
-    reached,
-    runs_by_name,
-    symbol_name,
-)
+from iree_tuner.spec.canonical import yielded_constants
+from iree_tuner.spec.entry import read_workload_key
+from iree_tuner.spec.grammar import ENTRYPOINT, entry_sequence, nested_specs, pairs, reached, runs_by_name
 from iree_tuner.spec.link import link_specs
 
 
 def load_spec(
     source: Path | str | bytes, context: ir.Context, *, name: str = "spec.mlir", nested: bool = False
 ) -> ir.Module:
-    """Read a spec and see that it is one.
+    """Read a spec and check that it is one.
 
-    Args:
-        source: a path, `-` for standard input; or the spec itself, as text (which has a line break in it) or
-            as bytes of either form.
-        context: one with its dialects loaded.
-        name: what messages call a spec that is not a file.
-        nested: take a module of specs too, which `link_specs` makes one of.
+    `source` is a path, `-` for standard input; or the spec itself, as text (with a line break in it) or as
+    bytes of either form, which messages call `name`. With `nested`, a module of specs is taken too, which
+    `link_specs` makes one of.
 
-    Raises:
-        TunerError: no such file, nothing in it, not MLIR, does not verify, not a tuning spec, or a sequence
-            that it runs is only declared.
+    Raises TunerError: no such file, nothing in it, not MLIR, does not verify, not a tuning spec, or a
+    sequence that it runs is only declared.
     """
     if isinstance(source, Path) or (isinstance(source, str) and "\n" not in source):
         name, source = name_of(source), read_bytes(source)
@@ -51,14 +45,12 @@ def load_spec(
         raise TunerError(message, location=name, hint=hint)
     declared = next((op for op in reached(module) if not op.regions[0].blocks), None)
     if declared is not None:
-        raise TunerError(
-            f"@{symbol_name(declared)} has no body, but the compiler requires one", location=name
-        )
+        raise TunerError(f"@{symbol_of(declared)} has no body, but the compiler requires one", location=name)
     return module
 
 
 def save_spec(module: ir.Module, path: Path | str) -> None:
-    """Write a spec; the extension says how. Raises TunerError for another one, or where it cannot write."""
+    """Write a spec in the form of its extension. Raises TunerError for another one, or if it cannot write."""
     path = Path(path)
     if path.suffix == ".mlirbc":
         data = to_bytecode(module)
@@ -100,10 +92,8 @@ def _as_input(source: bytes | str, name: str) -> bytes | str:
 def embed(program: ir.Module, spec: ir.Module | bytes, *, replace: bool = False) -> None:
     """Put a spec on a program's outermost module, in place. Their contexts may differ.
 
-    A spec that the program carries keeps what it configures: the two are linked, unless it is to be replaced.
-
-    Raises:
-        TunerError: both configure the same op, differently.
+    A spec that the program carries keeps its configurations: the two are linked, unless it is to be replaced.
+    Raises TunerError if both configure the same op differently.
     """
     data = _as_the_compiler_reads_it(spec, program.context)
     if IN_MEMORY in program.operation.attributes and not replace:
@@ -128,7 +118,44 @@ def _as_the_compiler_reads_it(spec: ir.Module | bytes, context: ir.Context) -> b
 def embed_bytes(
     program: bytes | str, spec: bytes, *, name: str = "program.mlir", replace: bool = False
 ) -> bytes:
-    """The same for a program's text or bytecode and a spec's bytecode; returns bytecode."""
+    """`embed` for a program's text or bytecode and a spec's bytecode; returns bytecode."""
     module = parse_module(program, new_context(), name)
     embed(module, spec, replace=replace)
     return to_bytecode(module)
+
+
+@dataclass(frozen=True)
+class Starter:
+    """A root op's configuration, printed, as specs and the compiler write it."""
+
+    lowering_config: str
+    translation_info: str
+
+
+def shipped_specs(backend: str) -> tuple[Path, ...]:
+    """The specs that come with this package for a compiler backend."""
+    package = Path(__file__).resolve().parent.parent
+    # In a wheel they are inside the package, in a checkout next to it.
+    folders = (package / "_specs" / backend, package.parent / "specs" / backend)
+    found = next((folder for folder in folders if folder.is_dir()), None)
+    return () if found is None else tuple(sorted(found.rglob("*.mlir")))
+
+
+def read_starters(paths: Iterable[Path], context: ir.Context) -> dict[str, tuple[Starter, ...]]:
+    """Configurations by workload key; specs that name no workloads, such as other projects', have none.
+
+    Raises TunerError for a file that is not a spec.
+    """
+    found: dict[str, tuple[Starter, ...]] = {}
+    for path in paths:
+        module = load_spec(path, context)
+        for pair in pairs(module):
+            key = read_workload_key(pair.matcher_op) if pair.matcher_op is not None else None
+            if key is None or pair.matcher_op is None:
+                continue
+            for constant in yielded_constants(pair.matcher_op):
+                value = constant.attributes["value"]
+                if isinstance(value, iree_codegen.CompilationInfoAttr):
+                    starter = Starter(str(value.lowering_config), str(value.translation_info))
+                    found[key] = (*found.get(key, ()), starter)
+    return found

@@ -18,7 +18,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.passmanager import PassManager
 
-from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.build import build_spec
@@ -39,7 +39,6 @@ from iree_tuner.spec.grammar import (
     references,
     runs_by_name,
     sequences,
-    symbol_name,
 )
 
 _PASS = "builtin.module(iree-codegen-link-tuning-specs)"
@@ -48,8 +47,8 @@ _NOT_DEFAULT = ("restrict_root", "flatten_results")
 
 
 @dataclass(frozen=True)
-class _Spec:
-    """A copy of a spec that is to be linked, and what messages call it."""
+class _LabeledSpec:
+    """A copy of a spec that is to be linked, and its name in messages."""
 
     label: str
     module: ir.Module
@@ -62,20 +61,17 @@ def link_specs(
     name: str = "linked_tuning_spec",
     context: ir.Context | None = None,
 ) -> ir.Module:
-    """Link specs into one verified module; the modules given are left as they are.
+    """Link specs, in the order of precedence, into one verified module; the modules given are not changed.
 
-    An entry that occurs twice is kept once. Where matchers overlap without being equal, earlier specs
-    win; but where one has a form of its own, so that the compiler chains them all, nothing is dropped and
-    the last wins.
+    An entry that occurs twice is kept once. If matchers overlap without being equal, earlier specs win; but
+    if one has a form of its own, so that the compiler chains them all, nothing is dropped and the last wins.
+    A module without an entry point stands for the specs inside it.
 
-    Args:
-        modules: in the order of precedence. One without an entry point stands for the specs inside it.
-        labels: what messages call them, mostly their paths.
-        name: symbol name of the result.
-        context: of the result; by default, the name of the first module.
+    `labels` are their names in messages, mostly their paths; `name` and `context` are the result's, by
+    default the first module's context.
 
-    Raises:
-        TunerError: two specs match the same op and set different things, or the compiler cannot link them.
+    Raises TunerError if two specs match the same op and set different things, or the compiler cannot link
+    them.
     """
     if not modules:
         raise TunerError("no specs to link")
@@ -85,7 +81,7 @@ def link_specs(
         copies = [
             copy
             for label, module in zip(labels, modules, strict=True)
-            for copy in _copies(_Spec(label, module), home)
+            for copy in _copies(_LabeledSpec(label, module), home)
         ]
         for spec in copies:
             _name_entry(spec)
@@ -108,38 +104,37 @@ def link_specs(
     return linked
 
 
-def _copies(spec: _Spec, context: ir.Context) -> Iterator[_Spec]:
+def _copies(spec: _LabeledSpec, context: ir.Context) -> Iterator[_LabeledSpec]:
     """A copy of a spec, or of each spec inside a module that has no entry point itself."""
     inside = nested_specs(spec.module) if entry_sequence(spec.module) is None else []
     for op in inside:
         buffer = io.BytesIO()
         op.write_bytecode(buffer)
-        label = f"@{symbol_name(op)} of {spec.label}" if symbol_name(op) else spec.label
-        yield _Spec(label, parse_module(buffer.getvalue(), context, label))
+        label = f"@{symbol_of(op)} of {spec.label}" if symbol_of(op) else spec.label
+        yield _LabeledSpec(label, parse_module(buffer.getvalue(), context, label))
     if not inside:
-        yield _Spec(spec.label, parse_module(to_bytecode(spec.module), context, spec.label))
+        yield _LabeledSpec(spec.label, parse_module(to_bytecode(spec.module), context, spec.label))
 
 
-def _name_entry(spec: _Spec) -> None:
+def _name_entry(spec: _LabeledSpec) -> None:
     """Give a spec's one entry point the name and the attribute that the compiler looks for."""
     found = entry_sequences(spec.module)
     if len(found) != 1:
         return
     known = sequences(spec.module)
-    if symbol_name(found[0]) != ENTRYPOINT_NAME:
+    if symbol_of(found[0]) != ENTRYPOINT_NAME:
         if ENTRYPOINT_NAME in known:
             _rename(spec.module, ENTRYPOINT_NAME, _fresh(ENTRYPOINT_NAME, set(known)))
-        _rename(spec.module, symbol_name(found[0]), ENTRYPOINT_NAME)
+        _rename(spec.module, symbol_of(found[0]), ENTRYPOINT_NAME)
     if ENTRYPOINT not in found[0].attributes:
         _return_function(found[0], spec.label)
         found[0].attributes[ENTRYPOINT] = ir.UnitAttr.get()
 
 
 def _return_function(entry: ir.Operation, label: str) -> None:
-    """Let an entry point return what it made of its function, as the attribute wants it to.
+    """Let an entry point return the function that it worked on, as the attribute requires.
 
-    Raises:
-        TunerError: it has other results, or ends in no `foreach_match`.
+    Raises TunerError if it has other results, or does not end in a `foreach_match`.
     """
     signature = ir.FunctionType(ir.TypeAttr(entry.attributes["function_type"]).value)
     if len(signature.results) == 1:
@@ -155,7 +150,7 @@ def _return_function(entry: ir.Operation, label: str) -> None:
 
 
 def _rename(module: ir.Module, name: str, fresh: str) -> None:
-    """Rename a symbol, with all that refers to it."""
+    """Rename a symbol, with all references to it."""
     ir.SymbolTable.replace_all_symbol_uses(name, fresh, module.operation)
     _symbols(module)[name].attributes["sym_name"] = ir.StringAttr.get(fresh)
 
@@ -168,8 +163,8 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 
 def _symbols(module: ir.Module) -> dict[str, ir.Operation]:
-    """All that has a name at the top of a module."""
-    return {symbol_name(op.operation): op.operation for op in module.body if symbol_name(op.operation)}
+    """All named ops at the top of a module."""
+    return {symbol_of(op.operation): op.operation for op in module.body if symbol_of(op.operation)}
 
 
 def _does_something(module: ir.Module) -> bool:
@@ -177,15 +172,15 @@ def _does_something(module: ir.Module) -> bool:
     return any(len(list(op.regions[0].blocks[0])) > 1 for op in entry_sequences(module))
 
 
-def _are_merged(specs: Sequence[_Spec]) -> bool:
-    """Whether specs can be one `foreach_match`: by their form, and as no two have a function of one name."""
+def _are_merged(specs: Sequence[_LabeledSpec]) -> bool:
+    """Whether specs can be one `foreach_match`: by their form, and without functions of one name."""
     others = [name for spec in specs for name in _symbols(spec.module) if name not in sequences(spec.module)]
     return len(set(others)) == len(others) and all(_prologue(spec.module) is not None for spec in specs)
 
 
-def _refuse_conflicts(specs: Sequence[_Spec]) -> None:
-    """See that no two specs match the same op and set different things. Raises TunerError."""
-    seen: dict[str, tuple[_Spec, list[Pair]]] = {}
+def _refuse_conflicts(specs: Sequence[_LabeledSpec]) -> None:
+    """Raises TunerError if two specs match the same op and set different things."""
+    seen: dict[str, tuple[_LabeledSpec, list[Pair]]] = {}
     for spec in specs:
         for matches, own in _firing(spec.module).items():
             other, theirs = seen.setdefault(matches, (spec, own))
@@ -212,7 +207,7 @@ def _effect(pair: Pair) -> tuple[tuple[str, ...], str]:
     return found.sets, found.does
 
 
-def _drop_repeated(specs: Sequence[_Spec]) -> None:
+def _drop_repeated(specs: Sequence[_LabeledSpec]) -> None:
     """Take out pairs whose matcher occurs earlier: they never fire."""
     seen: set[str] = set()
     for spec in specs:
@@ -247,7 +242,7 @@ def _remove(module: ir.Module, repeated: Sequence[Pair]) -> None:
         op.erase()
 
 
-def _take_prologues(specs: Sequence[_Spec]) -> list[str]:
+def _take_prologues(specs: Sequence[_LabeledSpec]) -> list[str]:
     """Give every spec a default entry point and return the passes that they ran before, each once."""
     found: list[str] = []
     for spec in specs:
@@ -264,8 +259,8 @@ def _take_prologues(specs: Sequence[_Spec]) -> list[str]:
 def _prologue(module: ir.Module) -> list[str] | None:
     """Passes before the one `foreach_match` of a spec; None for a spec of another form."""
     sequence = entry_sequence(module)
-    said = [op for op in module.body if ENTRYPOINT in op.operation.attributes]
-    if sequence is None or len(said) != 1:
+    marked = [op for op in module.body if ENTRYPOINT in op.operation.attributes]
+    if sequence is None or len(marked) != 1:
         return None
     operations = [op.operation for op in sequence.regions[0].blocks[0]]
     if len(operations) < 2:
@@ -297,11 +292,11 @@ def _put_prologue(module: ir.Module, passes: Sequence[str]) -> None:
     match.operands[0] = handle
 
 
-def _link(specs: Sequence[_Spec]) -> ir.Module:
-    """Nest the specs in one module and run the compiler's pass on it. Raises TunerError where it refuses."""
+def _link(specs: Sequence[_LabeledSpec]) -> ir.Module:
+    """Nest the specs in one module and run the compiler's pass on it. Raises TunerError if it refuses."""
     if any(DEFAULT_ENTRYPOINT not in spec.module.operation.attributes for spec in specs):
         entries = {
-            f"{symbol_name(op)} of {spec.label}": op for spec in specs for op in entry_sequences(spec.module)
+            f"{symbol_of(op)} of {spec.label}": op for spec in specs for op in entry_sequences(spec.module)
         }
         for problem in argument_problems(entries):
             raise TunerError(f"cannot link: {problem}")
@@ -321,7 +316,7 @@ def _link(specs: Sequence[_Spec]) -> ir.Module:
 
 
 def _make_names_distinct(module: ir.Module, taken: set[str]) -> None:
-    """Give sequences whose names are taken other names, with all that refer to them."""
+    """Give sequences whose names are taken other names, also in all references to them."""
     own = set(_symbols(module))
     for name in sorted((set(sequences(module)) - {ENTRYPOINT_NAME}) & taken):
         fresh = _fresh(name, taken | own)

@@ -1,4 +1,4 @@
-"""Seeing what a spec does: copies of it whose actions leave marks, and a compilation that reads them."""
+"""Observes the effect of a spec: copies whose actions leave marks, and a compilation that reads them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, parse_module
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.phases import select_target
 from iree_tuner.spec import near
-from iree_tuner.spec.grammar import (
-    COMPILATION_INFO,
-    LOWERING_CONFIG,
-    TRANSLATION_INFO,
-    Pair,
-    pairs,
-    symbol_name,
-)
+from iree_tuner.spec.grammar import COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, Pair, pairs
 from iree_tuner.spec.io import embed
 from iree_tuner.targets import Target
 
@@ -35,13 +28,11 @@ _HANDLES = (transform.AnyOpType, transform.OperationType)
 
 @dataclass(frozen=True)
 class Probe:
-    """A marked copy of a spec.
+    """A marked copy of a spec; `matchers` names those of its pairs.
 
-    Attributes:
-        spec: leaves `iree_tuner_matched_<i>` on the op that pair i hands to its action first, and
-            `iree_tuner_matched_in_<i>` on that op's function, which stays when the op is replaced.
-        matchers: names of the pairs' matchers.
-        visible: whether a pair can leave a mark, which takes an op that is handed to its action.
+    It leaves `iree_tuner_matched_<i>` on the op that pair i passes to its action first, and
+    `iree_tuner_matched_in_<i>` on that op's function, which stays when the op is replaced. A pair that passes
+    no op to its action is not `visible`.
     """
 
     spec: ir.Module
@@ -51,13 +42,9 @@ class Probe:
 
 @dataclass(frozen=True)
 class Hit:
-    """A matcher and a dispatch that it hit.
+    """A dispatch (the executable's name) that a matcher hit, in `count` ops.
 
-    Attributes:
-        dispatch: name of the executable.
-        count: how many ops of the dispatch it hit.
-        ops: names of the ops that it configures.
-        ignored: why the configuration did not arrive, empty when it did.
+    `ops` names those that it configures; `ignored` is why the configuration did not arrive, if so.
     """
 
     dispatch: str
@@ -68,14 +55,11 @@ class Hit:
 
 @dataclass(frozen=True)
 class Observation:
-    """The state of a program at `executable-configurations`.
+    """The state of a program at `executable-configurations`: indices of pairs and their hits, by dispatch.
 
-    Attributes:
-        hits: (pair's index, hit), in the order of the dispatches.
-        dispatches: names of all executables.
-        refused: the compiler's error when the configurations are in place, empty without one.
-        near: matchers that nearly hit a dispatch, where they were looked for; None where that ended the
-            compiler.
+    `dispatches` are the names of all executables; `refused` is the compiler's error with the configurations
+    in place, if any. `near` are matchers that nearly hit a dispatch, if they were searched; None if that
+    ended the compiler.
     """
 
     hits: tuple[tuple[int, Hit], ...]
@@ -84,21 +68,20 @@ class Observation:
     near: tuple[NearMiss, ...] | None = ()
 
     def of(self, index: int) -> tuple[Hit, ...]:
-        """Hits of one pair."""
         return tuple(hit for owner, hit in self.hits if owner == index)
 
 
 @dataclass(frozen=True)
 class Unmarked:
-    """A spec as it is, in bytecode, and which of its pairs the probes of it can see."""
+    """The unchanged spec, in bytecode, and which of its pairs the probes of it can see."""
 
     spec: bytes
     visible: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
-class _Marked:
-    """Ops that carry a pair's mark in one dispatch, and what became of their configuration."""
+class _MarkedOps:
+    """Ops that carry a pair's mark in one dispatch, and the state of their configuration."""
 
     ops: tuple[str, ...]
     configured: bool
@@ -106,11 +89,9 @@ class _Marked:
 
 
 def instrument(spec: ir.Module, *, mark_only: bool) -> Probe:
-    """A copy of the spec in which every pair has an action of its own, that leaves marks.
+    """A copy of the spec in which every pair has an action of its own that leaves marks.
 
-    Args:
-        spec: any spec; it stays as it is.
-        mark_only: the actions annotate only the marks.
+    With `mark_only`, the actions annotate only the marks. The spec is not changed.
     """
     copy = parse_module(to_bytecode(spec), spec.context)
     found = pairs(copy)
@@ -137,10 +118,8 @@ def probe_program(
 ) -> Observation:
     """Run in a worker: compile a program with both probes and read the marks.
 
-    Near misses are looked for where the spec itself is given too, and a matcher or a dispatch has no hit.
-
-    Raises:
-        CompileError: the program does not compile even when nothing is configured.
+    Near misses are searched if the spec itself is given too, and a matcher or a dispatch has no hit. Raises
+    CompileError if the program does not compile even when nothing is configured.
     """
     session = session_for(target.flags)
     module = session.parse(program, name)
@@ -149,7 +128,7 @@ def probe_program(
     sources = to_bytecode(module)
     matched = _read(_configured(session, sources, marks))
     refused = ""
-    applied: dict[str, dict[int, _Marked]] = {}
+    applied: dict[str, dict[int, _MarkedOps]] = {}
     try:
         applied = _read(_configured(session, sources, marked_spec))
     except CompileError as error:
@@ -169,11 +148,7 @@ def probe_program(
 
 
 def matched(program: bytes | str, name: str, marks: bytes, target: Target) -> tuple[tuple[int, str], ...]:
-    """Run in a worker: which pairs hit which dispatches, as (pair's index, executable).
-
-    Raises:
-        CompileError: the program does not compile.
-    """
+    """Run in a worker: the dispatches that pairs hit, as (index, executable). Raises CompileError."""
     session = session_for(target.flags)
     module = session.parse(program, name)
     select_target(module, target)
@@ -190,7 +165,7 @@ def _has_misses(hits: Sequence[tuple[int, Hit]], dispatches: Sequence[str], visi
 
 
 def _marked_action(pair: Pair, index: int, name: str, *, mark_only: bool) -> bool:
-    """Copy a pair's action under a new name, with marks; says whether it could be marked."""
+    """Copy a pair's action under a new name, with marks; returns whether it could be marked."""
     assert pair.action_op is not None, "the verifier resolves actions"
     copy = pair.action_op.clone(ir.InsertionPoint(pair.action_op)).operation
     copy.attributes["sym_name"] = ir.StringAttr.get(name)
@@ -218,35 +193,35 @@ def _configured(session: CompilerSession, sources: bytes, spec: bytes) -> ir.Mod
     return module
 
 
-def _read(module: ir.Module) -> dict[str, dict[int, _Marked]]:
+def _read(module: ir.Module) -> dict[str, dict[int, _MarkedOps]]:
     """For each executable, the pairs that left a mark in it."""
-    found: dict[str, dict[int, _Marked]] = {}
+    found: dict[str, dict[int, _MarkedOps]] = {}
     for executable in (op.operation for op in module.body):
         if executable.name != "hal.executable":
             continue
         inside = list(walk(executable))
-        marked: dict[int, _Marked] = {}
+        marked: dict[int, _MarkedOps] = {}
         for function in inside:
             for index in _marks(function, _FUNCTION_MARK):
                 marked[index] = _read_function(function, index)
-        found[symbol_name(executable)] = marked
+        found[symbol_of(executable)] = marked
     return found
 
 
-def _read_function(function: ir.Operation, index: int) -> _Marked:
+def _read_function(function: ir.Operation, index: int) -> _MarkedOps:
     ops = [op for op in walk(function) if f"{_OP_MARK}{index}" in op.attributes]
     configured = TRANSLATION_INFO in function.attributes and any(
         LOWERING_CONFIG in op.attributes for op in ops
     )
     left_over = any(COMPILATION_INFO in op.attributes for op in ops)
-    return _Marked(tuple(op.name for op in ops), configured, left_over)
+    return _MarkedOps(tuple(op.name for op in ops), configured, left_over)
 
 
 def _marks(op: ir.Operation, prefix: str) -> list[int]:
     return [int(name.removeprefix(prefix)) for name in op.attributes if name.startswith(prefix)]
 
 
-def _ignored(after: _Marked | None) -> str:
+def _ignored(after: _MarkedOps | None) -> str:
     if after is None:
         return "not configured if the other matchers configure their ops first"
     if not after.ops:

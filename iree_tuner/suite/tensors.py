@@ -10,8 +10,7 @@ import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
 
-from iree_tuner.compiler.generic import generic
-from iree_tuner.compiler.linalg import IndexOp, named
+from iree_tuner.compiler.linalg import IndexOp, generic, named
 from iree_tuner.compiler.worker import SentPath
 from iree_tuner.device.data import dtype_of, random_values
 from iree_tuner.errors import TunerError

@@ -1,4 +1,4 @@
-"""Targets: where code will run. One file a kind (`kind.TargetKind`), found through entry points.
+"""Targets: where code will run. One file for each kind (`kind.TargetKind`), found through entry points.
 
 May import `compiler` and `errors`; every later package may import it.
 """

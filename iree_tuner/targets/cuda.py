@@ -21,13 +21,9 @@ _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MIN
 
 @dataclass(frozen=True)
 class CudaDevice:
-    """A GPU.
+    """A GPU; `cuda://0` is the first of the driver, `cuda://` and the uuid, `GPU-...`, is also its URI.
 
-    Attributes:
-        index: its place among the driver's devices; `cuda://0` is the first.
-        name: as it names itself.
-        uuid: `GPU-` and its number in hexadecimal digits, as in `cuda://GPU-...`.
-        capability: compute capability: (9, 0) for Hopper.
+    Its compute capability is (9, 0) for Hopper.
     """
 
     index: int
@@ -38,7 +34,7 @@ class CudaDevice:
 
 @cache
 def cuda_devices() -> tuple[CudaDevice, ...]:
-    """All of them; none where there is no driver, or it does not start."""
+    """All of them; none without a driver, or if it does not start."""
     try:
         driver = ctypes.CDLL(_LIBRARY)
     except OSError:
@@ -50,7 +46,7 @@ def cuda_devices() -> tuple[CudaDevice, ...]:
 
 
 def find_cuda_device(uri: str) -> CudaDevice | None:
-    """The device of a URI (`cuda`, `cuda://1`, `cuda://GPU-...`); None where there is none like that."""
+    """The device of a URI (`cuda`, `cuda://1`, `cuda://GPU-...`), if it exists."""
     wanted = uri.partition("://")[2] or "0"
     return next((each for each in cuda_devices() if wanted in (str(each.index), each.uuid)), None)
 
@@ -111,7 +107,6 @@ class Cuda(GpuKind):
     memory_checker = "compute-sanitizer"
 
     def plain(self, chip: str, device: str | None) -> Target:
-        """See `GpuKind.plain`."""
         flags = (f"--iree-cuda-target={chip}",)
         own = _OWN_TARGETS.get(chip)
         if own is None:
@@ -129,7 +124,7 @@ class Cuda(GpuKind):
         )
 
     def chip_of(self, device: str) -> str:
-        """By its compute capability. Raises TunerError without a driver, UsageError for no device of it."""
+        """By its compute capability. Raises TunerError without a driver, UsageError for an unknown device."""
         if not cuda_devices():
             raise TunerError("no CUDA driver was found, or the driver finds no GPU", location=device)
         found = find_cuda_device(device)
@@ -139,7 +134,6 @@ class Cuda(GpuKind):
         return chip_for(found.capability) or super().chip_of(device)
 
     def devices(self) -> tuple[FoundDevice, ...]:
-        """The devices that CUDA's driver knows."""
         return tuple(
             FoundDevice(f"cuda://{each.index}", each.name, each.uuid, chip_for(each.capability) or "")
             for each in cuda_devices()
@@ -155,6 +149,6 @@ class Cuda(GpuKind):
         )
 
     def codegen(self, arch: str) -> GpuCodegen:
-        """On CUDA sums that no instruction divides read on behind an operand (docs/upstream)."""
+        """On CUDA, sums that no instruction divides read beyond an operand (docs/upstream)."""
         del arch
         return GpuCodegen(pads_reductions=False)

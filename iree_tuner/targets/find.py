@@ -17,7 +17,7 @@ _SUPPORTED = "llvm-cpu:host, llvm-cpu:<cpu>+data-tiling, cuda:sm_80, hip:gfx942,
 def parse_target(text: str) -> Target:
     """Read `llvm-cpu:host`, `llvm-cpu:host+data-tiling`, `cuda:sm_80`, `hip:gfx942`, `vulkan:ampere`.
 
-    Raises UsageError for a backend or a chip that is not known.
+    Raises UsageError for an unknown backend or chip.
     """
     name, _, chip = text.partition(":")
     if name not in kinds():
@@ -26,7 +26,7 @@ def parse_target(text: str) -> Target:
 
 
 def with_options(target: Target, options: Sequence[str]) -> Target:
-    """The target with these options instead of its own. Raises UsageError for one that there is not."""
+    """The target with these options instead of its own. Raises UsageError for an unknown one."""
     base = target.chip.split("+")[0]
     if tuple(options) == options_of(target):
         return target
@@ -37,13 +37,11 @@ def with_options(target: Target, options: Sequence[str]) -> Target:
 def target_for_device(uri: str, chip: str = "host") -> Target:
     """The target that a device runs.
 
-    Raises UsageError for a device that this version cannot tune on, TunerError where a driver is missing.
+    `chip` is what it is compiled for, if not for the machine as it is: `host+data-tiling`; for a GPU, its
+    architecture: `sm_80`; `host` is the architecture that CUDA's driver reports for the GPU. With a target
+    before a colon, that compiles for the device.
 
-    Args:
-        uri: of the device.
-        chip: what it is compiled for, where that is not the machine as it is: `host+data-tiling`; for a GPU,
-            its architecture: `sm_80`; `host` is the architecture that CUDA's driver reports for the GPU. With
-            a target before a colon, that compiles for the device.
+    Raises UsageError for a device that this version cannot tune on, TunerError if a driver is missing.
     """
     kind = kind_for_device(uri, chip)
     _, colon, rest = chip.partition(":")
@@ -70,8 +68,7 @@ def chip_on(uri: str, chip: str, machine: str) -> str:
 def target_for_devices(uris: Sequence[str], chip: str = "host") -> tuple[Target, tuple[str, ...]]:
     """The target of the first device, which judges, and the others, which run the same code.
 
-    Raises:
-        UsageError: there is none, one is given twice, or they are not of one kind.
+    Raises UsageError for no device, one that is given twice, or devices of several kinds.
     """
     if not uris or len(set(uris)) < len(uris):
         raise UsageError("give at least one device, and each device once")

@@ -39,7 +39,6 @@ class GpuKind(TargetKind, Protocol):
         ...
 
     def target(self, chip: str, device: str | None) -> Target:
-        """See `TargetKind.target`; the options are the same for every GPU."""
         base, *options = chip.split("+")
         if base == "host" and device is not None:
             base = self.chip_of(device)

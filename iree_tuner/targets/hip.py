@@ -32,7 +32,6 @@ class Hip(GpuKind):
     emits_constraints = True
 
     def plain(self, chip: str, device: str | None) -> Target:
-        """See `GpuKind.plain`."""
         return Target(
             backend=self.name,
             chip=chip,
@@ -53,5 +52,4 @@ class Hip(GpuKind):
         )
 
     def float8(self, chip: str) -> str:
-        """See `TargetKind.float8`."""
         return "f8E4M3FNUZ" if chip.startswith(_WITHOUT_NEGATIVE_ZERO) else super().float8(chip)

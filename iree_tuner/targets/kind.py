@@ -12,14 +12,7 @@ from iree_tuner.targets.target import Target
 
 @dataclass(frozen=True)
 class FoundDevice:
-    """A device of this machine.
-
-    Attributes:
-        uri: its URI.
-        name: as it names itself; empty for the processor.
-        uuid: as its driver has it.
-        chip: what is compiled for it; empty for the processor.
-    """
+    """A device of this machine; `name` and `chip` are empty for the processor."""
 
     uri: str
     name: str = ""
@@ -29,11 +22,9 @@ class FoundDevice:
 
 @dataclass(frozen=True)
 class RuntimeFlag:
-    """A flag of the runtime that a device is opened with.
+    """A flag of the runtime that a device is opened with: `--task_worker_spin_us=20`.
 
-    Attributes:
-        text: as tools and `IREE_PY_RUNTIME_FLAGS` take it: `--task_worker_spin_us=20`.
-        default: the same flag with the value that it has where it is not given.
+    `default` is the same flag with its default value.
     """
 
     text: str
@@ -55,9 +46,9 @@ class GpuCodegen:
     Attributes:
         spirv: whether its pipelines are SPIR-V's, and not LLVMGPU's.
         prefetches: whether a pass fetches ahead into shared memory (ROCDLPrefetchSharedMemory).
-        subgroups: the only subgroup sizes that the backend takes; empty where it does not ask.
+        subgroups: the only subgroup sizes that the backend takes; empty if it does not check them.
         hints: whether functions take attributes of LLVM's AMDGPU backend: waves, denormals.
-        pads_reductions: whether what pads a reduction adds nothing to its sums.
+        pads_reductions: whether the padding of a reduction adds nothing to its sums.
         direct_loads: whether copies into shared memory need not pass registers.
         shuffles: whether the lanes of a subgroup exchange values.
         accumulators: 32-bit registers of a thread that sums may take.
@@ -75,28 +66,28 @@ class GpuCodegen:
 
 @runtime_checkable
 class TargetKind(Protocol):
-    """A compiler backend and the devices that run what it makes. Inherit from it: most members have defaults.
+    """A compiler backend and the devices that run its code. Inherit from it: most members have defaults.
 
     It is loaded in every process, also in ones that measure: do not import the compiler or the runtime.
 
     Attributes:
-        name: what comes before the colon of a target; equal to the entry point's.
-        drivers: how the URIs of its devices begin: `cuda` for `cuda://0`.
-        executables: what the compiler calls the backend in `#hal.executable.target`: `rocm`.
-        usual: whether it compiles for its devices where no target is named.
-        title: what people call it, where that is not its name and its chip.
+        name: the part of a target before the colon; equal to the entry point's.
+        drivers: the beginnings of the URIs of its devices: `cuda` for `cuda://0`.
+        executables: the compiler's name of the backend in `#hal.executable.target`: `rocm`.
+        usual: whether it compiles for its devices if no target is named.
+        title: for people, if not its name and its chip.
         is_gpu: whether limits and pipelines are GPUs'.
         on_host: whether its devices compute on the host's own cores.
         one_core: its drivers that use one core only.
-        chips: all that it compiles for; empty where any name may be right.
-        renamed: how chips are written that executables name otherwise.
-        names_chips: whether a device's driver says what it is.
+        chips: all that it compiles for; empty if any name may be right.
+        renamed: names of chips in executables, with the names that users write.
+        names_chips: whether a device's driver reports its chip.
         emits_constraints: whether the compiler has constraints for its dispatches.
         compiles_on_load: whether a driver compiles when an executable is loaded, which takes time.
         varying_allocations: whether calls that allocate memory take varying time: programs are compared with
             memory from the caller.
         several_drivers: whether one device may have several drivers, which must then be distinguished.
-        memory_checker: what sees accesses behind the end of memory; empty where nothing does.
+        memory_checker: the tool that detects accesses beyond the end of memory, if any.
     """
 
     name: str
@@ -117,18 +108,14 @@ class TargetKind(Protocol):
     memory_checker: Literal["", "guard pages", "compute-sanitizer"] = ""
 
     def target(self, chip: str, device: str | None) -> Target:
-        """The target for a chip, with options after `+`: `sm_80`, `host+data-tiling`.
+        """The target for a chip, with options after `+`: `sm_80`, `host+data-tiling`; `host` is the device's.
 
-        Args:
-            chip: `host` and a device mean what that device is.
-            device: that is to run it; None where it is only compiled for.
-
-        Raises UsageError for a chip, an option or a device that there is not.
+        Without a device, it is only compiled for. Raises UsageError for an unknown chip, option or device.
         """
         ...
 
     def chip_of(self, device: str) -> str:
-        """The target to compile for on a device. Raises UsageError where its driver does not say that."""
+        """The target to compile for on a device. Raises UsageError if its driver does not report it."""
         known = ", ".join(self.chips[:8])
         raise UsageError(
             f"the chip of '{device}' is unknown, because its driver is not available",
@@ -145,11 +132,11 @@ class TargetKind(Protocol):
         del target, flags
 
     def devices(self) -> tuple[FoundDevice, ...]:
-        """Those of this machine that are found without opening them."""
+        """The devices of this machine that are found without opening them."""
         return ()
 
     def runtime_flags(self, device: str, cores: int) -> RuntimeFlags:
-        """Flags of the runtime that may make a program faster on a device of a host with so many cores."""
+        """Flags of the runtime that may make a program faster on a device of a host with `cores` cores."""
         del device, cores
         return ()
 

@@ -19,11 +19,9 @@ from iree_tuner.targets.registry import kind_named, kind_of_executables
 class CpuLimits:
     """Limits of an llvm-cpu target.
 
-    Attributes:
-        native_vector_bytes: width of a vector register, in bytes.
-        max_stack_bytes: what a function may put on the stack; also the size that no vector may reach
-            (`LLVMCPUVerifyVectorSizeLegality` and `LLVMCPUCheckIRBeforeLLVMConversion` refuse more).
-        mmt4d_microkernel: whether data-tiled matrices are multiplied by the compiler's microkernel.
+    `max_stack_bytes` is the most that a function may put on the stack; also the size that no vector may reach
+    (`LLVMCPUVerifyVectorSizeLegality` and `LLVMCPUCheckIRBeforeLLVMConversion` refuse more). With
+    `mmt4d_microkernel`, data-tiled matrices are multiplied by the compiler's microkernel.
     """
 
     native_vector_bytes: int = 16
@@ -32,7 +30,6 @@ class CpuLimits:
 
     @property
     def title(self) -> str:
-        """The target, for people."""
         return LlvmCpu.title
 
 
@@ -42,15 +39,14 @@ class GpuLimits:
 
     Attributes:
         backend: name of its kind of target: `cuda`, `hip` or `vulkan`.
-        arch: the chip, as the compiler calls it: `sm_80`, `gfx942`, `rdna3`.
+        arch: the compiler's name of the chip: `sm_80`, `gfx942`, `rdna3`.
         features: the compiler's feature string: `+ptx76`, or SPIR-V's version and capabilities.
         subgroup_sizes: threads that run in lockstep; the first is the one that the compiler prefers.
-        max_workgroup_sizes: threads along x, y and z.
-        max_threads: threads of a workgroup.
-        shared_memory_bytes: memory that the threads of a workgroup share.
-        max_load_bits: the widest load of one thread.
-        mma: names of the matrix instructions, as `iree_gpu.MMAIntrinsic` has them; virtual ones left out.
-        scaled_mma: the block-scaled ones, printed.
+        max_workgroup_sizes: threads along x, y and z; `max_threads` in all.
+        shared_memory_bytes: for one workgroup.
+        max_load_bits: of one thread.
+        mma: names of the matrix instructions, as `iree_gpu.MMAIntrinsic` has them, without virtual ones;
+            `scaled_mma` are the block-scaled ones, printed.
     """
 
     backend: str
@@ -66,17 +62,14 @@ class GpuLimits:
 
     @property
     def subgroup_size(self) -> int:
-        """The subgroup size that the compiler prefers."""
         return self.subgroup_sizes[0]
 
     @property
     def codegen(self) -> GpuCodegen:
-        """The abilities of code generation for it."""
         return kind_named(self.backend).codegen(self.arch)
 
     @property
     def title(self) -> str:
-        """The target, for people."""
         return kind_named(self.backend).title or f"{self.backend}:{self.arch}"
 
 
@@ -94,7 +87,7 @@ def limits_of(target: ir.Attribute) -> Limits:
 def target_name(target: ir.Attribute) -> str:
     """`llvm-cpu:znver4`, `cuda:sm_80`, of a `#hal.executable.target`, as `--target` takes it.
 
-    Without a chip where the attribute has none.
+    Without a chip if the attribute has none.
     """
     kind, found = _kind_of(target) or LlvmCpu(), parameters_of(target)
     if kind.is_gpu:
@@ -118,20 +111,14 @@ def limits_from(data: dict[str, object]) -> Limits:
 
 def cpu_limits(target: ir.Attribute) -> CpuLimits:
     """From `#hal.executable.target<"llvm-cpu", ..., {native_vector_size, max_stack_allocation_size}>`."""
-    found, default = parameters_of(target), CpuLimits()
-
-    def size(name: str, otherwise: int) -> int:
-        return ir.IntegerAttr(found[name]).value if name in found else otherwise
-
-    return CpuLimits(
-        native_vector_bytes=size("native_vector_size", default.native_vector_bytes),
-        max_stack_bytes=size("max_stack_allocation_size", default.max_stack_bytes),
-        mmt4d_microkernel=_has_mmt4d_microkernel(found),
-    )
+    found = parameters_of(target)
+    names = {"native_vector_bytes": "native_vector_size", "max_stack_bytes": "max_stack_allocation_size"}
+    sizes = {field: ir.IntegerAttr(found[name]).value for field, name in names.items() if name in found}
+    return CpuLimits(mmt4d_microkernel=_has_mmt4d_microkernel(found), **sizes)
 
 
 def _has_mmt4d_microkernel(target: Mapping[str, ir.Attribute]) -> bool:
-    """Source: hasUkernel, Codegen/Utils/Utils.cpp. Where none is chosen, x86-64 and AArch64 have mmt4d's."""
+    """Source: hasUkernel, Codegen/Utils/Utils.cpp. By default, x86-64 and AArch64 have mmt4d's."""
     chosen = _text(target, "ukernels") or "default"
     if chosen == "default":
         return _text(target, "target_triple").partition("-")[0] in ("x86_64", "aarch64")
@@ -145,8 +132,7 @@ def _text(target: Mapping[str, ir.Attribute], name: str) -> str:
 def gpu_limits(target: ir.Attribute, backend: str) -> GpuLimits:
     """From `#hal.executable.target<"cuda", ..., {iree_codegen.target_info = #iree_gpu.target<...>}>`.
 
-    `iree_gpu.TargetInfo` gives most of it; it has no accessor for the rest, which is searched in the
-    printed form.
+    `iree_gpu.TargetInfo` has most of it, and no accessor for the rest, which is searched in the printed form.
     """
     info = iree_gpu.TargetInfo.get_gpu_target_info(target)
     text = str(target)

@@ -63,14 +63,14 @@ most, by up to 2.8 times (docs/models.md)."""
 
 _SHARED_CACHE = 4  # cores: processors with fewer have one cache that all share
 
-# Elementwise ops are put into their users. A dispatch that was dumped may be what it has made.
+# Puts elementwise ops into their users. It may have run on a dumped dispatch.
 _MERGING = ("iree-codegen-rematerialize-parallel-ops",)
 
 
 class LlvmCpu(TargetKind):
     """CPUs by LLVM's name (`znver4`), or `host`, with options after `+`: `host+data-tiling`.
 
-    One of another architecture has its name in front: `aarch64-cortex-x3`, or `aarch64` for any of them.
+    A CPU of another architecture has that name in front: `aarch64-cortex-x3`; `aarch64` is any of them.
     """
 
     name = "llvm-cpu"
@@ -83,7 +83,6 @@ class LlvmCpu(TargetKind):
     memory_checker = "guard pages"
 
     def target(self, chip: str, device: str | None) -> Target:
-        """See `TargetKind.target`."""
         driver, _, path = (device or "").partition("://")
         if path.partition("?")[0]:
             raise UsageError(f"no device '{device}'", hint=f"the CPU is {driver}")
@@ -134,7 +133,6 @@ class LlvmCpu(TargetKind):
                 raise UsageError(f"{flag} is for {named}, but {what} {own} code", hint=hint)
 
     def devices(self) -> tuple[FoundDevice, ...]:
-        """The processor, by each of its drivers."""
         return tuple(map(FoundDevice, self.drivers))
 
     def runtime_flags(self, device: str, cores: int) -> RuntimeFlags:
@@ -150,7 +148,7 @@ class LlvmCpu(TargetKind):
 
 
 def chip_for(triple: str, cpu: str) -> str:
-    """A CPU as it is written: with its architecture, if this is not this machine's."""
+    """A CPU as users write it: with its architecture, if that is not this machine's."""
     found = triple.partition("-")[0]
     if found in ("", architecture()):
         return cpu or _GENERIC

@@ -18,17 +18,11 @@ Amount = Annotated[int, msgspec.Meta(ge=0)]
 
 @dataclass(frozen=True)
 class Machine:
-    """A CPU or a GPU in numbers; 0 where one is not known.
+    """A CPU or a GPU in numbers; 0 for an unknown one.
 
-    Attributes:
-        kind: `cpu` or `gpu`.
-        name: as the machine names itself.
-        units: cores that may be used, or multiprocessors.
-        vector_bytes: width of a core's vector registers.
-        registers: vector registers of a core, or 32-bit registers of a multiprocessor.
-        near_bytes: first-level data cache of a core, or shared memory of a multiprocessor.
-        middle_bytes: second-level cache of a core.
-        last_bytes: last-level cache of all units.
+    `units` are cores that may be used, or multiprocessors. A core has vector registers of `vector_bytes`,
+    first-level data cache (`near_bytes`) and second-level cache (`middle_bytes`); a multiprocessor 32-bit
+    registers and shared memory (`near_bytes`). `last_bytes` is the last-level cache of all units.
     """
 
     kind: Literal["cpu", "gpu"]

@@ -1,7 +1,7 @@
 """Options in addition to a chip: compiler flags of a whole program, by short names.
 
-They stand behind the chip: `host+im2col+O2`, `sm_80+O3`. They decide what a program's dispatches are, so that
-a tuning spec belongs to the options it was made with.
+They follow the chip: `host+im2col+O2`, `sm_80+O3`. They decide what a program's dispatches are, so that a
+tuning spec belongs to the options it was made with.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ from iree_tuner.targets.target import Target
 LEVELS = {level: f"--iree-opt-level={level}" for level in ("O1", "O2", "O3")}
 """The compiler's levels of optimisation; O0 is its default."""
 
-GPU_OPTIONS = {
-    **LEVELS,
-    "aggressive-fusion": "--iree-dispatch-creation-enable-aggressive-fusion",
-}
+GPU_OPTIONS = {**LEVELS, "aggressive-fusion": "--iree-dispatch-creation-enable-aggressive-fusion"}
 """For every GPU."""
 
 _FUSING = ("aggressive-fusion", "O2", "O3")
@@ -32,18 +29,17 @@ GPU_AXES = (("aggressive-fusion",), tuple(LEVELS))
 
 
 def flags_of(backend: str, names: Sequence[str], known: Mapping[str, str]) -> tuple[str, ...]:
-    """The flags of some options. Raises UsageError for one that there is not."""
+    """The flags of some options. Raises UsageError for an unknown one."""
     for name in names:
         if name not in known:
             raise UsageError(
-                f"{backend} has no option '{name}'",
-                hint=f"one of: {', '.join(f'+{each}' for each in known)}",
+                f"{backend} has no option '{name}'", hint=f"one of: {', '.join(f'+{each}' for each in known)}"
             )
     return tuple(known[name] for name in names)
 
 
 def options_of(target: Target) -> tuple[str, ...]:
-    """The options that a target's chip is written with."""
+    """The options in a target's chip."""
     return tuple(target.chip.split("+")[1:])
 
 
@@ -54,14 +50,14 @@ def flags_for_options(target: Target) -> tuple[str, ...]:
 
 
 def with_gpu_options(target: Target, options: Sequence[str]) -> Target:
-    """A GPU target with options. Raises UsageError for one that there is not."""
+    """A GPU target with options. Raises UsageError for an unknown one."""
     flags = flags_of(target.backend, options, GPU_OPTIONS)
     chip = "+".join((target.chip, *options))
     return replace(target, chip=chip, flags=(*target.flags, *flags), axes=GPU_AXES)
 
 
 def fusing_more(target: Target) -> tuple[str, ...]:
-    """The options of a target and the one that fuses more; none where it has one, or there is none."""
+    """The options of a target and the one that fuses more; none if it has one, or has no such option."""
     own = options_of(target)
     known = any(_FUSING[0] in axis for axis in target.axes)
     return (*own, _FUSING[0]) if known and not set(own) & set(_FUSING) else ()
@@ -77,7 +73,7 @@ _SELECTING = ("--iree-hal-target-device", "--iree-hal-target-backends", "--compi
 
 
 def with_user_flags(target: Target, flags: Sequence[str]) -> Target:
-    """The target with more compiler flags. Raises UsageError for other text, or flags that select targets."""
+    """The target with more flags. Raises UsageError for other text, and flags that select targets."""
     for flag in flags:
         if not flag.startswith("-"):
             raise UsageError(f"'{flag}' is not a compiler flag", hint="write it as --name or --name=value")
@@ -88,9 +84,9 @@ def with_user_flags(target: Target, flags: Sequence[str]) -> Target:
 
 
 def flags_given(flags: Sequence[str], file: Path | str | None) -> tuple[str, ...]:
-    """Flags one by one, and flags of a file: one a line; empty lines and what follows a # are passed over.
+    """Flags one by one, and flags of a file: one a line, without empty lines and comments after #.
 
-    Raises TunerError where the file cannot be read.
+    Raises TunerError if the file cannot be read.
     """
     lines = read_text(file).splitlines() if file is not None else []
     return tuple(filter(None, (line.partition("#")[0].strip() for line in lines))) + tuple(flags)

@@ -1,4 +1,4 @@
-"""Which targets there are: found in installed packages."""
+"""The targets of installed packages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DEFAULT_DEVICE = "local-task"
 
 @cache
 def kinds() -> dict[str, TargetKind]:
-    """All of them by name; the ones that compute on the host come first."""
+    """All of them by name; those that compute on the host come first."""
     found = members(GROUP, "target", TargetKind)
     return dict(sorted(found.items(), key=lambda each: (not each[1].on_host, each[0])))
 
 
 def kind_named(name: str) -> TargetKind:
-    """The one of that name. Raises UsageError where no installed package has it."""
+    """The kind of that name. Raises UsageError if no installed package has it."""
     found = kinds().get(name)
     if found is None:
         raise UsageError(f"unknown target '{name}'", hint=f"one of: {', '.join(kinds())}")
@@ -33,7 +33,7 @@ def kind_named(name: str) -> TargetKind:
 def kind_of_device(uri: str) -> TargetKind:
     """The default target kind for a device, which may be another machine's.
 
-    Raises UsageError for a device that nothing compiles for.
+    Raises UsageError for a device that no target compiles for.
     """
     found = _by_driver().get(driver_of(uri))
     if found is None:
@@ -43,7 +43,7 @@ def kind_of_device(uri: str) -> TargetKind:
 
 
 def kind_of_executables(name: str) -> TargetKind | None:
-    """The one whose backend `#hal.executable.target` calls so; None where there is none."""
+    """The kind whose backend has this name in `#hal.executable.target`, if any."""
     return next((each for each in kinds().values() if each.executables == name), None)
 
 
@@ -53,7 +53,7 @@ def driver_of(uri: str) -> str:
 
 
 def on_host(uri: str) -> bool:
-    """Whether a device computes on the host's own cores; False for one that is not known."""
+    """Whether a device computes on the host's own cores; False for an unknown one."""
     found = _by_driver().get(driver_of(uri))
     return found is not None and found.on_host
 
@@ -65,5 +65,4 @@ def on_one_core(uri: str) -> bool:
 
 @cache
 def _by_driver() -> dict[str, TargetKind]:
-    """The default target kind of each driver."""
     return {driver: kind for kind in kinds().values() if kind.usual for driver in kind.drivers}

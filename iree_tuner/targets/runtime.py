@@ -22,12 +22,8 @@ RUNTIME_ERRORS = (RuntimeError, ValueError, IndexError)
 def device_for(uri: str, flags: RuntimeFlags = ()) -> tuple[rt.Config, Any]:
     """This process's runtime for a device: its configuration and its HAL module.
 
-    Args:
-        uri: of the device.
-        flags: of the runtime, for this device only.
-
-    Raises:
-        TunerError: there is no such device, or it does not open.
+    Raises TunerError for an unknown device, and if it does not open. `flags` are the runtime's, for this
+    device only.
     """
     if on_host(uri):
         _do_not_interrupt()
@@ -52,8 +48,8 @@ def _do_not_interrupt() -> None:
     """Do not let this thread, and threads that it starts, interrupt others when they wake up.
 
     A thread that waits for `local-task` is woken by a worker, and then spins until that worker has returned
-    from waking it (docs/upstream/wait_spins_on_waker.md). If it takes the worker's core meanwhile, both lose
-    some milliseconds. `chrt --batch 0` does the same for a process. A policy that the process was given
+    from waking it (docs/upstream/wait_spins_on_waker.md). If it takes the worker's core before that, both
+    lose some milliseconds. `chrt --batch 0` does the same for a process. A policy that the process was given
     stays. Nothing happens on systems without such a policy.
     """
     batch = getattr(os, "SCHED_BATCH", None)
@@ -62,7 +58,7 @@ def _do_not_interrupt() -> None:
 
 
 def probe(uri: str) -> None:
-    """Use the device for a trifle. Raises one of `RUNTIME_ERRORS` where an earlier run made it unusable."""
+    """Use the device for a trifle. Raises one of `RUNTIME_ERRORS` if an earlier run made it unusable."""
     device = device_for(uri)[0].device
     device.allocator.allocate_buffer_copy(
         memory_type=rt.MemoryType.DEVICE_LOCAL,

@@ -12,19 +12,18 @@ class Target:
 
     Attributes:
         backend: name of its kind (`targets.kind`): `llvm-cpu`, `cuda`, `hip` or `vulkan`.
-        chip: what the backend compiles for: `host`, or a chip's name as the compiler knows it.
+        chip: what the backend compiles for: `host`, or the compiler's name of a chip.
         device: URI of the device that runs it, None for a target that is only compiled for.
-        flags: compiler flags that select it.
         preparation: passes that bring a dispatch's function to the form that tuning specs see, in order.
         spec_prologue: passes that a spec may have to run itself before it matches (see docs/specs.md).
-        axes: options (`targets.options`) that are worth trying on a whole program: of each axis one at most;
-            most promising first, as there may not be time for all.
-        placements: at how many addresses code has to be tried for its time to mean something
-            (see docs/measuring.md); 1 where it makes no difference.
-        merging: passes that run after tuning specs and may have made a dumped dispatch what it is.
-        device_targets: text of the program's `hal.device.targets`, for a chip that the compiler's flags
-            do not know; empty where the flags do it.
-        user_flags: the last of `flags`, which a user has added (`targets.options`).
+        axes: options (`targets.options`) to try on a whole program: at most one of each axis; most promising
+            first, as there may not be time for all.
+        placements: the number of addresses at which code must be timed (see docs/measuring.md); 1 if they
+            make no difference.
+        merging: passes that run after tuning specs and may have changed a dumped dispatch.
+        device_targets: text of the program's `hal.device.targets`, for a chip that the compiler's flags do
+            not know; else empty.
+        user_flags: the last of `flags` (which select it), which a user has added (`targets.options`).
     """
 
     backend: str
@@ -41,7 +40,7 @@ class Target:
 
     @property
     def native(self) -> bool:
-        """Whether it is the processor of whichever host the compiler runs on."""
+        """Whether it is the processor of the host that the compiler runs on."""
         return self.chip.partition("+")[0] == "host"
 
     def __str__(self) -> str:

@@ -32,7 +32,6 @@ class Vulkan(GpuKind):
     several_drivers = True
 
     def plain(self, chip: str, device: str | None) -> Target:
-        """See `GpuKind.plain`."""
         return Target(
             backend=self.name,
             chip=chip,
@@ -43,5 +42,4 @@ class Vulkan(GpuKind):
         )
 
     def codegen(self, arch: str) -> GpuCodegen:
-        """See `TargetKind.codegen`."""
         return GpuCodegen(spirv=True, shuffles=not arch.startswith(_NO_SHUFFLES))

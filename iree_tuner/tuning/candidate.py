@@ -22,12 +22,11 @@ from iree_tuner.program.dispatch import fingerprint
 from iree_tuner.search.cost.landscape import SpaceLandscape
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
-from iree_tuner.space.chosen import Written
+from iree_tuner.space.compilers_choice import Written, nearest_member, starting_point_of
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.joint import JointSpace
-from iree_tuner.space.starting_point import nearest_member, starting_point_of
 from iree_tuner.space.verify.constraints import Constraints
-from iree_tuner.spec.starters import Starter
+from iree_tuner.spec.io import Starter
 from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.store.study import StudyKey
 from iree_tuner.store.trial import Setting, Trial

@@ -15,8 +15,8 @@ from iree_tuner.device.machine import machine_of
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
 from iree_tuner.search.orders import FixedOrder
+from iree_tuner.space.compilers_choice import starting_point_of
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.space.starting_point import starting_point_of
 from iree_tuner.store.recordings import Recording
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Baseline, measure_baselines

@@ -11,7 +11,7 @@ from pathlib import Path
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.program.source import Program
-from iree_tuner.spec.starters import read_starters, shipped_specs
+from iree_tuner.spec.io import read_starters, shipped_specs
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.candidate import CandidateKind
 from iree_tuner.tuning.lab import Lab

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 
-from iree_tuner.compiler.worker import Span
+from iree_tuner.compiler.worker import WorkSpan
 
 SEARCH = "search"
 """The stage that compiles and measures candidates."""
@@ -128,7 +128,7 @@ class Timeline:
         """Since the run began."""
         return self.clock() - self.began
 
-    def use(self, pools: Sequence[tuple[str, Sequence[Span]]]) -> TimeUse:
+    def use(self, pools: Sequence[tuple[str, Sequence[WorkSpan]]]) -> TimeUse:
         """Where the time went so far; neighboring stages of one name are joined.
 
         Args:
@@ -138,7 +138,7 @@ class Timeline:
         lanes = [lane for name, spans in pools for lane in self._lanes(name, spans)]
         return TimeUse(tuple(_joined(self._stages)), tuple(lanes))
 
-    def _lanes(self, name: str, spans: Sequence[Span]) -> list[WorkerTimeline]:
+    def _lanes(self, name: str, spans: Sequence[WorkSpan]) -> list[WorkerTimeline]:
         """The work of each worker of a pool, on this run's clock."""
         calls: dict[int, list[tuple[str, float, float]]] = {}
         for each in spans:

@@ -25,7 +25,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("kernels/c_code.py", "llvm-cpu"): "what a kernel is made for: it says so itself",
     ("kernels/ptx_gemm.py", "cuda"): "what a kernel is made for: it says so itself",
     ("kernels/triton_code.py", "cuda"): "what a kernel is made for, and Triton's name of it",
-    ("program/feeds.py", "convolution"): "a part of the names of front ends' ops",
+    ("program/entries.py", "convolution"): "a part of the names of front ends' ops",
     ("suite/profilers/xla.py", "convolution"): "an opcode of HLO",
     ("space/gpu/rulings.py", "attention"): "a ruling's own name, for people",
     ("spec/near/reasons.py", "contraction"): "an attribute of transform.match.structured.body",

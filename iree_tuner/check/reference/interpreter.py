@@ -20,8 +20,8 @@ from iree_tuner.check.reference.values import (
     to_memory,
 )
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.structure import fold
 from iree_tuner.program.bindings import Binding
-from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import held
 
 _PASSED_ON = (

@@ -11,8 +11,8 @@ from iree_tuner.check.reference.interpreter import Interpreter
 from iree_tuner.check.reference.values import Unsupported, UnsupportedError
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.data import values_in, written
+from iree_tuner.ops.structure import fold
 from iree_tuner.program.bindings import Harness
-from iree_tuner.program.folding import fold
 from iree_tuner.program.harness import find_function
 
 

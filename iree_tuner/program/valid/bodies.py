@@ -1,4 +1,4 @@
-"""The ways of values through regions, blocks and names of a module: which value is which."""
+"""The ways of values through regions, blocks and names of a module."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.ops.structure import iterators
 
 FUNCTIONS = ("func.func", "util.func")
@@ -44,13 +45,8 @@ def terminator(region: ir.Region, block: int = 0) -> ir.Operation:
     return operations[len(operations) - 1].operation
 
 
-def defining(value: ir.Value) -> ir.Operation | None:
-    """The op that a value is a result of; None for an argument."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
 def number_of(value: ir.Value) -> int:
-    """Which of its op's results, or of its block's arguments, a value is."""
+    """A value's number among its op's results, or its block's arguments."""
     if isinstance(value.owner, ir.Block):
         return ir.BlockArgument(value).arg_number
     return ir.OpResult(value).result_number
@@ -71,14 +67,9 @@ def block_number(block: ir.Block, op: ir.Operation) -> tuple[int, int]:
     raise AssertionError("the op has the block")
 
 
-def symbol_of(op: ir.Operation) -> str:
-    """The name of a function or a global."""
-    return ir.StringAttr(op.attributes["sym_name"]).value
-
-
 def constant(value: ir.Value) -> int | None:
     """The value of an integer constant."""
-    op = defining(value)
+    op = defining_op(value)
     if op is None or op.name != "arith.constant":
         return None
     attribute = op.attributes["value"]
@@ -110,10 +101,10 @@ def predecessors(block: ir.Block, argument: int) -> list[ir.Value]:
 
 
 def followed(value: ir.Value) -> tuple[ir.Value, int]:
-    """The value that another one is, and what is added to it: through casts, moves and bodies of ops."""
+    """The value that another one is, and the constant added to it: through casts, moves and bodies of ops."""
     offset = 0
     for _ in range(64):
-        op, number = defining(value), number_of(value)
+        op, number = defining_op(value), number_of(value)
         if op is None:
             handed = handed_on(value)
             parent = parent_of(value)
@@ -159,10 +150,10 @@ def _step(op: ir.Operation) -> tuple[ir.Value, int] | None:
 
 
 def _held_constant(value: ir.Value) -> int | None:
-    """A constant that a body uses as one, or has as its argument."""
+    """A constant that a body uses directly, or has as its argument."""
     for _ in range(8):
         found = constant(value)
-        op = defining(value)
+        op = defining_op(value)
         if found is not None:
             return found
         if op is None and is_structured(parent_of(value)):
@@ -177,7 +168,7 @@ def _held_constant(value: ir.Value) -> int | None:
 def compared(value: ir.Value) -> ir.Operation | None:
     """The comparison of integers that a truth value is, through moves and bodies."""
     found, offset = followed(value)
-    op = defining(found)
+    op = defining_op(found)
     return op if op is not None and op.name == "arith.cmpi" and not offset else None
 
 
@@ -191,7 +182,7 @@ def depends(value: ir.Value, on: ir.Value, within: ir.Operation) -> bool:
         if each in seen:
             continue
         seen.add(each)
-        op = defining(each)
+        op = defining_op(each)
         if op is None:
             block = each.owner
             assert isinstance(block, ir.Block)
@@ -221,8 +212,8 @@ def yielded(op: ir.Operation) -> Sequence[ir.Value]:
 
 
 def column_of(indices: ir.Value, column: int) -> ir.Value:
-    """The tensor that was inserted or concatenated as a column of indices; the whole where it was not."""
-    while (op := defining(indices)) is not None:
+    """The tensor that was inserted or concatenated as a column of indices; else the whole."""
+    while (op := defining_op(indices)) is not None:
         if op.name == "tensor.insert_slice" and len(op.operands) == _CONSTANT_PLACE:
             offset, size = (
                 list(ir.DenseI64ArrayAttr(op.attributes[name]))[-1]

@@ -1,8 +1,9 @@
 """Follow integers from their uses back to the inputs that they are computed from.
 
-A use says which integers a value may be (`sinks`). From results to operands (`transfer`), through calls,
-globals, loops and branches (here), each value gets the integers that all of its uses allow. An op that is not
-understood ends the way; the result says so, since the values behind it may be wrong.
+A use states the integers that a value may be (`required`, `preferred`, `masks`). From results to operands
+(`transfer`), through calls, globals, loops and branches (here), each value gets the integers that all of its
+uses allow. They are not followed through ops that are not understood; the result lists these in `unclear`,
+since values behind them may be wrong.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import replace
 
 from iree.compiler import ir
 
-from iree_tuner.ops.extents import bounds
+from iree_tuner.compiler.context import defining_op, symbol_of, walk
+from iree_tuner.ops.structure import bounds
 from iree_tuner.program.valid.bodies import (
     CALLS,
     FUNCTIONS,
@@ -22,7 +24,6 @@ from iree_tuner.program.valid.bodies import (
     column_of,
     compared,
     constant,
-    defining,
     depends,
     followed,
     handed_on,
@@ -30,18 +31,17 @@ from iree_tuner.program.valid.bodies import (
     number_of,
     parent_of,
     predecessors,
-    symbol_of,
     terminator,
 )
 from iree_tuner.program.valid.interval import Interval
-from iree_tuner.program.valid.known import Known
+from iree_tuner.program.valid.known import Ranges
 from iree_tuner.program.valid.transfer import demands_on_operands
 
 # Uses of integers that say what these may be: as an index, a position, a length, a mask.
 
 
 Wanted = Iterator[tuple[ir.Value, Interval]]
-Sinks = Callable[[ir.Operation, Known], Wanted]
+Sinks = Callable[[ir.Operation, Ranges], Wanted]
 
 _ELEMENTS = {"tensor.extract": 0, "memref.load": 0, "tensor.insert": 1, "memref.store": 1}
 """Ops on one element, whose indices follow the operand that they are of."""
@@ -60,7 +60,7 @@ _MIRRORED = {
 }  # fmt: skip
 
 
-def required(op: ir.Operation, known: Known) -> Wanted:
+def required(op: ir.Operation, known: Ranges) -> Wanted:
     """Values that an op requires: any other is an error, or undefined."""
     name = op.name
     if name in _ELEMENTS:
@@ -80,7 +80,7 @@ def required(op: ir.Operation, known: Known) -> Wanted:
                 yield operand, Interval(assumed.lower, assumed.upper)
 
 
-def preferred(op: ir.Operation, known: Known) -> Wanted:
+def preferred(op: ir.Operation, known: Ranges) -> Wanted:
     """Lengths and positions: numbers that are compared with all places of a dimension."""
     if op.name != "arith.cmpi":
         return
@@ -97,8 +97,8 @@ def preferred(op: ir.Operation, known: Known) -> Wanted:
             yield value, Interval(places.low + after, places.high + after)
 
 
-def masks(op: ir.Operation, known: Known) -> Wanted:
-    """Integers that are only asked whether they are zero, or are taken from one."""
+def masks(op: ir.Operation, known: Ranges) -> Wanted:
+    """Integers that are only tested for zero, or are subtracted from one."""
     if op.name == "arith.cmpi":
         predicate = ir.IntegerAttr(op.attributes["predicate"]).value
         if predicate in (_EQ, _NE) and known.exact(op.operands[1]) == 0:
@@ -108,17 +108,17 @@ def masks(op: ir.Operation, known: Known) -> Wanted:
         if isinstance(kind, ir.IntegerType) and kind.width == 1:
             yield op.operands[0], Interval(0, 1)
     elif op.name == "arith.subf" and _is_one(op.operands[0]):
-        taken = defining(followed(op.operands[1])[0])
+        taken = defining_op(followed(op.operands[1])[0])
         if taken is not None and taken.name in ("arith.sitofp", "arith.uitofp"):
             yield taken.operands[0], Interval(0, 1)
 
 
 def _rows(size: int | None) -> Interval:
-    """The indices of a dimension; the first of one whose size is not known."""
+    """The indices of a dimension; only the first if the size is not known."""
     return Interval(0, max(0, (size or 1) - 1))
 
 
-def _slice(op: ir.Operation, known: Known, place: int, group: int) -> Wanted:
+def _slice(op: ir.Operation, known: Ranges, place: int, group: int) -> Wanted:
     groups = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     first = sum(groups[:group])
     offsets, sizes, strides = (
@@ -142,7 +142,7 @@ def _slice(op: ir.Operation, known: Known, place: int, group: int) -> Wanted:
 
 
 def _mixed(op: ir.Operation, name: str, first: int) -> list[int | ir.Value]:
-    """Static numbers, and operands where there are none."""
+    """Static numbers, and operands for those that are dynamic."""
     dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
     size = ir.ShapedType.get_dynamic_size()
     found: list[int | ir.Value] = []
@@ -155,11 +155,11 @@ def _mixed(op: ir.Operation, name: str, first: int) -> list[int | ir.Value]:
     return found
 
 
-def _range(value: int | ir.Value, known: Known) -> Interval | None:
+def _range(value: int | ir.Value, known: Ranges) -> Interval | None:
     return Interval(value, value) if isinstance(value, int) else known.range(value)
 
 
-def _table(op: ir.Operation, known: Known) -> Wanted:
+def _table(op: ir.Operation, known: Ranges) -> Wanted:
     """The rows that a gather reads, or that a scatter writes: for each column of indices, if known."""
     scatters = op.name.endswith("scatter")
     table = op.operands[2] if scatters else op.operands[0]
@@ -169,8 +169,8 @@ def _table(op: ir.Operation, known: Known) -> Wanted:
         yield column_of(op.operands[1], column), replace(rows, distinct=distinct)
 
 
-def _asserted(condition: ir.Value, known: Known) -> Wanted:
-    op = defining(condition)
+def _asserted(condition: ir.Value, known: Ranges) -> Wanted:
+    op = defining_op(condition)
     if op is not None and op.name == "arith.andi":
         for each in op.operands:
             yield from _asserted(each, known)
@@ -197,7 +197,7 @@ def satisfying(predicate: int, limit: Interval) -> Interval:
 
 
 def _is_one(value: ir.Value) -> bool:
-    op = defining(followed(value)[0])
+    op = defining_op(followed(value)[0])
     if op is None or op.name != "arith.constant" or constant(value) is not None:
         return False
     attribute = op.attributes["value"]
@@ -207,12 +207,7 @@ def _is_one(value: ir.Value) -> bool:
 
 
 _MOST_CHANGES = 24  # of one value: bounds only come closer, and in a circle they would for long
-_STOPS = (
-    "tensor.dim",
-    "hal.buffer_view.dim",
-    "tensor.empty",
-    "flow.tensor.empty",
-)
+_STOPS = ("tensor.dim", "hal.buffer_view.dim", "tensor.empty", "flow.tensor.empty")
 _DISPATCH = "flow.dispatch"
 _STORE = "iree_tensor_ext.dispatch.tensor.store"
 _LOADS = ("util.global.load",)
@@ -221,15 +216,9 @@ _COMPARES_UP = {2: 1, 3: 0, 6: 1, 7: 0, 1: 1, 0: 1}
 
 
 class Demands:
-    """The integers that the values of a module or a function may be.
+    """The integers that the values of a module or a function may be; `sinks` are uses that restrict them."""
 
-    Args:
-        top: the module, or a function.
-        known: the values that do not depend on inputs.
-        sinks: uses that say what a value may be.
-    """
-
-    def __init__(self, top: ir.Operation, known: Known, sinks: Sinks) -> None:
+    def __init__(self, top: ir.Operation, known: Ranges, sinks: Sinks) -> None:
         self.unclear: dict[str, None] = {}
         """Ops behind which the values of indices could not be followed, and uses that cannot all be valid."""
         self.globals: dict[str, Interval] = {}
@@ -241,13 +230,7 @@ class Demands:
         self._calls: dict[str, list[ir.Operation]] = {}
         self._stores: dict[str, list[ir.Value]] = {}
         self._written: dict[ir.Value, list[ir.Value]] = {}
-        ops = list[ir.Operation]()
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            ops.append(op)
-            return ir.WalkResult.ADVANCE
-
-        top.walk(visit, ir.WalkOrder.PRE_ORDER)
+        ops = list(walk(top))
         for op in ops:
             self._note(op)
         for op in ops:
@@ -257,7 +240,7 @@ class Demands:
             self._pass_on(self._todo.popleft())
 
     def of(self, value: ir.Value) -> Interval | None:
-        """The integers that a value may be; None where no use says anything."""
+        """The integers that a value may be; None if no use restricts it."""
         return self._values.get(value)
 
     def _note(self, op: ir.Operation) -> None:
@@ -280,21 +263,19 @@ class Demands:
         old = self._values.get(value)
         new = wanted if old is None else old.meet(wanted)
         if new.is_empty:
-            op = defining(value)
+            op = defining_op(value)
             self.unclear.setdefault("uses that contradict each other" if op is None else op.name)
-            return
-        if new == old or self._changes.get(value, 0) > _MOST_CHANGES:
-            return
-        self._values[value] = new
-        self._changes[value] = self._changes.get(value, 0) + 1
-        self._todo.append(value)
+        elif new != old and self._changes.get(value, 0) <= _MOST_CHANGES:
+            self._values[value] = new
+            self._changes[value] = self._changes.get(value, 0) + 1
+            self._todo.append(value)
 
     def _require_all(self, found: Iterable[tuple[ir.Value, Interval]]) -> None:
         for value, wanted in found:
             self._require(value, wanted)
 
     def _pass_on(self, value: ir.Value) -> None:
-        wanted, op, number = self._values[value], defining(value), number_of(value)
+        wanted, op, number = self._values[value], defining_op(value), number_of(value)
         if op is None:
             self._to_argument(value, number, wanted)
         elif op.name in CALLS:
@@ -366,7 +347,7 @@ class Demands:
             self._require(parent.operands[number], wanted)
 
     def _counted(self, loop: ir.Operation, wanted: Interval) -> None:
-        """The bounds of a loop over places: it has one step at least, and none behind the last place."""
+        """The bounds of a loop over places: it has at least one step, and none behind the last place."""
         low, high = loop.operands[0], loop.operands[1]
         self._require(low, wanted)
         start = self._known.range(low)
@@ -391,7 +372,7 @@ class Demands:
         self._require(initial, wanted.shifted(-min(0, moved), -max(0, moved)))
 
     def _steps(self, loop: ir.Operation, wanted: Interval, step: int) -> int:
-        """How many there are at most. Where an input says it, half of the places are for them."""
+        """The most steps. If an input decides it, half of the places are for them."""
         low, high, by = (self._known.range(each) for each in list(loop.operands)[:3])
         if low is not None and high is not None and high.high is not None and low.low is not None:
             return -(-(high.high - low.low) // max(1, (by.low if by is not None else None) or 1))
@@ -416,8 +397,7 @@ class Demands:
 
     def _limits(self, counter: ir.Value, parent: ir.Operation, wanted: Interval) -> None:
         """Require it of the limits that a counter is compared with."""
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
+        for op in walk(parent):
             if op.name == "arith.cmpi":
                 predicate = ir.IntegerAttr(op.attributes["predicate"]).value
                 left, right = (followed(each) for each in op.operands)
@@ -426,9 +406,6 @@ class Demands:
                     self._require(op.operands[1], wanted.shifted(behind + left[1]))
                 if right[0] == counter and predicate in (4, 5, 8, 9):
                     self._require(op.operands[0], wanted.shifted((predicate in (4, 8)) + right[1]))
-            return ir.WalkResult.ADVANCE
-
-        parent.walk(visit)
 
 
 def _named(op: ir.Operation, attribute: str) -> str:
@@ -450,7 +427,7 @@ def _given(call: ir.Operation) -> list[ir.Value]:
 
 
 def _tied(dispatch: ir.Operation, number: int) -> int | None:
-    """Which of its arguments a dispatch has a result in; None for memory of its own."""
+    """The argument that a dispatch writes a result to; None for memory of its own."""
     if "tied_operands" not in dispatch.attributes:
         return None
     place = ir.IntegerAttr(ir.ArrayAttr(dispatch.attributes["tied_operands"])[number]).value
@@ -464,3 +441,26 @@ def _returned(function: ir.Operation | None) -> list[ir.Operation]:
     region = function.regions[0]
     last = [terminator(region, number) for number in range(len(list(region.blocks)))]
     return [op for op in last if op.name in RETURNS]
+
+
+class Uses:
+    """The integers that all uses of a value allow, in a module or a function."""
+
+    def __init__(self, top: ir.Operation, known: Ranges) -> None:
+        self._demands = tuple(Demands(top, known, sinks) for sinks in (required, preferred, masks))
+        self.unclear = tuple(self._demands[0].unclear)
+
+    def of(self, value: ir.Value) -> Interval | None:
+        """The integers that a value may be; None if no use restricts it."""
+        return _allowed(*(each.of(value) for each in self._demands))
+
+    def of_global(self, name: str) -> Interval | None:
+        return _allowed(*(each.globals.get(name) for each in self._demands))
+
+
+def _allowed(required: Interval | None, preferred: Interval | None, mask: Interval | None) -> Interval | None:
+    """Required values, of these the preferred ones if there are any; a mask's if nothing else is known."""
+    if required is None:
+        return preferred or mask
+    met = required if preferred is None else required.meet(preferred)
+    return required if met.is_empty else met

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import product, starmap
+from operator import mul
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Integers between two bounds, which belong to it.
+    """Integers between two bounds, which belong to it; None is no bound.
 
-    Attributes:
-        low: the least; None for no bound.
-        high: the largest; None for no bound.
-        distinct: whether no value may stand twice in a tensor, as for the rows that a scatter writes at once.
+    If it is `distinct`, no value may occur twice in a tensor, as for the rows that a scatter writes at once.
     """
 
     low: int | None = None
@@ -22,27 +21,26 @@ class Interval:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no value."""
         return self.low is not None and self.high is not None and self.low > self.high
 
     @property
     def says_nothing(self) -> bool:
-        """Whether all integers are in it."""
+        """Whether it contains all integers."""
         return self.low is None and self.high is None and not self.distinct
 
     def meet(self, other: Interval) -> Interval:
-        """The integers that both have."""
+        """The integers in both."""
         lows = [each for each in (self.low, other.low) if each is not None]
         highs = [each for each in (self.high, other.high) if each is not None]
         return Interval(max(lows, default=None), min(highs, default=None), self.distinct or other.distinct)
 
     def is_within(self, other: Interval) -> bool:
-        """Whether the other has all integers of this one."""
+        """Whether the other contains all integers of this one."""
         low = other.low is None or (self.low is not None and self.low >= other.low)
         return low and (other.high is None or (self.high is not None and self.high <= other.high))
 
     def shifted(self, low: int, high: int | None = None) -> Interval:
-        """With bounds moved by so much; both by the same where only one number is given."""
+        """With the bounds moved by `low` and `high`; both by `low` without the latter."""
         by = low if high is None else high
         return replace(
             self,
@@ -73,7 +71,7 @@ EVERYTHING = Interval()
 
 
 def hull(intervals: Iterable[Interval | None]) -> Interval | None:
-    """The least interval around several; None where one of them is not known."""
+    """The least interval around several; None if one of them is not known."""
     found = list(intervals)
     known = [each for each in found if each is not None]
     if not known or len(known) != len(found):
@@ -86,13 +84,8 @@ def hull(intervals: Iterable[Interval | None]) -> Interval | None:
 
 
 def corners(first: Interval, second: Interval) -> Interval | None:
-    """Where the products of two intervals are; None where a bound is missing."""
-    if None in (first.low, first.high, second.low, second.high):
+    """The range of products of two intervals; None if a bound is missing."""
+    if first.low is None or first.high is None or second.low is None or second.high is None:
         return None
-    products = [
-        left * right
-        for left in (first.low, first.high)
-        for right in (second.low, second.high)
-        if left is not None and right is not None
-    ]
+    products = list(starmap(mul, product((first.low, first.high), (second.low, second.high))))
     return Interval(min(products), max(products))

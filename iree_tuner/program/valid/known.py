@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.compiler.unbound import held_by
 from iree_tuner.ops.structure import accesses, iterators, loop_sizes
 from iree_tuner.program.valid.bodies import (
     FUNCTIONS,
     MOVES,
     NUMBERED,
-    defining,
     is_structured,
     number_of,
     parent_of,
@@ -30,12 +30,10 @@ _SUMS = ("arith.addi", "arith.subi", "arith.muli")
 _IMPORT = "hal.tensor.import"
 
 
-class Known:
+class Ranges:
     """Ranges of values that do not depend on inputs.
 
-    Args:
-        sizes: of dynamic dimensions of inputs.
-        constants: the push constants of a dispatch.
+    `sizes` are of dynamic dimensions of inputs, `constants` the push constants of a dispatch.
     """
 
     def __init__(
@@ -47,26 +45,26 @@ class Known:
         self._depth = 0
 
     def range(self, value: ir.Value) -> Interval | None:
-        """The integers that a value can be; None where that depends on inputs, or is not found."""
+        """The integers that a value can be; None if that depends on inputs, or is not found."""
         if value in self._found:
             return self._found[value]
         if self._depth > _DEEP:
             return None
         self._found[value] = None  # in a circle
         self._depth += 1
-        op = defining(value)
+        op = defining_op(value)
         found = self._of_argument(value) if op is None else self._of_result(op, number_of(value))
         self._depth -= 1
         self._found[value] = found
         return found
 
     def exact(self, value: ir.Value) -> int | None:
-        """The only integer that a value can be; None where there are others."""
+        """The only integer that a value can be; None if there are others."""
         found = self.range(value)
         return found.low if found is not None and found.low == found.high else None
 
     def size(self, value: ir.Value, dimension: int) -> int | None:
-        """The size of a tensor along a dimension; None where it is not known."""
+        """The size of a tensor along a dimension, if it is known."""
         _, kind = held_by(value.type)
         if not isinstance(kind, ir.ShapedType) or not kind.has_rank or dimension >= kind.rank:
             return None
@@ -74,7 +72,7 @@ class Known:
             return kind.get_dim_size(dimension)
         dynamic = sum(kind.is_dynamic_dim(each) for each in range(dimension))
         for _ in range(64):
-            op, number = defining(value), number_of(value)
+            op, number = defining_op(value), number_of(value)
             if op is None:
                 return self._argument_size(value, dimension)
             if op.name in ("tensor.empty", "flow.tensor.splat"):
@@ -140,19 +138,15 @@ class Known:
         if name == "iree_linalg_ext.topk" and number == 1:
             size = self.size(op.operands[0], ir.IntegerAttr(op.attributes["dimension"]).value)
             return None if size is None else Interval(0, size - 1)
-        if name in MOVES:
+        if name in (*MOVES, "linalg.fill"):
             return self.range(op.operands[0])
         if name in NUMBERED:
             return self.range(op.operands[number])
-        if name == "arith.select":
-            return hull(self.range(each) for each in list(op.operands)[1:])
-        if name == "tensor.from_elements":
-            return hull(map(self.range, op.operands))
-        if name == "linalg.fill":
-            return self.range(op.operands[0])
+        if name in ("arith.select", "tensor.from_elements"):
+            return hull(map(self.range, list(op.operands)[name == "arith.select" :]))
         if is_structured(op):
             given = terminator(op.regions[0]).operands[number]
-            sums = "reduction" in iterators(op) and (by := defining(given)) is not None and by.name in _SUMS
+            sums = "reduction" in iterators(op) and defining_op(given, *_SUMS) is not None
             return None if sums else self.range(given)
         return self._computed(op) if name.startswith("arith.") and len(op.operands) == 2 else None
 
@@ -215,16 +209,13 @@ def _dynamic(kind: ir.ShapedType) -> int:
 
 
 def _read(attribute: ir.Attribute) -> Interval | None:
-    """The range of a constant; None for floats, and for what is too long to read."""
-    if isinstance(attribute, ir.BoolAttr):
+    """The range of a constant; None for floats, and for constants that are too long to read."""
+    if isinstance(attribute, ir.BoolAttr | ir.IntegerAttr):
         return Interval(int(attribute.value), int(attribute.value))
-    if isinstance(attribute, ir.IntegerAttr):
-        return Interval(attribute.value, attribute.value)
     if not isinstance(attribute, ir.DenseIntElementsAttr):
         return None
     if attribute.is_splat:
-        value = int(ir.IntegerAttr(attribute.get_splat_value()).value)
-        return Interval(value, value)
+        return _read(ir.IntegerAttr(attribute.get_splat_value()))
     kind = attribute.type
     if not isinstance(kind, ir.ShapedType) or int(np.prod(kind.shape)) > _MOST_READ or len(attribute) == 0:
         return None

@@ -6,24 +6,22 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import symbol_of
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.dynamic import DimensionSize, size_for
 from iree_tuner.program.parameters import parameters_held
-from iree_tuner.program.valid.bodies import FUNCTIONS, number_of, symbol_of
+from iree_tuner.program.valid.bodies import FUNCTIONS, number_of
+from iree_tuner.program.valid.demand import Uses
 from iree_tuner.program.valid.interval import Interval
-from iree_tuner.program.valid.known import Known
-from iree_tuner.program.valid.uses import Uses
+from iree_tuner.program.valid.known import Ranges
 
 
 @dataclass(frozen=True)
 class ValidInputs:
-    """The integers that a program allows.
+    """The integers that a program allows: for arguments by function and number, parameters by scope and key.
 
-    Attributes:
-        arguments: for each function, by the number of the argument.
-        parameters: by scope and key.
-        unclear: ops that indices are computed with and that are not understood.
+    `unclear` are ops that compute indices and are not understood.
     """
 
     arguments: tuple[tuple[str, tuple[tuple[int, Interval], ...]], ...] = ()
@@ -31,7 +29,7 @@ class ValidInputs:
     unclear: tuple[str, ...] = ()
 
     def of(self, function: str, number: int) -> Interval | None:
-        """The integers that an argument of a function may be; None where no use restricts it."""
+        """The integers that an argument of a function may be; None if no use restricts it."""
         return dict(dict(self.arguments).get(function, ())).get(number)
 
 
@@ -48,7 +46,7 @@ def valid_inputs(data: bytes, name: str, sizes: tuple[DimensionSize, ...] = ()) 
 
 
 def _of_module(module: ir.Module, sizes: tuple[DimensionSize, ...]) -> ValidInputs:
-    uses = Uses(module.operation, Known(lambda number, dimension: size_for(sizes, (number, dimension))))
+    uses = Uses(module.operation, Ranges(lambda number, dimension: size_for(sizes, (number, dimension))))
     arguments: list[tuple[str, tuple[tuple[int, Interval], ...]]] = []
     parameters: dict[tuple[str, str], Interval] = {}
     for view in module.body.operations:

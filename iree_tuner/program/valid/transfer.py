@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.ops.structure import iterators, loop_sizes
 from iree_tuner.program.valid.bodies import (
     MOVES,
     NUMBERED,
     column_of,
     compared,
-    defining,
     followed,
     is_structured,
     terminator,
 )
 from iree_tuner.program.valid.interval import EVERYTHING, Interval, corners
-from iree_tuner.program.valid.known import Known
+from iree_tuner.program.valid.known import Ranges
 
 # Whether a condition holds for all integers of an interval.
 
@@ -29,9 +29,9 @@ _SIGNED = {_ULT: _SLT, _ULE: _SLE, _UGT: _SGT, _UGE: _SGE}
 _TURNED = {_SGT: _SLT, _SGE: _SLE}
 
 
-def truth(condition: ir.Value, root: ir.Value, interval: Interval, known: Known) -> bool | None:
-    """Whether a condition holds for all values of `root` in an interval; None where that is not certain."""
-    op = defining(followed(condition)[0])
+def truth(condition: ir.Value, root: ir.Value, interval: Interval, known: Ranges) -> bool | None:
+    """Whether a condition holds for all values of `root` in an interval; None if that is not certain."""
+    op = defining_op(followed(condition)[0])
     if op is None:
         return None
     if op.name == "arith.constant":
@@ -55,8 +55,7 @@ def truth(condition: ir.Value, root: ir.Value, interval: Interval, known: Known)
     return {_EQ: left == right, _NE: left != right}.get(predicate)
 
 
-def _compared(op: ir.Operation, root: ir.Value, interval: Interval, known: Known) -> bool | None:
-    """A comparison of integers."""
+def _compared(op: ir.Operation, root: ir.Value, interval: Interval, known: Ranges) -> bool | None:
     predicate = ir.IntegerAttr(op.attributes["predicate"]).value
     first, second = (_range(each, root, interval, known) for each in op.operands)
     if predicate in _SIGNED:
@@ -78,13 +77,13 @@ def _compared(op: ir.Operation, root: ir.Value, interval: Interval, known: Known
 
 
 def _less(first: int | None, second: int | None, *, strict: bool) -> bool:
-    """Whether a bound is certainly less than another one, or equal to it where that is enough."""
+    """Whether a bound is certainly less than another one, or equal to it if that is enough."""
     if first is None or second is None:
         return False
     return first < second if strict else first <= second
 
 
-def _range(value: ir.Value, root: ir.Value, interval: Interval, known: Known) -> Interval:
+def _range(value: ir.Value, root: ir.Value, interval: Interval, known: Ranges) -> Interval:
     own, offset = followed(value)
     if own == root:
         return interval.shifted(offset)
@@ -92,58 +91,42 @@ def _range(value: ir.Value, root: ir.Value, interval: Interval, known: Known) ->
 
 
 Demands = list[tuple[ir.Value, Interval]]
-_Rule = Callable[[ir.Operation, Interval, Known], Demands | None]
+_Rule = Callable[[ir.Operation, Interval, Ranges], Demands | None]
 
 _ALL = ("tensor.from_elements", "tensor.concat", "tensor.insert", "tensor.insert_slice", "flow.tensor.update")
 """Ops whose results have values of all their tensors and elements."""
 
-_ROUNDS = (
-    "math.floor",
-    "math.ceil",
-    "math.round",
-    "math.roundeven",
-    "math.trunc",
-    "arith.extf",
-    "arith.truncf",
-)
-_CONVERTS = ("arith.fptosi", "arith.fptoui", "arith.sitofp", "arith.uitofp")
+_CONVERTS = (
+    "math.floor", "math.ceil", "math.round", "math.roundeven", "math.trunc", "arith.extf", "arith.truncf",
+    "arith.fptosi", "arith.fptoui", "arith.sitofp", "arith.uitofp",
+)  # fmt: skip
 _LESS = {
-    2: ("x", -1),
-    3: ("x", 0),
-    6: ("x", -1),
-    7: ("x", 0),
-    4: ("y", 0),
-    5: ("y", -1),
-    8: ("y", 0),
-    9: ("y", -1),
-}
+    _SLT: ("x", -1), _SLE: ("x", 0), _ULT: ("x", -1), _ULE: ("x", 0),
+    _SGT: ("y", 0), _SGE: ("y", -1), _UGT: ("y", 0), _UGE: ("y", -1),
+}  # fmt: skip
 """By predicate of `arith.cmpi`: the branch of smaller values, and the largest one beyond the constant."""
-
 
 _POSITIVE = Interval(0)
 
 
-def demands_on_operands(op: ir.Operation, number: int, wanted: Interval, known: Known) -> Demands | None:
+def demands_on_operands(op: ir.Operation, number: int, wanted: Interval, known: Ranges) -> Demands | None:
     """The integers that operands may be so that a result is `wanted`; None for an op without a rule."""
     name = op.name
     if name == "tensor.extract" and len(op.operands) > 1:
         place = known.exact(op.operands[len(op.operands) - 1])
         return [(op.operands[0] if place is None else column_of(op.operands[0], place), wanted)]
-    if name in (*MOVES, *_ROUNDS, *_CONVERTS):
+    if name in (*MOVES, *_CONVERTS):
         return [(op.operands[0], wanted)]
-    if name in NUMBERED:
+    if name in (*NUMBERED, "iree_linalg_ext.sort"):
         return [(op.operands[number], wanted)]
     if name in _ALL:
-        elements = [each for each in op.operands if not _is_place(each, op)]
-        return [(each, wanted) for each in elements]
+        return [(each, wanted) for each in op.operands if not _is_place(each, op)]
     if name == "tensor.pad":
         return [(op.operands[0], wanted), (terminator(op.regions[0]).operands[0], wanted)]
     if name == "tensor.generate":
         return [(terminator(op.regions[0]).operands[0], wanted)]
     if name == "iree_linalg_ext.scatter":
         return [(op.operands[0], wanted), (op.operands[len(op.operands) - 1], wanted)]
-    if name == "iree_linalg_ext.sort":
-        return [(op.operands[number], wanted)]
     if name == "iree_linalg_ext.scan" and number == 0:
         return _scan(op, wanted, known)
     if is_structured(op):
@@ -164,7 +147,7 @@ def _element(kind: ir.Type) -> ir.Type:
 def _structured(op: ir.Operation, number: int, wanted: Interval) -> Demands:
     """Through the body of a structured op. Each addend has its part of a sum."""
     given = terminator(op.regions[0]).operands[number]
-    by = defining(given)
+    by = defining_op(given)
     if "reduction" not in iterators(op) or by is None or by.name != "arith.addi":
         return [(given, wanted)]
     arguments = op.regions[0].blocks[0].arguments
@@ -177,14 +160,14 @@ def _structured(op: ir.Operation, number: int, wanted: Interval) -> Demands:
     return [(each, wanted.divided(max(1, count))) for each in addends]
 
 
-def _scan(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _scan(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     """Running sums: each addend has its part of the longest."""
     count = known.size(op.operands[0], ir.IntegerAttr(op.attributes["dimension"]).value)
     part = wanted.divided(max(1, count or 1))
     return [(op.operands[0], Interval(part.high, part.high) if part.is_empty else part)]
 
 
-def _added(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _added(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     left, right = op.operands[0], op.operands[1]
     if left == right:
         return [(left, wanted.divided(2))]
@@ -198,14 +181,14 @@ def _added(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
 
 
 def _beyond(wanted: Interval, added: Interval) -> Interval:
-    """The integers whose sums with all of `added` are wanted; the least one where there are none."""
+    """The integers whose sums with all of `added` are wanted; the least one if there are none."""
     if added.low is None or added.high is None:
         return EVERYTHING
     found = wanted.shifted(-added.low, -added.high)
     return Interval(found.low, found.low, found.distinct) if found.is_empty else found
 
 
-def _subtracted(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _subtracted(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     left, right = op.operands[0], op.operands[1]
     first, second = known.range(left), known.range(right)
     if first is not None and second is not None:
@@ -220,7 +203,7 @@ def _subtracted(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return [(left, Interval(wanted.low + half, wanted.high)), (right, Interval(0, half))]
 
 
-def _multiplied(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _multiplied(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     left, right = op.operands[0], op.operands[1]
     first, second = known.range(left), known.range(right)
     if first is not None and second is not None:
@@ -242,7 +225,7 @@ def _multiplied(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return [(other, wanted.divided(by.high))]
 
 
-def _divided(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _divided(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     divisor = known.exact(op.operands[1])
     if divisor is None or divisor <= 0:
         return [(op.operands[0], wanted)]
@@ -256,8 +239,8 @@ def _divided(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return [(op.operands[0], found.meet(_POSITIVE) if op.name == "arith.divui" else found)]
 
 
-def _remainder(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
-    """Any number that is not negative will do if all remainders are wanted; a wanted one else."""
+def _remainder(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
+    """Any number that is not negative will do if all remainders are wanted; else a wanted one."""
     divisor = known.range(op.operands[1])
     if divisor is None or divisor.high is None or divisor.high <= 0:
         return [(op.operands[0], wanted)]
@@ -269,7 +252,7 @@ def _remainder(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return [(op.operands[0], wanted.meet(Interval(-divisor.high + 1)) if negative else found)]
 
 
-def _masked(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
+def _masked(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
     """`andi` with a constant: numbers up to it are in the range, and their parts are no larger."""
     for value, mask in ((op.operands[0], op.operands[1]), (op.operands[1], op.operands[0])):
         limit = known.exact(mask)
@@ -278,7 +261,7 @@ def _masked(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
     return None
 
 
-def _shifted_right(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
+def _shifted_right(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
     by = known.exact(op.operands[1])
     if by is None or by < 0:
         return None
@@ -288,12 +271,12 @@ def _shifted_right(op: ir.Operation, wanted: Interval, known: Known) -> Demands 
     return [(op.operands[0], found.meet(_POSITIVE) if op.name == "arith.shrui" else found)]
 
 
-def _shifted_left(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
+def _shifted_left(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
     by = known.exact(op.operands[1])
     return None if by is None or by < 0 else [(op.operands[0], wanted.divided(1 << by))]
 
 
-def _clamped(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _clamped(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     """A clamp makes any number legal. Numbers that it does not change are wanted."""
     lower = op.name in ("arith.maxsi", "arith.maxui")
     found: Demands = []
@@ -308,7 +291,7 @@ def _clamped(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return found
 
 
-def _selected(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
+def _selected(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     """Both values may be selected. `select(i < 0, i + n, i)` wraps negative indices: others are wanted."""
     wrapped = _wrapped(op, wanted, known) or _decided(op, wanted, known)
     if wrapped is not None:
@@ -316,7 +299,7 @@ def _selected(op: ir.Operation, wanted: Interval, known: Known) -> Demands:
     return [(each, wanted) for each in list(op.operands)[1:]]
 
 
-def _wrapped(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value, Interval] | None:
+def _wrapped(op: ir.Operation, wanted: Interval, known: Ranges) -> tuple[ir.Value, Interval] | None:
     """The value that a comparison with a constant is of, and that both branches are with something added."""
     comparison = compared(op.operands[0])
     if comparison is None:
@@ -338,8 +321,8 @@ def _wrapped(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value
     return None if chosen.is_empty else (root, chosen)
 
 
-def _decided(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value, Interval] | None:
-    """The value that both branches are with something added, where one of them is certain to be selected."""
+def _decided(op: ir.Operation, wanted: Interval, known: Ranges) -> tuple[ir.Value, Interval] | None:
+    """The value that both branches are with something added, if one of them is certain to be selected."""
     branches = [followed(each) for each in list(op.operands)[1:]]
     root = branches[1][0]
     if branches[0][0] != root:
@@ -352,14 +335,14 @@ def _decided(op: ir.Operation, wanted: Interval, known: Known) -> tuple[ir.Value
     return None
 
 
-def _apply(op: ir.Operation, wanted: Interval, known: Known) -> Demands | None:
+def _apply(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
     """`affine.apply`: from the whole expression to its dimensions and symbols."""
     mapped = ir.AffineMapAttr(op.attributes["map"]).value
     return _expression(mapped.results[0], list(op.operands), mapped.n_dims, wanted, known)
 
 
 def _expression(
-    found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, wanted: Interval, known: Known
+    found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, wanted: Interval, known: Ranges
 ) -> Demands | None:
     if isinstance(found, ir.AffineConstantExpr):
         return []
@@ -377,8 +360,10 @@ def _expression(
                 part = wanted.shared() if other is None else _beyond(wanted, other)
                 demands += _expression(each, operands, dims, part, known) or []
         return demands
-    if not isinstance(right, ir.AffineConstantExpr) or right.value <= 0:
-        return _negative(left, right, operands, dims, wanted, known)
+    if not isinstance(right, ir.AffineConstantExpr) or not right.value:
+        return None
+    if right.value < 0:
+        return _expression(left, operands, dims, wanted.negated().divided(-right.value), known)
     if isinstance(found, ir.AffineMulExpr):
         return _expression(left, operands, dims, wanted.divided(right.value), known)
     if isinstance(found, ir.AffineModExpr):
@@ -394,16 +379,9 @@ def _expression(
     return _expression(left, operands, dims, Interval(low, high, wanted.distinct), known)
 
 
-def _negative(
-    left: ir.AffineExpr, right: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, wanted: Interval,
-    known: Known,
-) -> Demands | None:  # fmt: skip
-    if isinstance(right, ir.AffineConstantExpr) and right.value < 0:
-        return _expression(left, operands, dims, wanted.negated().divided(-right.value), known)
-    return None
-
-
-def _range_of(found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, known: Known) -> Interval | None:
+def _range_of(
+    found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, known: Ranges
+) -> Interval | None:
     if isinstance(found, ir.AffineConstantExpr):
         return Interval(found.value, found.value)
     if isinstance(found, ir.AffineDimExpr | ir.AffineSymbolExpr):
@@ -421,22 +399,10 @@ def _range_of(found: ir.AffineExpr, operands: Sequence[ir.Value], dims: int, kno
 
 
 _RULES: dict[str, _Rule] = {
-    "arith.addi": _added,
-    "arith.subi": _subtracted,
-    "arith.muli": _multiplied,
-    "arith.divsi": _divided,
-    "arith.divui": _divided,
-    "arith.floordivsi": _divided,
-    "arith.remsi": _remainder,
-    "arith.remui": _remainder,
-    "arith.andi": _masked,
-    "arith.shrsi": _shifted_right,
-    "arith.shrui": _shifted_right,
-    "arith.shli": _shifted_left,
-    "arith.maxsi": _clamped,
-    "arith.maxui": _clamped,
-    "arith.minsi": _clamped,
-    "arith.minui": _clamped,
-    "arith.select": _selected,
+    "arith.addi": _added, "arith.subi": _subtracted, "arith.muli": _multiplied, "arith.divsi": _divided,
+    "arith.divui": _divided, "arith.floordivsi": _divided, "arith.remsi": _remainder,
+    "arith.remui": _remainder, "arith.andi": _masked, "arith.shrsi": _shifted_right,
+    "arith.shrui": _shifted_right, "arith.shli": _shifted_left, "arith.maxsi": _clamped,
+    "arith.maxui": _clamped, "arith.minsi": _clamped, "arith.minui": _clamped, "arith.select": _selected,
     "affine.apply": _apply,
-}
+}  # fmt: skip

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from iree_tuner.ops.family import family_of
-from iree_tuner.ops.traits import Chain
+from iree_tuner.ops.family import Chain, family_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.search.cost.cpu_core import LOOP_CYCLES, PORTS, Core, traffic, vector_instructions
 from iree_tuner.search.cost.cpu_sums import sums

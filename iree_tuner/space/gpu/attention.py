@@ -6,11 +6,12 @@ a lowering config of its own inside `decomposition_config`; m_tile, n_tile and r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
+from iree_tuner.compiler.context import defining_op
 from iree_tuner.compiler.unbound import derived_thread_config, flushed_denormals
 from iree_tuner.space.constraints import one_of_attribute
 from iree_tuner.space.expressions import (
@@ -25,11 +26,10 @@ from iree_tuner.space.expressions import (
     require,
     total,
 )
-from iree_tuner.space.gpu.draft import Draft, operand_tile
+from iree_tuner.space.gpu.constraints_draft import Draft, Supplement, operand_tile
 from iree_tuner.space.gpu.instructions import column_major, name_of, shape_of
 from iree_tuner.space.gpu.options import DENORMALS, OPTION_SUPPLEMENTS, OPTIONS
 from iree_tuner.space.gpu.prefetch import require_thread_layout
-from iree_tuner.space.gpu.supplement import Supplement
 
 QK, PV = "qk_attrs", "pv_attrs"
 DECOMPOSITION = "decomposition_config"
@@ -48,7 +48,7 @@ _MOST_ACCUMULATORS = 128
 
 
 def matmul_entries(draft: Draft, which: str) -> dict[str, ir.Attribute]:
-    """The lowering config of one of the two matrix multiplications, as a copy."""
+    """A copy of the lowering config of one of the two matrix multiplications."""
     config = ir.DictAttr(ir.DictAttr(draft.entries[DECOMPOSITION])[which])
     found = iree_gpu.LoweringConfigAttr(config[LOWERING_CONFIG])
     return {named.name: named.attr for named in ir.DictAttr(found.attributes)}
@@ -246,14 +246,11 @@ def _scores_stay(draft: Draft) -> Boolean | None:
 
 
 def _names_layouts(choice: ir.Operation) -> bool:
-    condition = choice.operands[0].owner
-    if isinstance(condition, ir.Block) or condition.operation.name != "smt.or":
+    condition = defining_op(choice.operands[0], "smt.or")
+    if condition is None or len(condition.operands) != 2:
         return False
-    owners = [value.owner for value in condition.operands]
-    return len(owners) == 2 and all(
-        not isinstance(each, ir.Block) and each.operation.name == "smt.and" and len(each.operands) == 6
-        for each in owners
-    )
+    terms = [defining_op(value, "smt.and") for value in condition.operands]
+    return all(each is not None and len(each.operands) == 6 for each in terms)
 
 
 def _limit_registers(draft: Draft) -> None:
@@ -269,61 +266,50 @@ def _declare_options(draft: Draft) -> None:
     draft.set_entries(**{OPTIONS: ir.DictAttr.get({}), DENORMALS: flushed})
 
 
-def _always(draft: Draft) -> bool:
-    del draft
-    return True
-
-
-def _supplement(
-    name: str, reason: str, extend: Callable[[Draft], None], applies: Callable[[Draft], bool] = _always
-) -> Supplement:
-    return Supplement(name, reason, ("3.13",), applies, extend)
-
-
 ATTENTION_SUPPLEMENTS: tuple[Supplement, ...] = (
-    _supplement(
+    Supplement(
         "subgroups",
         "the emitter pins four subgroups along m, as the tuner that it was ported from did; "
         "LLVMGPUConfigureTensorLayouts takes any basis",
         _open_subgroups,
     ),
-    _supplement(
+    Supplement(
         "masking",
         "the emitter wants tiles that divide; VectorDistribute masks the rest (addGPUVectorizationPasses)",
         _open_masking,
         lambda draft: bool(_unaligned(draft)),
     ),
-    _supplement(
+    Supplement(
         "promotion",
         "the emitter promotes every operand, and judges by a rule of its own which it can; GPUVectorAlloc "
         "refuses those for whose shape it derives no thread layout, and takes any that stay in global memory",
         _open_promotion,
     ),
-    _supplement(
+    Supplement(
         "score tile",
         "the emitter lets red_k2 be smaller than the columns of QK's instruction, which cannot be lowered: "
         "'linalg.pack op tile size analysis did not determine a valid tile size'",
         _fill_score_tile,
     ),
-    _supplement(
+    Supplement(
         "order",
         "the emitter leaves out transposed instructions, which the compiler's own configuration uses "
         "(setAttentionIntrinsicBasedVectorDistributionConfig, KernelConfig.cpp)",
         _open_order,
         _has_two_orders,
     ),
-    _supplement(
+    Supplement(
         "shared memory",
         "the emitter halves what PV takes when the scores stay in registers in either order; they are stored "
         "whole when they do not in the order that is chosen (GPUVectorAlloc)",
         _limit_memory,
     ),
-    _supplement(
+    Supplement(
         "registers",
         "the emitter bounds each tile, not what a thread holds; LLVM takes minutes over spilled accumulators",
         _limit_registers,
     ),
-    _supplement(
+    Supplement(
         "options",
         "the emitter sets no pipeline options, which VectorDistribute takes here too, and does not flush "
         "denormals, as setAttentionPipelineAttributes always does (KernelConfig.cpp)",

@@ -6,16 +6,17 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.unbound import direct_load, swizzled_direct_load
 from iree_tuner.space.constraints import one_of_attribute
-from iree_tuner.space.expressions import Integer, all_of, any_of, lookup, product, require
-from iree_tuner.space.gpu.accumulator import ACCUMULATOR_SUPPLEMENTS
-from iree_tuner.space.gpu.draft import Draft, operand_tile
+from iree_tuner.space.expressions import all_of, any_of, lookup, product, require
+from iree_tuner.space.gpu.accumulator import (
+    ACCUMULATOR_SUPPLEMENTS,
+    REGISTER_SUPPLEMENTS,
+    RESULT_TYPE_SUPPLEMENTS,
+)
+from iree_tuner.space.gpu.constraints_draft import Draft, Supplement
 from iree_tuner.space.gpu.instructions import shape_of
 from iree_tuner.space.gpu.options import CONFLICTS, OPTION_SUPPLEMENTS
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS, PADDING_SUPPLEMENTS
-from iree_tuner.space.gpu.prefetch import PREFETCH, require_thread_layout
-from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
-from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
-from iree_tuner.space.gpu.supplement import Supplement
+from iree_tuner.space.gpu.prefetch import PREFETCH, thread_layouts
 
 # Copies into shared memory that do not pass registers, where the target has them (gfx950).
 
@@ -34,8 +35,8 @@ def _open(draft: Draft) -> None:
     direct, swizzled = direct_load(), swizzled_direct_load()
     kinds = [[direct, direct]] + ([[swizzled if each else direct for each in rows]] if any(rows) else [])
     options = [ir.UnitAttr.get(), *map(ir.ArrayAttr.get, kinds)]
-    said = ["0 (through registers)", "1 (directly)", "2 (directly, and swizzled)"][: len(options)]
-    draft.declare(_KNOB, range(len(options)), f"{', '.join(said[:-1])} or {said[-1]}")
+    described = ["0 (through registers)", "1 (directly)", "2 (directly, and swizzled)"][: len(options)]
+    draft.declare(_KNOB, range(len(options)), f"{', '.join(described[:-1])} or {described[-1]}")
     draft.set_entries(**{_PROMOTION: one_of_attribute(_KNOB, options)})
     chosen, stages, plain = draft.value(_KNOB), draft.value(PREFETCH), draft.value(CONFLICTS)
     m, n = workload.role("m")[-1], workload.role("n")[-1]
@@ -74,53 +75,19 @@ def _applies(draft: Draft) -> bool:
     )
 
 
-DIRECT_LOAD_SUPPLEMENTS = (
-    Supplement(
-        name="direct loads",
-        reason="the emitter leaves out promotion_types, which the compiler itself sets for most products of "
-        "f16 and bf16 on gfx950; a copy that no direct load fits passes registers (GPUConvertToCoalescedDMA)",
-        releases=("3.13",),
-        applies=_applies,
-        extend=_open,
-    ),
-)
-
-
-_OPERANDS = ("the left operand", "the right operand")
-
-
-def _limit_layouts(draft: Draft) -> None:
-    tiles = tiles_by_loop(draft)
-    for operand, what in enumerate(_OPERANDS):
-        shape = operand_tile(draft.workload, operand, tiles)
-        bits = draft.workload.types[operand].bits
-        with draft.extending():
-            require_thread_layout(shape, draft.value("wg_size_x"), bits, what)
-
-
-def tiles_by_loop(draft: Draft) -> dict[int, Integer | int]:
-    """Workgroup tiles of parallel loops, reduction tiles of the others, as knobs or 1, in elements."""
-    found: dict[int, Integer | int] = {}
-    for loop in range(len(draft.workload.loops)):
-        for prefix in ("wg", "red"):
-            if draft.has(f"{prefix}_{loop}"):
-                found[loop] = draft.value(f"{prefix}_{loop}")
-    return found
-
-
 CONTRACTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     *RESULT_TYPE_SUPPLEMENTS,
     *PADDING_SUPPLEMENTS,
     *PADDED_SUM_SUPPLEMENTS,
     *ACCUMULATOR_SUPPLEMENTS,
     *REGISTER_SUPPLEMENTS,
-    Supplement(
-        name="thread layout",
-        reason="GPUVectorAlloc refuses promoted reads for whose shape it cannot derive a thread layout",
-        releases=("3.13",),
-        applies=lambda draft: draft.pipeline == "VectorDistribute",
-        extend=_limit_layouts,
-    ),
+    thread_layouts("the left operand", "the right operand"),
     *OPTION_SUPPLEMENTS,
-    *DIRECT_LOAD_SUPPLEMENTS,
+    Supplement(
+        name="direct loads",
+        reason="the emitter leaves out promotion_types, which the compiler itself sets for most products of "
+        "f16 and bf16 on gfx950; a copy that no direct load fits passes registers (GPUConvertToCoalescedDMA)",
+        applies=_applies,
+        extend=_open,
+    ),
 )

@@ -11,10 +11,18 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.ops.structure import ACCUMULATES
-from iree_tuner.space.constraints import integers
-from iree_tuner.space.expressions import Integer, any_of, constant, product, require, total
-from iree_tuner.space.gpu.accumulator import CONVERT, adds_in_place
-from iree_tuner.space.gpu.convolution_loops import (
+from iree_tuner.space.constraints import integers, level, padded_to
+from iree_tuner.space.expressions import Integer, any_of, constant, product, require
+from iree_tuner.space.gpu.accumulator import (
+    ADDED_AFTERWARDS,
+    REGISTER_SUPPLEMENTS,
+    RESULT_TYPE_SUPPLEMENTS,
+    adds_in_place,
+    limit_shared_memory,
+)
+from iree_tuner.space.gpu.constraints_draft import Draft, Supplement, next_power, powers
+from iree_tuner.space.gpu.instructions import divides, needs_separate_accumulation
+from iree_tuner.space.gpu.matrix_problem import (
     Roles,
     batch_inside,
     channels_inside,
@@ -24,14 +32,9 @@ from iree_tuner.space.gpu.convolution_loops import (
     pads,
     roles_of,
 )
-from iree_tuner.space.gpu.draft import Draft, next_power, powers
-from iree_tuner.space.gpu.instructions import needs_separate_accumulation, shape_of
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS, PADDING, PADDING_CONV
-from iree_tuner.space.gpu.prefetch import COPY_BITS, require_thread_layout
-from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
-from iree_tuner.space.gpu.result_type import RESULT_TYPE_SUPPLEMENTS
-from iree_tuner.space.gpu.supplement import Supplement
+from iree_tuner.space.gpu.prefetch import COPY_BITS, thread_layouts
 
 # Images and channels that no tile divides: IGEMM pads them, before it gathers patches or after it.
 
@@ -67,8 +70,7 @@ def _free_tiles(draft: Draft, roles: Roles, shape: Sequence[Integer]) -> None:
             wide = constant(overpadded(size))
             fits = [(wide % tile).equals(0), tile.is_one_of(powers(next_power(size)))]
             if loop in steps:
-                filled = _filled(size, steps[loop])
-                fits.append((filled % tile).equals(0))
+                fits.append((padded_to(size, steps[loop]) % tile).equals(0))
             message = f"wg_{loop} ({{}}) must divide {size}, padded, or be a power of two up to it, padded"
             require(any_of(fits), message, tile)
 
@@ -78,7 +80,7 @@ def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
         draft.remove(start)
     padded = draft.declare_derived(PAD_DEPTH)
     with draft.extending():
-        filled = _filled(roles.depth, step)
+        filled = padded_to(roles.depth, step)
         tile = draft.value(f"red_{roles.depth_loop}") * step
         require(padded.equals(tile), f"{PAD_DEPTH} ({{}}) must be the reduction tile ({{}})", padded, tile)
         usual = tile.is_one_of(_DEPTHS) & (tile < filled * 2)
@@ -105,7 +107,7 @@ def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
 
 
 def _pad_pixels(draft: Draft, roles: Roles, depth: Integer) -> None:
-    """Pad what is tiled of the image and the filters, and the channels to the reduction tile or not at all.
+    """Pad the tiled loops of the image and the filters; channels to the reduction tile or not at all.
 
     Where channels grow by it, results on CUDA are no numbers (docs/upstream/cuda_padded_channels.md).
     """
@@ -127,7 +129,7 @@ def _pad_pixels(draft: Draft, roles: Roles, depth: Integer) -> None:
 
 
 def _pads_groups(draft: Draft) -> bool:
-    """Whether the compiler pads the images of a convolution in groups before it gathers their patches."""
+    """Whether the compiler pads images of a grouped convolution before it gathers their patches."""
     workload = draft.workload
     if not (fuses_reductions(draft) and PADDING in draft.entries and workload.role("depth")):
         return False
@@ -147,17 +149,12 @@ def _divide(draft: Draft) -> None:
         require(whole, f"the reduction tile ({{}}) must divide {roles.depth}", depth)
 
 
-def _filled(size: int, step: Integer) -> Integer:
-    return (step + (size - 1)) // step * step
-
-
 PADDING_SUPPLEMENTS = (
     Supplement(
         name="padding",
         reason="the emitter lets tiles reach over the edge without the padding that makes them whole: "
         "'tensor.expand_shape op expected dimension'; the compiler's own choice sets the entries padding "
         "(for GPUPadOperands) and padding_conv (getPaddingConvSizes, ConfigUtils.cpp)",
-        releases=("3.13",),
         applies=lambda draft: fuses_reductions(draft) and pads(draft),
         extend=_pad,
     ),
@@ -165,7 +162,6 @@ PADDING_SUPPLEMENTS = (
         name="whole tiles",
         reason="the emitter lets tiles reach over the edge also where the compiler configures no padding: "
         "'tensor.expand_shape op expected dimension'",
-        releases=("3.13",),
         applies=lambda draft: draft.igemm and not (fuses_reductions(draft) and pads(draft)),
         extend=_divide,
     ),
@@ -176,7 +172,6 @@ GROUPED_SUPPLEMENTS = (
         name="padding of groups",
         reason="the compiler itself sets padding_conv for groups as for other convolutions with channels or "
         "batch inside (getPaddingConvSizes, ConfigUtils.cpp); the emitter crashes on groups",
-        releases=("3.13",),
         applies=_pads_groups,
         extend=lambda draft: _pad_before(draft, roles_of(draft), draft.value(PAD_DEPTH)),
     ),
@@ -193,18 +188,8 @@ _GATHERS = 128
 
 
 def _limit_shared_memory(draft: Draft) -> None:
-    roles, limit = roles_of(draft), draft.limits.shared_memory_bytes
-    image, filter_, result = (kind.bytes for kind in draft.workload.types)
-    depth = draft.mma_shape()[2]
-    with draft.extending():
-        rows = product([draft.value(f"wg_{loop}") for loop in roles.rows])
-        columns = product([draft.value(f"wg_{loop}") for loop in roles.columns])
-        k = draft.value(f"red_{roles.depth_loop}") * depth
-        used = total(
-            [product([rows, k, image]), product([columns, k, filter_]), product([rows, columns, result])]
-        )
-        message = f"the operands and the result take {{}} of {limit} bytes of shared memory"
-        require(used <= limit, message, used)
+    roles = roles_of(draft)
+    limit_shared_memory(draft, roles.rows, roles.columns, roles.depth_loop, "result")
 
 
 def _limit_gathers(draft: Draft) -> None:
@@ -243,19 +228,7 @@ def _stages_result(draft: Draft) -> bool:
 def _is_unaligned(draft: Draft) -> bool:
     roles, loops = roles_of(draft), draft.workload.loops
     inner = (loops[roles.rows[-1]], loops[roles.columns[-1]], roles.depth)
-    return any(size % step for mma in draft.mma() for size, step in zip(inner, shape_of(mma), strict=True))
-
-
-def _limit_layouts(draft: Draft) -> None:
-    """The image's tile as the dispatch sees it: a filter loop counts 1."""
-    workload, threads = draft.workload, draft.value("wg_size_x")
-    for operand, what in enumerate(("the image", "the filter")):
-        shape: list[Integer | int] = []
-        for loop in workload.maps[operand].loops:
-            name = f"wg_{loop}" if workload.iterators[loop] == "parallel" else f"red_{loop}"
-            shape.append(draft.value(name) if draft.has(name) else 1)
-        with draft.extending():
-            require_thread_layout(shape, threads, workload.types[operand].bits, what)
+    return not all(divides(mma, inner) for mma in draft.mma())
 
 
 MEMORY_SUPPLEMENTS = (
@@ -264,7 +237,6 @@ MEMORY_SUPPLEMENTS = (
         name="gathers",
         reason="reads of patches (DecomposeIm2col.cpp) are unrolled with their index arithmetic: LLVM takes "
         "10 s for 192 of them and 25 s for 768 (sm_80), and shared memory has room for 2560",
-        releases=("3.13",),
         applies=lambda draft: draft.igemm,
         extend=_limit_gathers,
     ),
@@ -272,7 +244,6 @@ MEMORY_SUPPLEMENTS = (
         name="scattered reads",
         reason="with channels outside, VectorDistribute reads the filter element by element, unrolled: 1024 "
         "for one thread take more than a minute (sm_80)",
-        releases=("3.13",),
         applies=lambda draft: draft.pipeline == "VectorDistribute" and channels_outside(draft.workload),
         extend=_limit_scattered,
     ),
@@ -280,17 +251,10 @@ MEMORY_SUPPLEMENTS = (
         name="result in shared memory",
         reason="the emitter counts two operands; the result is staged as well where it is read first, or "
         "instructions reach over an edge, and code generation ends in 'exceeded the limit'",
-        releases=("3.13",),
         applies=_stages_result,
         extend=_limit_shared_memory,
     ),
-    Supplement(
-        name="thread layout",
-        reason="GPUVectorAlloc refuses promoted reads for whose shape it cannot derive a thread layout",
-        releases=("3.13",),
-        applies=lambda draft: draft.pipeline == "VectorDistribute",
-        extend=_limit_layouts,
-    ),
+    thread_layouts("the image", "the filter"),  # as the dispatch sees the image: a filter loop counts 1
 )
 
 
@@ -311,10 +275,8 @@ def _swap_roles(draft: Draft) -> None:
 def _move_reduction(draft: Draft) -> None:
     workload = draft.workload
     inner = workload.role("input_channel")[-1]
-    tiles: list[int | str] = [0] * len(workload.loops)
-    for loop in (*workload.role("filter"), *workload.role("input_channel")):
-        tiles[loop] = f"red_{inner}" if loop == inner else 1
-    draft.set_entries(reduction=integers(tiles))
+    tiles = {**dict.fromkeys(workload.role("filter", "input_channel"), 1), inner: f"red_{inner}"}
+    draft.set_entries(reduction=level(tiles, len(workload.loops)))
 
 
 def _require_unit_strides(draft: Draft) -> None:
@@ -349,10 +311,6 @@ def _adds_with_mma_sync(draft: Draft) -> bool:
     )
 
 
-def _convert(draft: Draft) -> None:
-    draft.set_entries(**{CONVERT: ir.UnitAttr.get()})
-
-
 CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     *RESULT_TYPE_SUPPLEMENTS,
     Supplement(
@@ -360,7 +318,6 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         reason="the emitter puts the reduction tile at the last loop (buildTileAndFuseBasicKnobsDict), which "
         "is the window's with channels outside: channels then have the tile 1, whatever the knob says "
         "(docs/upstream/reduction_tile_position.md)",
-        releases=("3.13",),
         applies=lambda draft: (
             draft.pipeline == "TileAndFuse"
             and not draft.igemm
@@ -372,7 +329,6 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         name="instruction roles",
         reason="with channels outside, IGEMM's left operand is the filter, and the emitter still takes the "
         "pixels for the instruction's rows (isOutputChannelFirst in getExpandedIGEMMGenericConvDetails)",
-        releases=("3.13",),
         applies=lambda draft: draft.igemm and channels_outside(draft.workload),
         extend=_swap_roles,
     ),
@@ -380,30 +336,20 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         name="unit strides",
         reason="only unit strides become contractions without IGEMM: removeUnitExtentDimsfromMaps in "
         "GPUTileAndConvertConvToMatmul.cpp bails out, and so does setConvolutionVectorDistributionConfig",
-        releases=("3.13",),
         applies=lambda draft: not draft.igemm and set(draft.workload.parameter("strides")) != {1},
         extend=_require_unit_strides,
     ),
     Supplement(
         name="static tiles",
         reason="a last tile that is smaller has a dynamic size: 'expected 4 offset values, got 7'",
-        releases=("3.13",),
         applies=lambda draft: draft.pipeline == "TileAndFuse" and not draft.igemm,
         extend=_require_static_tiles,
     ),
-    Supplement(
-        name="accumulator added afterwards",
-        reason="mma.sync has no layout for an accumulator in shared memory: the compiler's own choice always "
-        "sets convert_acc_gemm (appendConvertAccGemm in ConfigUtils.cpp), which the emitter leaves out",
-        releases=("3.13",),
-        applies=lambda draft: draft.pipeline == "TileAndFuse" and needs_separate_accumulation(draft.mma()),
-        extend=_convert,
-    ),
+    ADDED_AFTERWARDS,
     Supplement(
         name="accumulator of a direct convolution",
         reason="ConvertAccGEMMToGEMM.cpp looks for contractions and named convolutions, and by then it is "
         "a linalg.generic: 'failed to bufferize op' (docs/upstream/convert_acc_conv.md)",
-        releases=("3.13",),
         applies=lambda draft: not draft.igemm and _adds_with_mma_sync(draft),
         extend=_refuse_accumulation,
     ),

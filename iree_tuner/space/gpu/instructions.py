@@ -32,15 +32,10 @@ def fitting_instructions(
 ) -> list[iree_gpu.MMAAttr]:
     """Instructions that getCompatibleMMAAttrs (LLVMGPUConstraintGenerator.cpp) takes; call in a context.
 
-    All instructions of a target run on subgroups of the size that the target prefers, so that is not asked.
-
-    Args:
-        types: element types of left, right and result.
-        rows: product of all m loops.
-        columns: product of all n loops.
-        limits: of the target.
+    `types` are the element types of left, right and result; `rows` and `columns` the products of all m and n
+    loops. All instructions of a target run on subgroups of the size that it prefers, so this is not checked.
     """
-    if _is_very_skinny(rows, columns, limits.subgroup_size):
+    if min(rows, columns) <= _VERY_SKINNY and max(rows, columns) > limits.subgroup_size:
         return []
     found: list[iree_gpu.MMAAttr] = []
     for name in dict.fromkeys(limits.mma):
@@ -54,12 +49,9 @@ def fitting_instructions(
 
 
 def block_instructions(types: Sequence[ElementType], batch: int, limits: GpuLimits) -> list[iree_gpu.MMAAttr]:
-    """Those for several blocks at once that fit, each block an element of a batch; call in a context.
+    """Fitting instructions that compute several blocks, each an element of a batch; call in a context.
 
-    Args:
-        types: element types of left, right and result.
-        batch: how many elements the batch's innermost loop has; blocks must divide it.
-        limits: of the target.
+    `batch` is the size of the batch's innermost loop, which the number of blocks must divide.
     """
     found: list[iree_gpu.MMAAttr] = []
     for intrinsic, (_, _, _, blocks) in _blocks():
@@ -85,8 +77,13 @@ def shape_of(mma: ir.Attribute) -> tuple[int, int, int]:
     raise TypeError(f"not a matrix instruction: {mma}")
 
 
+def divides(mma: ir.Attribute, sizes: Sequence[int]) -> bool:
+    """Whether an instruction divides m, n and k."""
+    return all(size % step == 0 for size, step in zip(sizes, shape_of(mma), strict=True))
+
+
 def blocks_of(mma: ir.Attribute) -> int:
-    """How many blocks an instruction computes at once."""
+    """The number of blocks that an instruction computes at once."""
     found = _block_of(mma)
     return found[3] if found is not None else 1
 
@@ -94,16 +91,10 @@ def blocks_of(mma: ir.Attribute) -> int:
 def sparse_instructions(
     types: Sequence[ElementType], rows: int, depth: int, limits: GpuLimits
 ) -> list[iree_gpu.VirtualMMAAttr]:
-    """Those of few rows that are made of instructions for sparse operands; call in a context.
+    """Instructions of few rows that are made of those for sparse operands; call in a context.
 
-    The compiler's own choice takes them (VDMFMA, getMatmulOrIGEMMLoweringConfigAndWorkgroupSize), its
-    constraints leave them out.
-
-    Args:
-        types: element types of left, right and result.
-        rows: product of all m loops.
-        depth: of the reduction.
-        limits: of the target.
+    The compiler's own choice takes them (VDMFMA, getMatmulOrIGEMMLoweringConfigAndWorkgroupSize); its
+    constraints leave them out. `rows` is the product of all m loops, `depth` the length of the reduction.
     """
     found: list[iree_gpu.VirtualMMAAttr] = []
     for name in dict.fromkeys(limits.mma):
@@ -128,7 +119,7 @@ def needs_separate_accumulation(mmas: Sequence[ir.Attribute]) -> bool:
 
 
 def name_of(mma: ir.Attribute) -> str:
-    """`MFMA_F32_16x16x16_F16`; empty for an attribute that is no plain matrix instruction."""
+    """`MFMA_F32_16x16x16_F16`; empty for an attribute that is not a plain matrix instruction."""
     plain = isinstance(mma, iree_gpu.MMAAttr | iree_gpu.VirtualMMAAttr)
     return _intrinsic_of(mma).name if plain else ""
 
@@ -140,7 +131,7 @@ def column_major(mma: ir.Attribute) -> ir.Attribute:
 
 
 def _intrinsic_of(mma: ir.Attribute) -> iree_gpu.MMAIntrinsic | iree_gpu.VirtualMMAIntrinsic:
-    """Found by building it again: the attribute does not tell its number (docs/upstream/bindings.md)."""
+    """Found by building it again: the attribute does not give its number (docs/upstream/bindings.md)."""
     if isinstance(mma, iree_gpu.VirtualMMAAttr):
         kind, numbers = iree_gpu.VirtualMMAAttr, iree_gpu.VirtualMMAIntrinsic
     else:
@@ -168,10 +159,6 @@ def _blocks() -> tuple[tuple[iree_gpu.MMAIntrinsic, tuple[int, int, int, int]], 
 def _fits(mma: Instruction, types: Sequence[ElementType]) -> bool:
     """All types equal. canTargetIntrinsic takes wider accumulators too, but nothing converts the result.
 
-    See `gpu/result_type.py`, and docs/upstream/narrow_result.md.
+    See `gpu/accumulator.py`, and docs/upstream/narrow_result.md.
     """
     return tuple(map(ElementType.of, mma.abc_element_types)) == (types[0], types[1], types[-1])
-
-
-def _is_very_skinny(rows: int, columns: int, subgroup: int) -> bool:
-    return min(rows, columns) <= _VERY_SKINNY and max(rows, columns) > subgroup

@@ -12,14 +12,25 @@ from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute, one_of_attribute
+from iree_tuner.space.constraints import (
+    build_constraints,
+    derived,
+    integers,
+    knob,
+    knob_attribute,
+    level,
+    one_of_attribute,
+    padded_to,
+)
 from iree_tuner.space.expressions import Integer, constant, if_else, lookup, product, require, total
+from iree_tuner.space.gpu.accumulator import REGISTER_SUPPLEMENTS
+from iree_tuner.space.gpu.constraints_draft import Draft, apply, divisors, powers, round_up
 from iree_tuner.space.gpu.convolution import GROUPED_SUPPLEMENTS
-from iree_tuner.space.gpu.draft import Draft, divisors, powers, round_up
 from iree_tuner.space.gpu.instructions import (
     Instruction,
     block_instructions,
     blocks_of,
+    divides,
     fitting_instructions,
     needs_separate_accumulation,
     shape_of,
@@ -31,12 +42,11 @@ from iree_tuner.space.gpu.matrix_problem import (
     direct_problem,
     fused_problem,
     igemm_problem,
+    overpadded,
 )
-from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS, OPTIONS
+from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS, OPTIONS, pipeline_options
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS
 from iree_tuner.space.gpu.prefetch import COPY_BITS, PREFETCH, require_thread_layout
-from iree_tuner.space.gpu.registers import REGISTER_SUPPLEMENTS
-from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.space.space import VARIANT
 from iree_tuner.targets import GpuLimits
 
@@ -50,16 +60,18 @@ from iree_tuner.targets import GpuLimits
 class MatrixLayouts:
     """Tiles of the innermost m, n and k loop, while the op is being built; other loops have the tile 1."""
 
-    def __init__(self, problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr], limits: GpuLimits) -> None:
+    pipeline = iree_gpu.LoweringPipeline.VectorDistribute
+
+    def __init__(self, problem: MatrixProblem, mmas: Sequence[Instruction], limits: GpuLimits) -> None:
         self.problem = problem
         self.mmas = mmas
         self.limits = limits
         self.tiles: dict[int, Integer] = {}
 
-    def declare(self) -> None:
-        """All knobs and asserts."""
+    def fill(self) -> Mapping[str, ir.Attribute]:
+        """Declare knobs and asserts; returns the knobs dictionary."""
         index = knob("mma_idx", range(len(self.mmas)), f"the place of one of {len(self.mmas)} instructions")
-        shapes = [mma.mnk_shape for mma in self.mmas]
+        shapes = [shape_of(mma) for mma in self.mmas]
         instruction = [lookup(index, [shape[i] for shape in shapes]) for i in range(3)]
         pieces: list[Integer] = []
         counts: list[Integer] = []
@@ -80,6 +92,7 @@ class MatrixLayouts:
         require(unrolled <= _MOST_INSTRUCTIONS, message, unrolled)
         self._declare_workgroup(product(counts))
         self._limit_operands()
+        return self._knobs()
 
     def _loops(self) -> tuple[int, int, int]:
         return self.problem.m[-1], self.problem.n[-1], self.problem.k[-1]
@@ -99,8 +112,7 @@ class MatrixLayouts:
         threads = subgroups * lanes
         message = "wg_size_x ({}) must be the threads of all subgroups ({})"
         require(self.threads.equals(threads), message, self.threads, threads)
-        stages = Integer(iree_codegen.KnobOp(PREFETCH).result)
-        require(stages.equals(2), f"{PREFETCH} == 2, but is {{}}", stages)
+        _pin_stages()
 
     def _limit_operands(self) -> None:
         """All operands go through shared memory, where they must fit, and are read by all threads."""
@@ -117,37 +129,31 @@ class MatrixLayouts:
         limit = self.limits.shared_memory_bytes
         require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
 
-    def knobs(self) -> Mapping[str, ir.Attribute]:
-        """The knobs dictionary."""
+    def _knobs(self) -> Mapping[str, ir.Attribute]:
         m, n, k = self._loops()
-        problem = self.problem
+        problem, count = self.problem, len(self.problem.loops)
         ones: dict[int, int | str] = dict.fromkeys((*problem.batch, *problem.m, *problem.n), 1)
         steps: dict[int, int | str] = dict.fromkeys(problem.k, 1)
         operands = range(2 + len(problem.others))
-        every: dict[int, int | str] = dict.fromkeys(range(len(self.problem.loops)), 1)
-        derived = derived_thread_config()
+        every: dict[int, int | str] = dict.fromkeys(range(count), 1)
+        basis = level({**every, m: "sg_m_cnt", n: "sg_n_cnt"}, count)
         return {
-            "workgroup": self._level({**ones, m: f"wg_{m}", n: f"wg_{n}"}),
-            "reduction": self._level({**steps, k: f"red_{k}"}),
-            "subgroup_basis": ir.ArrayAttr.get(
-                [self._level({**every, m: "sg_m_cnt", n: "sg_n_cnt"}), integers(list(every))]
-            ),
+            "workgroup": level({**ones, m: f"wg_{m}", n: f"wg_{n}"}, count),
+            "reduction": level({**steps, k: f"red_{k}"}, count),
+            "subgroup_basis": ir.ArrayAttr.get([basis, integers(list(every))]),
             "mma_kind": one_of_attribute("mma_idx", list(self.mmas)),
             "promote_operands": integers(list(operands)),
-            "promotion_types": ir.ArrayAttr.get([derived for _ in operands]),
+            "promotion_types": ir.ArrayAttr.get([derived_thread_config()] * len(operands)),
             "workgroup_size": integers(["wg_size_x", 1, 1]),
             "subgroup_size": integers([self.limits.subgroup_size])[0],
-            OPTIONS: ir.DictAttr.get(
-                {
-                    PREFETCH: knob_attribute(PREFETCH),
-                    "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(False),
-                    "use_igemm_convolution": ir.BoolAttr.get(False),
-                }
-            ),
+            OPTIONS: pipeline_options(knob_attribute(PREFETCH)),
         }
 
-    def _level(self, sizes: Mapping[int, int | str]) -> ir.ArrayAttr:
-        return integers([sizes.get(loop, 0) for loop in range(len(self.problem.loops))])
+
+def _pin_stages(note: str = "") -> None:
+    """Two are fetched ahead, unless `space.gpu.options` opens it, where it makes a difference."""
+    stages = derived(PREFETCH)
+    require(stages.equals(2), f"{PREFETCH} == 2{note}, but is {{}}", stages)
 
 
 # TileAndFuse with matrix instructions, built here: batched contractions and grouped convolutions.
@@ -168,13 +174,9 @@ _MOST_TOGETHER = 4
 
 
 class MatrixTiles:
-    """The tiles of a matrix multiplication, while its constraints op is being built.
+    """The tiles of a matrix multiplication for some instructions, while its constraints op is being built."""
 
-    Args:
-        problem: the root op's loops.
-        mmas: the instructions to choose from.
-        limits: of the target.
-    """
+    pipeline = iree_gpu.LoweringPipeline.TileAndFuse
 
     def __init__(self, problem: MatrixProblem, mmas: Sequence[Instruction], limits: GpuLimits) -> None:
         self.problem = problem
@@ -191,12 +193,27 @@ class MatrixTiles:
         self._inner = {problem.m[-1]: self._rows, problem.n[-1]: self._columns}
         counts = [blocks_of(mma) for mma in mmas]
         self.blocks = counts if max(counts) > 1 else []
-        """Of each instruction: elements of the batch that it computes at once; empty where that is one."""
+        """Of each instruction: elements of the batch that it computes at once; empty if all compute one."""
         self.together: Integer | None = None
         """Elements of the batch that a workgroup computes; None for one."""
         self._groups = constant(1)
 
-    def declare_tiles(self) -> None:
+    def fill(self) -> Mapping[str, ir.Attribute]:
+        """Declare knobs and asserts; returns the knobs dictionary."""
+        self._declare_tiles()
+        self._declare_workgroup()
+        if self.padded:  # the depth that the innermost reduction loop is padded to is a knob of its own
+            size = derived("pad_k")
+            require(size.equals(self.depth), "pad_k ({}) must be the reduction's step ({})", size, self.depth)
+        # Draft.igemm goes by the words in brackets: three stages of gathered patches crash the compiler.
+        _pin_stages(" (use_igemm_convolution=true)" if self.problem.igemm else "")
+        self._limit_memory()
+        self._limit_unrolling()
+        if self.problem.igemm:
+            self._limit_gathering()
+        return self._knobs()
+
+    def _declare_tiles(self) -> None:
         """A workgroup tile for each m and n loop, in it a subgroup tile, and a step of the reduction."""
         for loop in (*self.problem.m, *self.problem.n):
             self._declare_loop(loop)
@@ -218,7 +235,7 @@ class MatrixTiles:
         if not self.padded:
             require((constant(size) % tile).equals(0), f"{name} ({{}}) must divide {size}", tile)
         else:
-            filled = (tile + (size - 1)) // tile * tile
+            filled = padded_to(size, tile)
             limit = self._limit(loop, step)
             message = f"with {name} ({{}}), {size} would be padded to {{}}, further than the compiler would"
             require(filled <= limit, message, tile, filled)
@@ -231,7 +248,7 @@ class MatrixTiles:
         self.subgroup[loop] = inner
 
     def _declare_batch(self) -> None:
-        """How many elements of the batch a workgroup computes: as many as instructions have blocks, or few.
+        """The number of elements of the batch that a workgroup computes: the instruction's blocks, or few.
 
         Like the compiler's own choice, which takes up to four if the rows and the columns do not fill an
         instruction (deduceMMASchedule, GPUHeuristics.cpp).
@@ -266,17 +283,17 @@ class MatrixTiles:
         values = sorted(count for count in counts if count <= most)
         self.steps = knob(f"red_{loop}", values, f"a divisor of the number of instructions along {size}")
         self.depth = product([self.steps, self._depth])
-        aligned = (self._depth + (size - 1)) // self._depth * self._depth
+        aligned = padded_to(size, self._depth)
         message = f"the reduction's step ({{}}) must divide {{}}, which is {size} or what it is padded to"
         require((aligned % self.depth).equals(0), message, self.depth, aligned)
         message = f"the reduction's step ({{}}) must be at most {_LARGEST_TILE}"
         require(self.depth <= _LARGEST_TILE, message, self.depth)
 
-    def declare_workgroup(self) -> None:
-        """The number of threads that the tiles are for, and no other.
+    def _declare_workgroup(self) -> None:
+        """The number of threads that the tiles need.
 
-        The compiler takes any number: it deals out the subgroups' tiles in a loop when there are too few
-        subgroups, and lets the rest idle when there are too many (GPUDistributeForall).
+        The compiler takes any number: it deals out the subgroups' tiles in a loop if there are too few
+        subgroups, and lets the rest idle if there are too many (GPUDistributeForall).
         """
         pieces = [
             tile // product([self.subgroup[loop], self._inner[loop]])
@@ -296,7 +313,7 @@ class MatrixTiles:
             size.equals(threads), "wg_size_x ({}) must be the threads of all subgroups ({})", size, threads
         )
 
-    def limit_memory(self) -> None:
+    def _limit_memory(self) -> None:
         """Both operands' tiles stand in shared memory."""
         left, right, _ = (kind.bytes for kind in self.problem.types)
         rows, columns = self._extent(self.problem.m), self._extent(self.problem.n)
@@ -304,14 +321,14 @@ class MatrixTiles:
         limit = self.limits.shared_memory_bytes
         require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
 
-    def limit_unrolling(self) -> None:
+    def _limit_unrolling(self) -> None:
         """A subgroup's instructions of one step are unrolled."""
         alone = constant(1) if self.blocks else self.together or constant(1)
         count = product([*self.subgroup.values(), self.steps, alone])
         message = f"{{}} instructions in one step are unrolled: at most {_MOST_INSTRUCTIONS}"
         require(count <= _MOST_INSTRUCTIONS, message, count)
 
-    def limit_gathering(self) -> None:
+    def _limit_gathering(self) -> None:
         """A thread's gathers from an image's patches are unrolled, and again for each image of a subgroup.
 
         Such code takes LLVM more than linear time: 2 s for 64 elements, 30 s for 150, minutes for 200
@@ -327,52 +344,29 @@ class MatrixTiles:
         message = f"{{}} gathered pieces are unrolled: at most {_MOST_GATHERED} for each of {{}} threads"
         require(gathered <= self.threads * _MOST_GATHERED, message, gathered, self.threads)
 
-    def declare_padding(self) -> None:
-        """The depth that the innermost reduction loop is padded to, as a knob of its own."""
-        if self.padded:
-            size = Integer(iree_codegen.KnobOp("pad_k").result)
-            message = "pad_k ({}) must be the reduction's step ({})"
-            require(size.equals(self.depth), message, size, self.depth)
-
-    def declare_options(self) -> None:
-        """Stages that are fetched ahead: 2, which `space.gpu.options` opens where it makes a difference."""
-        stages = Integer(iree_codegen.KnobOp(PREFETCH).result)
-        # Draft.igemm goes by the words in brackets: three stages of gathered patches crash the compiler.
-        note = " (use_igemm_convolution=true)" if self.problem.igemm else ""
-        require(stages.equals(2), f"{PREFETCH} == 2{note}, but is {{}}", stages)
-
-    def knobs(self) -> Mapping[str, ir.Attribute]:
-        """The knobs dictionary."""
-        problem = self.problem
+    def _knobs(self) -> Mapping[str, ir.Attribute]:
+        problem, count = self.problem, len(self.problem.loops)
         outer = problem.k[:-1]
         tiled = [*self.workgroup, *(problem.batch[-1:] if self.together is not None else ())]
         tiles = {**dict.fromkeys(problem.batch, 1), **{loop: f"wg_{loop}" for loop in tiled}}
         inner: dict[int, int | str] = dict.fromkeys(problem.batch[-1:] if self.blocks else (), 1)
         steps = {**dict.fromkeys(outer, 1), problem.k[-1]: f"red_{problem.k[-1]}"}
         found: dict[str, ir.Attribute] = {
-            "workgroup": self._level(tiles),
-            "reduction": self._level(steps),
-            "subgroup": self._level({**inner, **{loop: f"sg_{loop}" for loop in self.subgroup}}),
+            "workgroup": level(tiles, count),
+            "reduction": level(steps, count),
+            "subgroup": level({**inner, **{loop: f"sg_{loop}" for loop in self.subgroup}}, count),
             "mma_kind": one_of_attribute("mma_idx", list(self.mmas)),
             "promote_operands": integers([0, 1]),
             "workgroup_size": integers(["wg_size_x", 1, 1]),
             "subgroup_size": integers([self.limits.subgroup_size])[0],
-            "gpu_pipeline_options": ir.DictAttr.get(
-                {
-                    PREFETCH: knob_attribute(PREFETCH),
-                    "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(False),
-                    "use_igemm_convolution": ir.BoolAttr.get(problem.igemm),
-                }
-            ),
+            OPTIONS: pipeline_options(knob_attribute(PREFETCH), igemm=problem.igemm),
         }
         if self.padded:
-            found["padding"] = self._level({**tiles, **dict.fromkeys(outer, 1), problem.k[-1]: "pad_k"})
+            padding = {**tiles, **dict.fromkeys(outer, 1), problem.k[-1]: "pad_k"}
+            found["padding"] = level(padding, count)
         if needs_separate_accumulation(self.mmas):
             found["convert_acc_gemm"] = ir.UnitAttr.get()
         return found
-
-    def _level(self, sizes: Mapping[int, int | str]) -> ir.ArrayAttr:
-        return integers([sizes.get(loop, 0) for loop in range(len(self.problem.loops))])
 
     def _extent(self, group: Sequence[int]) -> Integer:
         return product([self.workgroup[loop] for loop in group])
@@ -383,14 +377,14 @@ class MatrixTiles:
             return self.problem.loops[loop]
         steps = [shape_of(mma)[0 if loop == self.problem.m[-1] else 1] for mma in self.mmas]
         return max(
-            _padded_bound(self.problem.loops[loop]),
+            overpadded(self.problem.loops[loop]),
             max(round_up(self.problem.loops[loop], step) for step in steps) if loop in self._inner else 0,
         )
 
     def _limit(self, loop: int, step: Integer) -> Integer:
         """The size that a loop may be padded to: what the compiler pads it to, or whole instructions."""
-        size, usual = self.problem.loops[loop], _padded_bound(self.problem.loops[loop])
-        aligned = (step + (size - 1)) // step * step
+        size, usual = self.problem.loops[loop], overpadded(self.problem.loops[loop])
+        aligned = padded_to(size, step)
         return if_else(aligned > usual, aligned, usual)
 
 
@@ -400,24 +394,16 @@ def is_padded(problem: MatrixProblem, mmas: Sequence[Instruction]) -> bool:
     It does where no instruction divides the innermost sizes, and to round up large sizes, unless the left
     operand is transposed (getMatmulOrIGEMMLoweringConfigAndWorkgroupSize in ConfigUtils.cpp).
     """
-    sizes = [problem.loops[group[-1]] for group in (problem.m, problem.n, problem.k)]
-    if not any(all(s % d == 0 for s, d in zip(sizes, shape_of(mma), strict=True)) for mma in mmas):
+    if not any(divides(mma, problem.inner) for mma in mmas):
         return True
-    rounded = any(
-        problem.loops[loop] != _padded_bound(problem.loops[loop]) for loop in (*problem.m, *problem.n)
-    )
-    return rounded and problem.left[-1] == problem.k[-1]
-
-
-def _padded_bound(size: int) -> int:
-    """The bound that the compiler rounds a size up to: the limits of its emitter (emitOverpaddedBound)."""
-    return round_up(size, 128) if size > 128 else round_up(size, 32) if size > 32 else size
+    sizes = [problem.loops[loop] for loop in (*problem.m, *problem.n)]
+    return problem.left[-1] == problem.k[-1] and any(size != overpadded(size) for size in sizes)
 
 
 def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
     """TileAndFuse with matrix instructions, of a convolution both direct and through IGEMM.
 
-    Empty where no instruction fits.
+    Empty if no instruction fits.
     """
     problems = (
         [contraction_problem(workload)]
@@ -431,20 +417,16 @@ def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
                 continue
             mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
             direct = is_convolution(workload) and not problem.igemm
-            found += _blocks(problem, workload, limits, context)
+            found += _blocks(problem, workload, limits)
             if not mmas or (direct and is_padded(problem, mmas)):
                 continue
-            found.append(_finished(_tile_and_fuse(problem, mmas, limits, context), problem, workload, limits))
+            found.append(_built(MatrixTiles, problem, mmas, workload, limits))
             if is_contraction(workload) and _is_plain(problem, mmas):
-                found.append(
-                    _finished(_distributed(problem, mmas, limits, context), problem, workload, limits)
-                )
+                found.append(_built(MatrixLayouts, problem, mmas, workload, limits))
     return found
 
 
-def _blocks(
-    problem: MatrixProblem, workload: Workload, limits: GpuLimits, context: ir.Context
-) -> list[ir.Module]:
+def _blocks(problem: MatrixProblem, workload: Workload, limits: GpuLimits) -> list[ir.Module]:
     """TileAndFuse of a convolution in groups with instructions that compute several groups at once.
 
     The compiler takes them for convolutions alone (getMmaScheduleFromProblemAndTarget, ConfigUtils.cpp).
@@ -454,7 +436,7 @@ def _blocks(
     mmas = block_instructions(problem.types, problem.loops[problem.batch[-1]], limits)
     if not mmas:
         return []
-    module = _finished(_tile_and_fuse(problem, mmas, limits, context), problem, workload, limits)
+    module = _built(MatrixTiles, problem, mmas, workload, limits)
     (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
     op.operation.attributes[VARIANT] = ir.StringAttr.get("blocks")
     return [module]
@@ -463,55 +445,57 @@ def _blocks(
 def fused_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
     """VectorDistribute for products of one operand with several in one op, such as q, k and v.
 
-    Empty for any other op, and where no instruction divides the innermost loops.
+    Empty for any other op, and if no instruction divides the innermost loops.
     """
     problem = fused_problem(workload)
     if problem is None:
         return []
-    sizes = [problem.loops[group[-1]] for group in (problem.m, problem.n, problem.k)]
     with context, ir.Location.unknown(context):
-        mmas = [
-            mma for mma in fitting_instructions(problem.types, problem.rows, problem.columns, limits)
-            if all(size % step == 0 for size, step in zip(sizes, mma.mnk_shape, strict=True))
-        ]  # fmt: skip
+        fitting = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
+        mmas = [mma for mma in fitting if divides(mma, problem.inner)]
         if not mmas or needs_separate_accumulation(mmas):
             return []
-        return [_finished(_distributed(problem, mmas, limits, context), problem, workload, limits)]
+        return [_built(MatrixLayouts, problem, mmas, workload, limits)]
 
 
 def sparse_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
-    """TileAndFuse for few rows, with instructions for sparse operands; empty where none fits."""
+    """TileAndFuse for few rows, with instructions for sparse operands; empty if none fits."""
     problem = contraction_problem(workload)
     if problem is None:
         return []
     depth = math.prod(problem.loops[loop] for loop in problem.k)
     with context, ir.Location.unknown(context):
         mmas = sparse_instructions(problem.types, problem.rows, depth, limits)
-        if not mmas:
-            return []
-        module = _tile_and_fuse(problem, mmas, limits, context)
-        return [_finished(module, problem, workload, limits)]
+        return [_built(MatrixTiles, problem, mmas, workload, limits)] if mmas else []
 
 
 def overpadded_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
-    """TileAndFuse with padding where every instruction divides, and the compiler pads for better tiles.
+    """TileAndFuse with padding if every instruction divides, and the compiler pads for better tiles.
 
-    Empty where an instruction does not divide: the compiler's constraints are supplemented with padding then.
+    Empty if an instruction does not divide: the compiler's constraints are supplemented with padding then.
     """
     problem = contraction_problem(workload)
     if problem is None or problem.batch:
         return []
-    sizes = [problem.loops[group[-1]] for group in (problem.m, problem.n, problem.k)]
     with context, ir.Location.unknown(context):
         mmas = fitting_instructions(problem.types, problem.rows, problem.columns, limits)
-        unaligned = any(size % step for mma in mmas for size, step in zip(sizes, mma.mnk_shape, strict=True))
-        if not mmas or unaligned or not is_padded(problem, mmas):
+        aligned = all(divides(mma, problem.inner) for mma in mmas)
+        if not mmas or not aligned or not is_padded(problem, mmas):
             return []
-        return [_finished(_tile_and_fuse(problem, mmas, limits, context), problem, workload, limits)]
+        return [_built(MatrixTiles, problem, mmas, workload, limits)]
 
 
-def _finished(module: ir.Module, problem: MatrixProblem, workload: Workload, limits: GpuLimits) -> ir.Module:
-    """With a name, where there are two spaces, and the pipeline's options."""
+def _built(
+    kind: type[MatrixLayouts | MatrixTiles],
+    problem: MatrixProblem,
+    mmas: Sequence[Instruction],
+    workload: Workload,
+    limits: GpuLimits,
+) -> ir.Module:
+    """The constraints op with the pipeline's options, and a name for IGEMM's; call in a context."""
+    pipeline = iree_gpu.PipelineAttr.get(kind.pipeline)
+    context = ir.Context.current
+    module = build_constraints(pipeline, lambda: kind(problem, mmas, limits).fill(), context)
     (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
     if problem.igemm:
         op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
@@ -522,41 +506,7 @@ def _finished(module: ir.Module, problem: MatrixProblem, workload: Workload, lim
     return module
 
 
-def _distributed(
-    problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr], limits: GpuLimits, context: ir.Context
-) -> ir.Module:
-    def fill() -> Mapping[str, ir.Attribute]:
-        layouts = MatrixLayouts(problem, mmas, limits)
-        layouts.declare()
-        return layouts.knobs()
-
-    pipeline = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.VectorDistribute)
-    return build_constraints(pipeline, fill, context)
-
-
-def _is_plain(problem: MatrixProblem, mmas: Sequence[iree_gpu.MMAAttr]) -> bool:
+def _is_plain(problem: MatrixProblem, mmas: Sequence[Instruction]) -> bool:
     """Whether there is one loop each of m, n and k, and nothing to pad, as VectorDistribute wants it."""
-    sizes = [problem.loops[group[-1]] for group in (problem.m, problem.n, problem.k)]
     single = all(len(group) == 1 for group in (problem.m, problem.n, problem.k))
-    return single and all(
-        size % step == 0 for mma in mmas for size, step in zip(sizes, mma.mnk_shape, strict=True)
-    )
-
-
-def _tile_and_fuse(
-    problem: MatrixProblem, mmas: Sequence[Instruction], limits: GpuLimits, context: ir.Context
-) -> ir.Module:
-    def fill() -> Mapping[str, ir.Attribute]:
-        tiles = MatrixTiles(problem, mmas, limits)
-        tiles.declare_tiles()
-        tiles.declare_workgroup()
-        tiles.declare_padding()
-        tiles.declare_options()
-        tiles.limit_memory()
-        tiles.limit_unrolling()
-        if problem.igemm:
-            tiles.limit_gathering()
-        return tiles.knobs()
-
-    pipeline = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.TileAndFuse)
-    return build_constraints(pipeline, fill, context)
+    return single and all(divides(mma, problem.inner) for mma in mmas)

@@ -6,9 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from iree.compiler import ir
+
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.gpu.constraints_draft import Draft, round_up
+from iree_tuner.space.gpu.instructions import divides
 
 Group = tuple[int, ...]
 
@@ -19,15 +23,10 @@ class MatrixProblem:
 
     Attributes:
         loops: sizes of the loops that the config's lists go by.
-        batch: the loops that both operands and the result have.
-        m: loops of the left operand and the result.
-        n: loops of the right operand and the result.
-        k: the reduced loops.
         types: element types of left, right and result.
-        left: the loops that walk the left operand's dimensions.
-        right: the same for the right operand.
+        left, right: the loops that walk the operand's dimensions.
         pixels: of a convolution that is gathered into a matrix multiplication (IGEMM), the loops of m or n
-            that walk images and their pixels; empty for a contraction.
+            that walk images and their pixels.
         images: the ones of them that walk images.
         others: of one left operand that is multiplied by several right ones in one op, the loops that walk
             each of those after the first; each has a result of its own.
@@ -47,8 +46,12 @@ class MatrixProblem:
 
     @property
     def igemm(self) -> bool:
-        """Whether a convolution is gathered first."""
         return bool(self.pixels)
+
+    @property
+    def inner(self) -> tuple[int, int, int]:
+        """Sizes of the innermost m, n and k loop, which are cut into instructions."""
+        return self.loops[self.m[-1]], self.loops[self.n[-1]], self.loops[self.k[-1]]
 
     @property
     def contiguous_images(self) -> int | None:
@@ -58,17 +61,15 @@ class MatrixProblem:
 
     @property
     def rows(self) -> int:
-        """Product of the m loops."""
         return math.prod(self.loops[loop] for loop in self.m)
 
     @property
     def columns(self) -> int:
-        """Product of the n loops."""
         return math.prod(self.loops[loop] for loop in self.n)
 
 
 def contraction_problem(workload: Workload) -> MatrixProblem | None:
-    """A contraction as it is; None for one with nothing to tile along m or n."""
+    """A contraction as it is; None if it has nothing to tile along m or n."""
     batch, m, n, k = (workload.role(name) for name in ("batch", "m", "n", "k"))
     if not (m and n and k):
         return None
@@ -107,10 +108,10 @@ def fused_problem(workload: Workload) -> MatrixProblem | None:
 
 
 def igemm_problem(workload: Workload) -> MatrixProblem | None:
-    """A convolution as the compiler gathers it; None for one without channels to multiply.
+    """A convolution as the compiler gathers it; None without channels to multiply.
 
     Reduction loops go into the order of the gathered image, and neighbors that are neighbors in the filter
-    too become one loop; the left operand is the filter where the result has channels before pixels
+    too become one loop. The left operand is the filter if the result has channels before pixels
     (getIGEMMGenericConvDetails, LinalgExt/Utils/Utils.cpp).
     """
     channels, image = workload.role("output_channel"), workload.role("output_image")
@@ -166,7 +167,6 @@ def direct_problem(workload: Workload) -> MatrixProblem | None:
 
 
 def _numbered(loops: Sequence[int], number: dict[int, int]) -> Group:
-    """The loops under their new numbers, each once."""
     return tuple(dict.fromkeys(number[loop] for loop in loops))
 
 
@@ -212,3 +212,77 @@ def _collapsed(workload: Workload, *maps: list[int]) -> list[list[int]]:
 
 def _follows(dims: list[int], first: int, second: int) -> bool:
     return dims.index(second) == dims.index(first) + 1
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The roles of a convolution's loops for the matrix instructions that compute it.
+
+    `rows` and `columns` are loops whose products are m and n; the last of each is cut into instructions. The
+    knob of the reduction tile is named for `depth_loop`; there are `depth` values of k to cut into
+    instructions.
+    """
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    depth_loop: int
+    depth: int
+
+    @property
+    def parallel(self) -> tuple[int, ...]:
+        """The loops that have workgroup tiles, ascending."""
+        return tuple(sorted(self.rows + self.columns))
+
+
+def roles_of(draft: Draft) -> Roles:
+    """Pixels are the rows and output channels the columns, except for IGEMM with the channels outside.
+
+    There the filter becomes the left operand (getExpandedIGEMMGenericConvDetails, LinalgExt/Utils/Utils.cpp).
+    """
+    workload = draft.workload
+    pixels = tuple(sorted(workload.role("batch") + workload.role("output_image")))
+    channels = workload.role("output_channel")
+    channel = workload.role("input_channel")[-1]
+    if not draft.igemm:
+        return Roles(pixels, channels, channel, workload.loops[channel])
+    depth = workload.reduction_length if fuses_reductions(draft) else workload.loops[channel]
+    if channels_outside(workload):
+        return Roles(channels, pixels, channel, depth)
+    return Roles(pixels, channels, channel, depth)
+
+
+def channels_outside(workload: Workload) -> bool:
+    """Whether the output has its channels before the image: NCHW."""
+    order = workload.maps[-1].loops
+    return order.index(workload.role("output_channel")[-1]) < order.index(workload.role("output_image")[0])
+
+
+def channels_inside(workload: Workload) -> bool:
+    """Whether the channels are the innermost dimension of the image that is read: NHWC."""
+    return workload.maps[0].loops[-1] == workload.role("input_channel")[-1]
+
+
+def batch_inside(workload: Workload) -> bool:
+    """Whether images of the batch are the innermost dimension of the input: CHWN."""
+    return workload.maps[0].loops[-1] in workload.role("batch")[-1:]
+
+
+def fuses_reductions(draft: Draft) -> bool:
+    """Whether IGEMM makes one loop of the filter's loops and the input channels."""
+    parallel = sum(kind == "parallel" for kind in draft.workload.iterators)
+    return draft.igemm and len(ir.ArrayAttr(draft.entries["reduction"])) == parallel + 1
+
+
+def overpadded(size: int) -> int:
+    """The size padded for better tiles, as by getMatmulOrIGEMMLoweringConfigAndWorkgroupSize."""
+    return round_up(size, 128 if size > 128 else 32 if size > 32 else 1)
+
+
+def pads(draft: Draft) -> bool:
+    """Whether the compiler itself configures padding: if it would pad for better tiles, or must."""
+    workload, roles = draft.workload, roles_of(draft)
+    sizes = [workload.loops[loop] for loop in roles.parallel]
+    if any(overpadded(size) != size for size in sizes):
+        return True
+    inner = (workload.loops[roles.rows[-1]], workload.loops[roles.columns[-1]], roles.depth)
+    return not any(divides(mma, inner) for mma in draft.mma())

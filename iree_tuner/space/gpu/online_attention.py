@@ -15,13 +15,20 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from iree_tuner.compiler.unbound import derived_thread_config, flushed_denormals
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute, one_of_attribute
+from iree_tuner.space.constraints import (
+    build_constraints,
+    derived,
+    integers,
+    knob,
+    knob_attribute,
+    level,
+    one_of_attribute,
+)
 from iree_tuner.space.expressions import Integer, any_of, constant, lookup, product, require
 from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS, DECOMPOSITION, LOWERING_CONFIG, PV, QK
-from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.constraints_draft import Draft, apply, powers
 from iree_tuner.space.gpu.instructions import fitting_instructions
 from iree_tuner.space.gpu.options import DENORMALS, OPTIONS
-from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.targets import GpuLimits
 
 # Attention without matrix instructions: keys are spread over lanes and subgroups, and reduced.
@@ -47,7 +54,7 @@ def reduction_constraints(workload: Workload, limits: GpuLimits, context: ir.Con
 
 
 class _Reduction:
-    """Reductions over keys while their constraints op is built."""
+    """Reductions over keys, while their constraints op is being built."""
 
     def __init__(self, workload: Workload, limits: GpuLimits) -> None:
         self._workload = workload
@@ -56,7 +63,7 @@ class _Reduction:
 
     def fill(self) -> Mapping[str, ir.Attribute]:
         """Declare knobs and asserts; returns the knobs dictionary."""
-        lanes = _powers(self._limits.subgroup_size)
+        lanes = powers(self._limits.subgroup_size)
         names = ("k1_threads", "k2_threads", "n_threads")
         over_k1, over_k2, over_n = (knob(name, lanes, "a power of two within a subgroup") for name in names)
         for what, threads in (("QK", over_k1), ("PV", over_n)):
@@ -75,15 +82,15 @@ class _Reduction:
         )
         threads = subgroups * self._limits.subgroup_size
         require(threads <= self._limits.max_threads, "{} threads are too many", threads)
-        size = Integer(iree_codegen.KnobOp("wg_size_x").result)
+        size = derived("wg_size_x")
         require(size.equals(threads), "wg_size_x ({}) must be all subgroups' threads ({})", size, threads)
         return self._knobs()
 
     def _spread(self, name: str, operand: int, role: str, threads: Integer) -> Integer:
-        """Declare what a thread reads at once along a loop; returns what it has of the loop in all."""
+        """Declare the elements of a loop that a thread reads at once; returns its elements of the loop."""
         size = self._workload.loops[self._workload.role(role)[-1]]
         most = max(1, _VECTOR_BITS // self._workload.types[operand].bits)
-        vector = knob(name, _powers(most), f"a power of two up to {most}")
+        vector = knob(name, powers(most), f"a power of two up to {most}")
         self._vectors[role] = vector
         pieces = (vector + (size - 1)) // vector
         fits = (pieces % threads).equals(0)
@@ -91,18 +98,18 @@ class _Reduction:
         return pieces // threads * vector
 
     def _tile_values(self, threads: Integer) -> Integer:
-        """Declare n_tile, a few vectors for each thread; returns what a thread has of it."""
+        """Declare n_tile, a few vectors for each thread; returns a thread's elements of it."""
         size = self._workload.loops[self._workload.role("n")[-1]]
-        tile, step = Integer(iree_codegen.KnobOp("n_tile").result), threads * self._vectors["n"]
+        tile, step = derived("n_tile"), threads * self._vectors["n"]
         some = any_of([tile.equals(step * count) for count in _VALUE_VECTORS])
         require(some, "n_tile ({}) must be 1, 2 or 4 times {}", tile, step)
         require(tile <= max(size, 2 * _VECTOR_BITS), f"n_tile ({{}}) must not exceed {size}", tile)
         return tile // threads
 
     def _tile_keys(self, spread: Integer) -> Integer:
-        """Declare red_k2, a few keys for each thread; returns how many."""
+        """Declare red_k2, a few keys for each thread; returns their number."""
         size = self._workload.loops[self._workload.role("k2")[-1]]
-        tile = Integer(iree_codegen.KnobOp("red_k2").result)
+        tile = derived("red_k2")
         some = any_of([tile.equals(spread * count) for count in _KEYS])
         require(some, "red_k2 ({}) must be 1, 2 or 4 times {}", tile, spread)
         # GPUApplyPaddingLevel: "Padding OnlineAttention without existing mask is not yet supported"; with
@@ -111,7 +118,7 @@ class _Reduction:
         return tile // spread
 
     def _tile_rows(self) -> Integer:
-        """Declare m_tile, where there are rows; a decoding step may have none."""
+        """Declare m_tile if there are rows; a decoding step may have none."""
         role = self._workload.role("m")
         if not role:
             return constant(1)
@@ -122,24 +129,17 @@ class _Reduction:
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
         workload = self._workload
-        workgroup: list[int | str] = [0] * len(workload.loops)
-        reduction = list(workgroup)
-        for role in ("batch", "m", "n"):
-            for loop in workload.role(role):
-                workgroup[loop] = 1
-        for role, name in (("m", "m_tile"), ("n", "n_tile")):
-            for loop in workload.role(role)[-1:]:
-                workgroup[loop] = name
-        for loop in workload.role("k2"):
-            reduction[loop] = 1
-        reduction[workload.role("k2")[-1]] = "red_k2"
+        count, keys = len(workload.loops), workload.role("k2")
+        workgroup: dict[int, int | str] = dict.fromkeys(workload.role("batch", "m", "n"), 1)
+        for role in ("m", "n"):
+            workgroup |= dict.fromkeys(workload.role(role)[-1:], f"{role}_tile")
         configs: dict[str, ir.Attribute] = {
             QK: self._matmul("k1", "n", {"k2": "k2_threads", "k1": "k1_threads"}, "key_vector"),
             PV: self._matmul("n", "k1", {"k2": "k2_threads", "n": "n_threads"}, "value_vector"),
         }
         return {
-            "workgroup": integers(workgroup),
-            "partial_reduction": integers(reduction),
+            "workgroup": level(workgroup, count),
+            "partial_reduction": level({**dict.fromkeys(keys, 1), keys[-1]: "red_k2"}, count),
             DECOMPOSITION: ir.DictAttr.get(configs),
             DENORMALS: flushed_denormals(),
             OPTIONS: ir.DictAttr.get({}),
@@ -148,15 +148,14 @@ class _Reduction:
         }
 
     def _matmul(self, inner: str, absent: str, lanes: Mapping[str, str], vector: str) -> ir.DictAttr:
-        """One multiplication's config: which threads have which loops; it has none of the role `absent`."""
+        """One multiplication's config, with each thread's loops; it has no loops of the role `absent`."""
         workload = self._workload
         kept = [loop for loop in range(len(workload.loops)) if loop not in workload.role(absent)]
-        thread: list[int | str] = [0] * len(workload.loops)
-        thread[workload.role(inner)[-1]] = vector
+        own = workload.role(inner)[-1]
         entries = {
             "lane_basis": self._basis(("k2", inner, absent, "batch", "m"), lanes, kept),
             "subgroup_basis": self._basis(("k2", "n", "k1", "m", "batch"), {"k2": "sg_k2_cnt"}, kept),
-            "thread": integers([thread[loop] for loop in kept]),
+            "thread": integers([vector if loop == own else 0 for loop in kept]),
         }
         config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(entries))
         return ir.DictAttr.get({LOWERING_CONFIG: config})
@@ -170,11 +169,6 @@ class _Reduction:
         return ir.ArrayAttr.get([integers(listed), integers([order.index(loop) for loop in kept])])
 
 
-def _powers(most: int) -> list[int]:
-    """1, 2, 4, ... up to `most`."""
-    return [1 << i for i in range(most.bit_length())]
-
-
 _LARGEST_TILE = 512
 _SUMS = ElementType.named("f32")
 _SKINNY = 4
@@ -182,7 +176,7 @@ _SKINNY = 4
 
 
 def attention_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
-    """One op: with matrix instructions where they fit, else for reductions over keys."""
+    """One op: with matrix instructions if they fit, else for reductions over keys."""
     with context:
         problem = _problem(workload, limits)
         if problem is None:
@@ -197,12 +191,12 @@ def attention_constraints(workload: Workload, limits: GpuLimits, context: ir.Con
 
 
 def fits_matrix_instructions(workload: Workload, limits: GpuLimits) -> bool:
-    """Whether an instruction divides what is never masked; else the emitter's op has no member."""
+    """Whether an instruction divides the loops that are never masked. Without, the emitter's op is empty."""
     return _problem(workload, limits) is not None
 
 
 def _problem(workload: Workload, limits: GpuLimits) -> _Matrices | None:
-    """The products and their instructions; None where there are none."""
+    """The products and their instructions; None if none fit."""
     query, key, value = workload.types[:3]
     rows = math.prod(workload.sizes("m"))
     if not workload.role("m") or not workload.role("n") or rows <= _SKINNY:
@@ -223,7 +217,7 @@ def _problem(workload: Workload, limits: GpuLimits) -> _Matrices | None:
 
 
 class _Matrices:
-    """The two matrix multiplications while their constraints op is built."""
+    """The two matrix multiplications, while their constraints op is being built."""
 
     def __init__(
         self,
@@ -242,14 +236,14 @@ class _Matrices:
         qk, pv = self._instruction("qk_mma_idx", QK), self._instruction("pv_mma_idx", PV)
         require(qk[0].equals(pv[0]), "both instructions must have as many rows ({} and {})", qk[0], pv[0])
         require(qk[1].equals(pv[1]), "both instructions must have as many columns ({} and {})", qk[1], pv[1])
-        sg_m, sg_n = _declare("sg_m_cnt"), _declare("sg_n_cnt")
+        sg_m, sg_n = derived("sg_m_cnt"), derived("sg_n_cnt")
         self._tile("m_tile", m, sg_m * pv[0])
         self._tile("n_tile", n, sg_n * pv[1])
         self._tile("red_k2", k2, pv[2])
         size = knob("sg_size", (self._limits.subgroup_size,), "the target's subgroup size")
         threads = sg_m * sg_n * size
         require(threads <= self._limits.max_threads, "{} threads are too many", threads)
-        workgroup = _declare("wg_size_x")
+        workgroup = derived("wg_size_x")
         require(
             workgroup.equals(threads),
             "wg_size_x ({}) must be all subgroups' threads ({})",
@@ -265,7 +259,7 @@ class _Matrices:
         return m, n, k
 
     def _tile(self, name: str, loop: int, step: Integer) -> None:
-        tile, size = _declare(name), self._workload.loops[loop]
+        tile, size = derived(name), self._workload.loops[loop]
         require(step <= tile, f"{name} ({{}}) must be at least {{}}", tile, step)
         require(tile <= _LARGEST_TILE, f"{name} ({{}}) must be at most {_LARGEST_TILE}", tile)
         require((tile % step).equals(0), f"{name} ({{}}) must be divisible by {{}}", tile, step)
@@ -273,24 +267,15 @@ class _Matrices:
         require(divides, f"dim_{loop} must be divisible by {name} ({{}})", tile)
 
     def _knobs(self, m: int, n: int, k2: int) -> Mapping[str, ir.Attribute]:
-        rank = len(self._workload.loops)
-        workgroup: list[int | str] = [0] * rank
-        for role in ("batch", "m", "n"):
-            for loop in self._workload.role(role):
-                workgroup[loop] = 1
-        workgroup[m], workgroup[n] = "m_tile", "n_tile"
-        reduction: list[int | str] = [0] * rank
-        for loop in self._workload.role("k2"):
-            reduction[loop] = 1
-        reduction[k2] = "red_k2"
+        count, ones = len(self._workload.loops), dict.fromkeys(self._workload.role("batch", "m", "n"), 1)
         how = derived_thread_config()
         configs: dict[str, ir.Attribute] = {
             QK: self._matmul(QK, "qk_mma_idx", "n"),
             PV: self._matmul(PV, "pv_mma_idx", "k1"),
         }
         return {
-            "workgroup": integers(workgroup),
-            "reduction": integers(reduction),
+            "workgroup": level({**ones, m: "m_tile", n: "n_tile"}, count),
+            "reduction": level({**dict.fromkeys(self._workload.role("k2"), 1), k2: "red_k2"}, count),
             "promote_operands": integers([0, 1, 2]),
             "promotion_types": ir.ArrayAttr.get([how] * 3),
             DECOMPOSITION: ir.DictAttr.get(configs),
@@ -301,9 +286,8 @@ class _Matrices:
     def _matmul(self, which: str, index: str, absent: str) -> ir.DictAttr:
         """One multiplication's config; it has no loops of the role `absent`."""
         workload = self._workload
-        counts: list[int | str] = [1] * len(workload.loops)
-        counts[workload.role("m")[-1]] = "sg_m_cnt"
-        counts[workload.role("n")[-1]] = "sg_n_cnt"
+        m, n = (workload.role(role)[-1] for role in ("m", "n"))
+        counts = [{m: "sg_m_cnt", n: "sg_n_cnt"}.get(loop, 1) for loop in range(len(workload.loops))]
         order = [loop for loop in range(len(workload.loops)) if loop not in workload.role(absent)]
         entries = {
             "mma_kind": one_of_attribute(index, self._kinds[which]),
@@ -311,7 +295,3 @@ class _Matrices:
         }
         config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr.get(entries))
         return ir.DictAttr.get({LOWERING_CONFIG: config})
-
-
-def _declare(name: str) -> Integer:
-    return Integer(iree_codegen.KnobOp(name).result)

@@ -12,9 +12,8 @@ from iree.compiler.dialects import iree_gpu
 
 from iree_tuner.compiler.unbound import flushed_denormals
 from iree_tuner.space.constraints import one_of_attribute
-from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.gpu.prefetch import PREFETCH_SUPPLEMENTS
-from iree_tuner.space.gpu.supplement import Supplement
+from iree_tuner.space.gpu.constraints_draft import Draft, Supplement
+from iree_tuner.space.gpu.prefetch import PREFETCH, PREFETCH_SUPPLEMENTS
 
 OPTIONS = "gpu_pipeline_options"
 DENORMALS = "iree_codegen.denormal_fp_math_f32"
@@ -24,6 +23,19 @@ _WAVES = (2, 4)
 
 CONFLICTS = "no_reduce_shared_memory_bank_conflicts"
 _REORDER = "reorder_workgroups_strategy"
+
+
+def pipeline_options(
+    stages: ir.Attribute, rows_stay: ir.Attribute | None = None, *, igemm: bool = False
+) -> ir.DictAttr:
+    """The entry `gpu_pipeline_options`; `stages` are prefetched at once.
+
+    Rows in shared memory are padded unless they `stay`; with `igemm`, patches of a convolution are gathered.
+    """
+    if rows_stay is None:
+        rows_stay = ir.BoolAttr.get(False)
+    entries = {PREFETCH: stages, CONFLICTS: rows_stay, "use_igemm_convolution": ir.BoolAttr.get(igemm)}
+    return ir.DictAttr.get(entries)
 
 
 def _open_conflicts(draft: Draft) -> None:
@@ -58,39 +70,31 @@ def _set_option(draft: Draft, name: str, value: ir.Attribute) -> None:
     draft.set_entries(**{OPTIONS: ir.DictAttr.get(options | {name: value})})
 
 
-def _takes_hints(draft: Draft) -> bool:
-    return draft.limits.codegen.hints
-
-
 OPTION_SUPPLEMENTS = (
     *PREFETCH_SUPPLEMENTS,
     Supplement(
         name="bank conflicts",
         reason="the emitter pins the padding of rows in shared memory (GPUReduceBankConflicts) to on",
-        releases=("3.13",),
         applies=lambda draft: OPTIONS in draft.entries,
         extend=_open_conflicts,
     ),
     Supplement(
         name="workgroup order",
         reason="the emitter leaves out the order of workgroups, which VectorDistribute's tiling takes",
-        releases=("3.13",),
         applies=lambda draft: OPTIONS in draft.entries and draft.pipeline == "VectorDistribute",
         extend=_open_reordering,
     ),
     Supplement(
         name="denormals",
         reason="the emitter leaves out the flushing of denormals, an attribute of the AMDGPU backend",
-        releases=("3.13",),
-        applies=lambda draft: _takes_hints(draft) and OPTIONS in draft.entries,
+        applies=lambda draft: draft.limits.codegen.hints and OPTIONS in draft.entries,
         extend=_open_denormals,
     ),
     Supplement(
         name="waves",
         reason="the emitter leaves out how many waves an execution unit should hold at least, by which the "
         "AMDGPU backend limits registers",
-        releases=("3.13",),
-        applies=lambda draft: _takes_hints(draft) and OPTIONS in draft.entries,
+        applies=lambda draft: draft.limits.codegen.hints and OPTIONS in draft.entries,
         extend=_open_waves,
     ),
 )

@@ -8,14 +8,12 @@ from iree.compiler import ir
 
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import integers
+from iree_tuner.space.constraints import integers, padded_to
 from iree_tuner.space.expressions import all_of, any_of, constant, product, require
 from iree_tuner.space.gpu.accumulator import adds_in_place
-from iree_tuner.space.gpu.convolution_loops import batch_inside, roles_of
-from iree_tuner.space.gpu.draft import MMA_KIND, Draft
-from iree_tuner.space.gpu.instructions import shape_of
-from iree_tuner.space.gpu.matrix_problem import igemm_problem
-from iree_tuner.space.gpu.supplement import Supplement
+from iree_tuner.space.gpu.constraints_draft import MMA_KIND, Draft, Supplement
+from iree_tuner.space.gpu.instructions import divides, shape_of
+from iree_tuner.space.gpu.matrix_problem import batch_inside, igemm_problem, roles_of
 
 PADDING = "padding"
 PADDING_CONV = "padding_conv"
@@ -29,7 +27,7 @@ def is_unaligned(draft: Draft) -> bool:
     """Whether some instruction of the space does not divide the innermost m, n or k."""
     workload = draft.workload
     sizes = [workload.loops[workload.role(role)[-1]] for role in ("m", "n", "k")]
-    return any(size % step for mma in draft.mma() for size, step in zip(sizes, shape_of(mma), strict=True))
+    return not all(divides(mma, sizes) for mma in draft.mma())
 
 
 def _pad(draft: Draft) -> None:
@@ -40,8 +38,7 @@ def _pad(draft: Draft) -> None:
         tile = draft.value(f"wg_{loop}")
         draft.replace(f"dim_{loop} must be divisible by wg_{loop}")
         with draft.extending():
-            aligned = (step + (workload.loops[loop] - 1)) // step * step
-            usual = any_of([(aligned % tile).equals(0), tile.is_one_of(_TILES)])
+            usual = any_of([(padded_to(workload.loops[loop], step) % tile).equals(0), tile.is_one_of(_TILES)])
             require(usual, f"wg_{loop} ({{}}) must divide the padded size, or be a usual tile", tile)
     draft.replace("aligned inner k dim")
     derived = draft.declare_derived(PAD_K)
@@ -53,8 +50,7 @@ def _pad(draft: Draft) -> None:
             derived,
             depth,
         )
-        aligned = (shape[2] + (workload.loops[k] - 1)) // shape[2] * shape[2]
-        usual = any_of([(aligned % depth).equals(0), depth.is_one_of(_TILES)])
+        usual = any_of([(padded_to(workload.loops[k], shape[2]) % depth).equals(0), depth.is_one_of(_TILES)])
         require(usual, "the reduction tile ({}) must divide the padded size, or be a usual tile", depth)
     outer = [loop for loop in workload.role("k") if loop != k]
     padding: list[int | str] = [1 if loop in outer else f"wg_{loop}" for loop in range(len(workload.loops))]
@@ -63,7 +59,7 @@ def _pad(draft: Draft) -> None:
 
 
 def _fill_two(draft: Draft) -> None:
-    """More than the smallest instruction for each subgroup, unless tiles divide or cover the result."""
+    """A subgroup needs more than the smallest instruction, unless tiles divide or cover the result."""
     rows, columns, _ = draft.mma_shape()
     sizes = draft.workload.loops
     tiles = {loop: draft.value(f"wg_{loop}") for loop in range(len(sizes)) if draft.has(f"wg_{loop}")}
@@ -92,7 +88,6 @@ PADDED_SUM_SUPPLEMENTS = (
         "is padded: "
         "'linalg.fill' op write affecting operations on shared resources are restricted "
         "(docs/upstream/padded_sum_in_place.md)",
-        releases=("3.13",),
         applies=lambda draft: PADDING in draft.entries and adds_in_place(draft),
         extend=_fill_two,
     ),
@@ -103,7 +98,6 @@ PADDING_SUPPLEMENTS = (
         name="padding",
         reason="without the padding entry, tiles that do not divide end in 'op was not bufferized': "
         "only GPUPadOperands makes a partial tile whole",
-        releases=("3.13",),
         applies=lambda draft: draft.pipeline == "TileAndFuse" and is_unaligned(draft),
         extend=_pad,
     ),
@@ -112,7 +106,7 @@ PADDING_SUPPLEMENTS = (
 
 # Padding that changes nothing: to tiles that divide what they tile.
 #
-# The same code comes of a configuration with it and without (test/unit/space/test_gpu_direct_loads.py
+# A configuration gives the same code with it and without (test/unit/space/test_gpu_direct_loads.py
 # compares executables), and the compiler's own choice has it or not, by rules of its own.
 
 
@@ -120,13 +114,7 @@ Entries = dict[str, ir.Attribute]
 
 
 def drop_idle_padding(workload: Workload, template: Entries, actual: Entries) -> None:
-    """Take padding out of the one that has it where the other has none and it changes nothing.
-
-    Args:
-        workload: what is configured.
-        template: a space's entries, with knobs.
-        actual: a choice's.
-    """
+    """Remove padding that changes nothing from a template (with knobs) or a choice, if the other has none."""
     if "workgroup" not in actual:
         return
     if PADDING_CONV not in actual:
@@ -151,7 +139,7 @@ def drop_idle_padding(workload: Workload, template: Entries, actual: Entries) ->
 
 
 def _keeps_images(workload: Workload, actual: Entries) -> bool:
-    """Whether the batch, which alone may be padded before patches are gathered, is a number of its tiles."""
+    """Whether the batch, the only loop padded before patches are gathered, is a multiple of its tile."""
     if not is_convolution(workload) or not batch_inside(workload):
         return False
     inner = workload.role("batch")[-1]

@@ -1,10 +1,11 @@
-"""Prefetching into shared memory: how many iterations of the reduction are on their way at once."""
+"""Prefetching into shared memory, and the layouts in which threads copy to it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from iree_tuner.ops.convolution import is_convolution
+from iree_tuner.space.constraints import at_most
 from iree_tuner.space.expressions import (
     Boolean,
     Integer,
@@ -12,33 +13,14 @@ from iree_tuner.space.expressions import (
     any_of,
     constant,
     if_else,
+    integer,
     product,
     require,
 )
-from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.gpu.supplement import Supplement
+from iree_tuner.space.gpu.constraints_draft import Draft, Supplement, operand_tile
 
 PREFETCH = "prefetch_num_stages"
 STAGES = (0, 2, 3)
-
-
-def require_even_copies(
-    stages: Integer,
-    rows: Sequence[Integer | int],
-    columns: Sequence[Integer | int],
-    depth: Integer,
-    threads: Integer,
-) -> None:
-    """With three stages, each operand's tile is copied by all threads, the same number of elements each.
-
-    ROCDLPrefetchSharedMemory keeps what is in flight in registers. A copy that some threads take no part in
-    is guarded by `scf.if` and passes a dynamic private buffer on. The prefetcher carries the buffer around
-    the loop, and PadDynamicAlloc then erases it: the compiler crashes, or makes a loop that does not verify
-    (docs/upstream/prefetch_uneven_copy.md). Call with an insertion point in the op's body.
-    """
-    even = [(product([*tiles, depth]) % threads).equals(0) for tiles in (rows, columns)]
-    message = "with three prefetch stages, {} threads must share each operand's tile evenly"
-    require(any_of([stages < max(STAGES), all_of(even)]), message, threads)
 
 
 def _open(draft: Draft) -> None:
@@ -49,11 +31,18 @@ def _open(draft: Draft) -> None:
 
 
 def _even_copies(draft: Draft) -> None:
+    """With three stages, each operand's tile is copied by all threads, the same number of elements each.
+
+    ROCDLPrefetchSharedMemory keeps what is in flight in registers. A copy that some threads take no part in
+    is guarded by `scf.if` and passes a dynamic private buffer on. The prefetcher carries the buffer around
+    the loop, and PadDynamicAlloc then erases it: the compiler crashes, or makes a loop that does not verify
+    (docs/upstream/prefetch_uneven_copy.md).
+    """
     workload = draft.workload
     # Convolutions have their image and their batch for rows, their output channels for columns.
     m = ("m", "batch", "output_image") if is_convolution(workload) else ("m",)
     n = ("n", "output_channel")
-    rows, columns = (
+    rows_and_columns = [
         [
             draft.value(f"wg_{loop}")
             for role in roles
@@ -61,12 +50,14 @@ def _even_copies(draft: Draft) -> None:
             if draft.has(f"wg_{loop}")
         ]
         for roles in (m, n)
-    )
+    ]
     k = next(name for name in (f"red_{loop}" for loop in range(len(workload.loops))) if draft.has(name))
     *_, step = draft.mma_shape()
     with draft.extending():
-        depth = product([draft.value(k), step])
-        require_even_copies(draft.value(PREFETCH), rows, columns, depth, draft.value("wg_size_x"))
+        depth, threads = product([draft.value(k), step]), draft.value("wg_size_x")
+        even = [(product([*tiles, depth]) % threads).equals(0) for tiles in rows_and_columns]
+        message = "with three prefetch stages, {} threads must share each operand's tile evenly"
+        require(any_of([draft.value(PREFETCH) < max(STAGES), all_of(even)]), message, threads)
 
 
 def _pin(draft: Draft) -> None:
@@ -84,7 +75,6 @@ PREFETCH_SUPPLEMENTS = (
     Supplement(
         name="prefetch",
         reason="the emitter pins two stages; ROCDLPrefetchSharedMemory knows one to three",
-        releases=("3.13",),
         applies=_is_open,
         extend=_open,
     ),
@@ -92,14 +82,12 @@ PREFETCH_SUPPLEMENTS = (
         name="prefetch, dead",
         reason="NVVM has no such pass, and IGEMM's loops are not of the form that ROCDL's takes: the number "
         "changes nothing there. The compiler's own choice is always two, the emitter's for IGEMM none",
-        releases=("3.13",),
         applies=lambda draft: draft.has(PREFETCH) and not _is_open(draft),
         extend=_pin,
     ),
     Supplement(
         name="even copies",
         reason="three stages crash ROCDLPrefetchSharedMemory where a copy is uneven (TileAndFuse)",
-        releases=("3.13",),
         applies=lambda draft: _is_open(draft) and draft.pipeline == "TileAndFuse",
         extend=_even_copies,
     ),
@@ -120,11 +108,11 @@ COPY_BITS = 128
 
 
 def require_thread_layout(shape: Sequence[Integer | int], threads: Integer, bits: int, what: str) -> None:
-    """The read of a tile of that shape (outermost first), of elements of so many bits, has a thread layout.
+    """The read of a tile of that shape (outermost first), with elements of so many bits, has a thread layout.
 
     Call with an insertion point in the op's body.
     """
-    ranges = [_integer(size) for size in shape]
+    ranges = [integer(size) for size in shape]
     elements = _element_tiles(ranges, threads, max(1, COPY_BITS // bits))
     fits: list[Boolean] = []
     left = threads
@@ -132,16 +120,35 @@ def require_thread_layout(shape: Sequence[Integer | int], threads: Integer, bits
         fits.append((size % element).equals(0))
         pieces = size // element
         fits.append(any_of([(left % pieces).equals(0), (pieces % left).equals(0)]))
-        left = left // minimum(left, pieces)
+        left = left // at_most(left, pieces)
     message = (
         f"{what}: no thread layout can be derived for a tile whose innermost size is {{}} with {{}} threads"
     )
     require(all_of(fits), message, ranges[-1], threads)
 
 
-def minimum(first: Integer, second: Integer | int) -> Integer:
-    """The smaller one."""
-    return if_else(first <= second, first, second)
+def thread_layouts(*operands: str) -> Supplement:
+    """The supplement for operands of these names, in their order."""
+
+    def limit(draft: Draft) -> None:
+        names = {
+            loop: name
+            for loop in range(len(draft.workload.loops))
+            for name in (f"wg_{loop}", f"red_{loop}")
+            if draft.has(name)
+        }
+        tiles: dict[int, Integer | int] = {loop: draft.value(name) for loop, name in names.items()}
+        for operand, what in enumerate(operands):
+            shape, bits = operand_tile(draft.workload, operand, tiles), draft.workload.types[operand].bits
+            with draft.extending():
+                require_thread_layout(shape, draft.value("wg_size_x"), bits, what)
+
+    return Supplement(
+        name="thread layout",
+        reason="GPUVectorAlloc refuses promoted reads for whose shape it cannot derive a thread layout",
+        applies=lambda draft: draft.pipeline == "VectorDistribute",
+        extend=limit,
+    )
 
 
 def _element_tiles(ranges: list[Integer], threads: Integer, vector: int) -> list[Integer]:
@@ -149,9 +156,9 @@ def _element_tiles(ranges: list[Integer], threads: Integer, vector: int) -> list
     trips = product(list(ranges))
     inner = ranges[-1]
     spread = (trips % threads).equals(0)
-    most = if_else(spread, minimum(trips // threads, vector), constant(vector))
+    most = if_else(spread, at_most(trips // threads, vector), constant(vector))
     regular = any_of([(inner % most).equals(0), (most % inner).equals(0)])
-    smaller = minimum(inner, most)
+    smaller = at_most(inner, most)
     # Without remainder in trips, an irregular innermost size is read element by element.
     tiles = [if_else(any_of([~spread, regular]), smaller, 1)]
     collapsing = all_of([spread, regular, inner < most])
@@ -162,7 +169,3 @@ def _element_tiles(ranges: list[Integer], threads: Integer, vector: int) -> list
         tiles.append(tile)
         left = left // tile
     return list(reversed(tiles))
-
-
-def _integer(value: Integer | int) -> Integer:
-    return constant(value) if isinstance(value, int) else value

@@ -21,7 +21,7 @@ from iree_tuner.space.expressions import (
     total,
 )  # fmt: skip
 from iree_tuner.space.gpu.attention import PV, QK, attention_tiles, promoted_operands, step_of
-from iree_tuner.space.gpu.draft import Draft, operand_tile
+from iree_tuner.space.gpu.constraints_draft import Draft, operand_tile
 from iree_tuner.space.gpu.instructions import blocks_of
 from iree_tuner.space.gpu.matrix_problem import (
     MatrixProblem,
@@ -51,13 +51,13 @@ def matrix_problem_of(draft: Draft) -> MatrixProblem | None:
 
 
 def _threads(draft: Draft) -> Integer:
-    """Of a workgroup, along all its dimensions."""
+    """Threads of a workgroup along all its dimensions."""
     names = [f"wg_size_{axis}" for axis in "xyz"]
     return product([draft.value(name) for name in names if draft.has(name)])
 
 
 def _depth(draft: Draft, step: Integer) -> Integer:
-    """How much of the reduction is in shared memory at once."""
+    """The part of the reduction that is in shared memory at once."""
     names = (f"red_{loop}" for loop in range(len(draft.workload.loops)))
     return product([draft.value(next(name for name in names if draft.has(name))), step])
 
@@ -148,17 +148,11 @@ def _vector_distribute(draft: Draft) -> None:
         }
         names = ("image", "filter") if is_convolution(draft.workload) else ("left operand", "right operand")
         names = (*names, *(f"{names[1]} {place + 2}" for place in range(len(problem.others))))
-        shapes = [_operand(draft, place, tiles) for place in range(len(names))]
+        shapes = [operand_tile(draft.workload, place, tiles) for place in range(len(names))]
         for place, (what, each) in enumerate(zip(names, shapes, strict=True)):
             _require_layout(draft, each, place, what)
         _limit_memory(draft, shapes)
         _require_lanes(draft)
-
-
-def _operand(draft: Draft, place: int, tiles: Mapping[int, Integer | int]) -> Sequence[Integer | int]:
-    if is_convolution(draft.workload):
-        return [tiles.get(loop, 1) for loop in draft.workload.maps[place].loops]
-    return operand_tile(draft.workload, place, tiles)
 
 
 def _require_layout(draft: Draft, shape: Sequence[Integer | int], place: int, what: str) -> None:
@@ -172,7 +166,7 @@ def _limit_memory(draft: Draft, shapes: Sequence[Sequence[Integer | int]]) -> No
 
 
 def _require_lanes(draft: Draft) -> None:
-    """Subgroups that there are. On CUDA nothing asks, but layouts are of the lanes that instructions have."""
+    """Subgroups that exist. On CUDA nothing checks this, but layouts have the instructions' lanes."""
     if not draft.has("sg_size"):
         return
     lanes, own = draft.value("sg_size"), draft.limits.subgroup_size
@@ -185,7 +179,7 @@ def _require_lanes(draft: Draft) -> None:
 
 
 def _attention(draft: Draft) -> None:
-    """Both multiplications are of whole instructions, and must agree on the tile of scores they make."""
+    """Both multiplications have whole instructions, and must agree on the tile of scores between them."""
     workload = draft.workload
     loop = {role: workload.role(role)[-1] for role in ("m", "n", "k2")}
     with draft.extending():
@@ -235,7 +229,6 @@ GPU_RULINGS: tuple[Ruling[Draft], ...] = (
         reason="GPUDistributeForall gives any number of threads the subgroups' tiles, in a loop or with idle "
         "threads. Without padding, tiles have to be equal: 'op was not bufferized', 'Yield operand #0 is not "
         "equivalent', 'expected 4 offset values'",
-        releases=("3.13",),
         applies=lambda draft: _is_matrix(draft, "TileAndFuse"),
         rules=(
             *_CANNOT,
@@ -261,7 +254,6 @@ GPU_RULINGS: tuple[Ruling[Draft], ...] = (
         name="distributed matrix instructions",
         reason="what does not divide is masked, and layouts are of whole instructions; GPUVectorAlloc "
         "refuses shapes that it cannot spread over the threads: 'failed to derive layout'",
-        releases=("3.13",),
         applies=lambda draft: _is_matrix(draft, "VectorDistribute"),
         rules=_CANNOT,
         nothing=(
@@ -276,7 +268,6 @@ GPU_RULINGS: tuple[Ruling[Draft], ...] = (
         name="attention",
         reason="as for matrix instructions; the scores' tile is packed for both multiplications: 'tile size "
         "analysis did not determine a valid tile size', and masks of columns: 'failed to distribute'",
-        releases=("3.13",),
         applies=lambda draft: is_attention(draft.workload) and draft.has("qk_mma_idx"),
         rules=(r"of shared memory", r"^dim_k1 ", r"^both instructions must have "),
         nothing=(r"no thread layout", r"^qk_mma_idx", r"^pv_mma_idx"),
@@ -286,7 +277,6 @@ GPU_RULINGS: tuple[Ruling[Draft], ...] = (
         name="threads",
         reason="tiles of threads are cut to what is left, and any number of threads takes them in turn "
         "(GPUDistributeForall); only shared memory ends",
-        releases=("3.13",),
         applies=lambda draft: draft.pipeline == "TileAndFuse",
         rules=(r"of shared memory",),
         nothing=(r"no rows to pad",),
@@ -294,7 +284,6 @@ GPU_RULINGS: tuple[Ruling[Draft], ...] = (
     Ruling(
         name="reductions",
         reason="what is left over is masked: of 100 configurations with one knob changed, none was refused",
-        releases=("3.13",),
         applies=lambda draft: draft.pipeline == "VectorDistribute" and draft.has("subgroups"),
         rules=(),
     ),

@@ -11,12 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen, iree_gpu
+from iree.compiler.dialects import iree_gpu
 
 from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute, one_of_attribute
+from iree_tuner.space.constraints import (
+    build_constraints,
+    derived,
+    integers,
+    knob,
+    knob_attribute,
+    level,
+    one_of_attribute,
+)
 from iree_tuner.space.expressions import Integer, any_of, constant, if_else, lookup, product, require, total
+from iree_tuner.space.gpu.options import OPTIONS, pipeline_options
+from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.targets import GpuLimits
 
 _TILES = (1, 2, 4, 8)
@@ -42,7 +52,7 @@ class _Instruction:
 
 
 def scaled_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
-    """One op where the target has an instruction for the operands' types; else none."""
+    """One op if the target has an instruction for the operands' types; else none."""
     with context:
         found = _fitting(workload, limits)
         if not found or not workload.role("m") or not workload.role("n"):
@@ -77,7 +87,7 @@ def _shape(text: str) -> tuple[int, int, int, int]:
 
 
 class _Scaled:
-    """A scaled contraction while its constraints op is built."""
+    """A scaled contraction, while its constraints op is being built."""
 
     def __init__(self, workload: Workload, limits: GpuLimits, found: Sequence[_Instruction]) -> None:
         self._workload = workload
@@ -105,20 +115,20 @@ class _Scaled:
         require(each <= _MOST_ACCUMULATORS, f"{{}} accumulators are more than {_MOST_ACCUMULATORS}", each)
         plain = knob("swizzle", (0, 1), "0 (rows in order) or 1 (shuffled against bank conflicts)").equals(0)
         self._limit_memory((rows, columns), blocks, if_else(plain, _ROW_PADDING_BYTES, 0))
-        size = Integer(iree_codegen.KnobOp("wg_size_x").result)
+        size = derived("wg_size_x")
         threads = product([over_m, over_n, self._limits.subgroup_size])
         require(size.equals(threads), "wg_size_x ({}) must be all subgroups' threads ({})", size, threads)
         require(size <= self._limits.max_threads, "wg_size_x ({}) is too large", size)
         require(size > 0, "wg_size_x ({}) must be positive", size)
-        knob("prefetch_num_stages", (1, 2), "1 (none) or 2")
+        knob(PREFETCH, (1, 2), "1 (none) or 2")
         if self._padded:
-            padded = Integer(iree_codegen.KnobOp("pad_k").result)
+            padded = derived("pad_k")
             require(padded.equals(blocks), "pad_k ({}) must be the reduction tile ({})", padded, blocks)
         return self._knobs()
 
     def _tile(self, loop: int, step: Integer) -> tuple[Integer, Integer, Integer]:
         """Declare a loop's tiles; returns the workgroup's, the subgroup's in instructions, and the count."""
-        tile = Integer(iree_codegen.KnobOp(f"wg_{loop}").result)
+        tile = derived(f"wg_{loop}")
         each = knob(f"sg_{loop}", _TILES, "1, 2, 4 or 8 instructions")
         covered = each * step
         over = [tile.equals(covered * count) for count in _SUBGROUPS]
@@ -148,41 +158,25 @@ class _Scaled:
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
         workload = self._workload
-        workgroup: list[int | str] = [0] * len(workload.loops)
-        for role in ("batch", "m", "n"):
-            for loop in workload.role(role):
-                workgroup[loop] = 1
-        subgroup: list[int | str] = [0] * len(workload.loops)
-        reduction = list(subgroup)
-        for role in ("k", "kB"):
-            for loop in workload.role(role):
-                reduction[loop] = 1
-        for loop in (self._m, self._n):
-            workgroup[loop], subgroup[loop] = f"wg_{loop}", f"sg_{loop}"
-        reduction[self._k] = f"red_{self._k}"
+        m, n, k, count = self._m, self._n, self._k, len(workload.loops)
+        workgroup = {**dict.fromkeys(workload.role("batch", "m", "n"), 1), m: f"wg_{m}", n: f"wg_{n}"}
+        reduction = {**dict.fromkeys(workload.role("k", "kB"), 1), k: f"red_{k}"}
         # IR as text: neither has a builder.
         plain, shuffled = derived_thread_config(), ir.Attribute.parse(_SHUFFLED)
         chosen = one_of_attribute("swizzle", [plain, shuffled])
         flags = [ir.BoolAttr.get(False), ir.BoolAttr.get(True)]
-        options = {
-            "prefetch_num_stages": knob_attribute("prefetch_num_stages"),
-            "no_reduce_shared_memory_bank_conflicts": one_of_attribute("swizzle", flags),
-            "use_igemm_convolution": ir.BoolAttr.get(False),
-        }
         entries: dict[str, ir.Attribute] = {
             "mma_kind": one_of_attribute("mma_idx", [each.attribute for each in self._found]),
-            "workgroup": integers(workgroup),
-            "subgroup": integers(subgroup),
-            "reduction": integers(reduction),
+            "workgroup": level(workgroup, count),
+            "subgroup": level({m: f"sg_{m}", n: f"sg_{n}"}, count),
+            "reduction": level(reduction, count),
             "promote_operands": integers([0, 1, 2, 3]),
             "promotion_types": ir.ArrayAttr.get([chosen, chosen, plain, plain]),
-            "gpu_pipeline_options": ir.DictAttr.get(options),
+            OPTIONS: pipeline_options(knob_attribute(PREFETCH), one_of_attribute("swizzle", flags)),
             "workgroup_size": integers(["wg_size_x", 1, 1]),
             "subgroup_size": integers([self._limits.subgroup_size])[0],
         }
         if self._padded:
             # Whatever is not tiled is a batch of one, a pixel or a block, and padded to a multiple of 1.
-            padding = [1 if size in (0, 1) else size for size in workgroup]
-            padding[self._k] = "pad_k"
-            entries["padding"] = integers(padding)
+            entries["padding"] = level({**dict.fromkeys(range(count), 1), **workgroup, k: "pad_k"}, count)
         return entries

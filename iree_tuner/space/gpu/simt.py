@@ -6,14 +6,23 @@ import math
 from collections.abc import Mapping
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen, iree_gpu
+from iree.compiler.dialects import iree_gpu
 
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.workload import Companion, Workload
-from iree_tuner.space.constraints import COMPANIONS, build_constraints, flag, integers, knob, one_of_attribute
+from iree_tuner.space.constraints import (
+    COMPANIONS,
+    build_constraints,
+    derived,
+    flag,
+    integers,
+    knob,
+    level,
+    one_of_attribute,
+)
 from iree_tuner.space.expressions import Integer, constant, product, require
-from iree_tuner.space.gpu.draft import divisors, next_power, powers
-from iree_tuner.space.gpu.options import OPTIONS
+from iree_tuner.space.gpu.constraints_draft import divisors, next_power, powers
+from iree_tuner.space.gpu.options import OPTIONS, pipeline_options
 from iree_tuner.targets import GpuLimits
 
 # TileAndFuse without matrix instructions, built here: each thread computes a tile of the result itself.
@@ -23,7 +32,7 @@ from iree_tuner.targets import GpuLimits
 
 
 _INNER = 2
-"""So many parallel loops, the innermost, are tiled freely; those around them have small tiles."""
+"""The number of innermost parallel loops that are tiled freely; those around them have small tiles."""
 
 _WIDEST_TILE = 512
 _WIDEST_BY_ROWS = 128
@@ -40,12 +49,7 @@ _MOST_UNROLLED = 1024
 
 
 class SimtTiles:
-    """The tiles of a root op that threads compute by themselves, while its constraints op is being built.
-
-    Args:
-        workload: the root op.
-        limits: of the target.
-    """
+    """The tiles of a root op that threads compute by themselves, while its constraints op is being built."""
 
     def __init__(self, workload: Workload, limits: GpuLimits) -> None:
         self.workload = workload
@@ -114,7 +118,7 @@ class SimtTiles:
 
     def _declare_size(self, name: str, count: Integer, what: str) -> None:
         """A knob that is a count of threads: a product of quotients of the tiles."""
-        size = Integer(iree_codegen.KnobOp(name).result)
+        size = derived(name)
         most = self.limits.max_threads
         require((size >= 1) & (size <= most), f"{name} ({{}}) must be between 1 and {most}", size)
         require(size.equals(count), f"{name} ({{}}) must be {what} ({{}})", size, count)
@@ -160,44 +164,25 @@ class SimtTiles:
         return self.workgroup.get(loop) or self.step.get(loop) or constant(1)
 
     def knobs(self) -> Mapping[str, ir.Attribute]:
-        """The knobs dictionary."""
-        whole = 1 if self.by_rows else 0
+        whole, count = int(self.by_rows), len(self.workload.loops)
         workgroup = {**dict.fromkeys(self.parallel, 1), **dict.fromkeys(self.reduced, whole)}
         thread: dict[int, int | str] = dict.fromkeys(self.parallel, 1)
         steps: dict[int, int | str] = dict.fromkeys(self.reduced, 1)
         size = ["wg_size_x", "wg_size_y", 1] if self.by_rows else ["wg_size_x", 1, 1]
         found: dict[str, ir.Attribute] = {
-            "workgroup": self._level({**workgroup, **{loop: f"wg_{loop}" for loop in self.workgroup}}),
-            "thread": self._level({**thread, **{loop: f"th_{loop}" for loop in self.thread}}),
+            "workgroup": level({**workgroup, **{loop: f"wg_{loop}" for loop in self.workgroup}}, count),
+            "thread": level({**thread, **{loop: f"th_{loop}" for loop in self.thread}}, count),
             "workgroup_size": integers(size),
             "subgroup_size": integers([self.limits.subgroup_size])[0],
         }
         if self.reduced:
-            found["reduction"] = self._level({**steps, **{loop: f"red_{loop}" for loop in self.step}})
+            found["reduction"] = level({**steps, **{loop: f"red_{loop}" for loop in self.step}}, count)
         if not self._promotes:
-            return {**found, OPTIONS: plain_options(ir.BoolAttr.get(self._shares))}
+            return {**found, OPTIONS: pipeline_options(integers([0])[0], ir.BoolAttr.get(self._shares))}
         # A unit attribute stands for leaving the entry out.
         found["promote_operands"] = one_of_attribute("promote", [ir.UnitAttr.get(), integers([0, 1])])
         kept = [ir.BoolAttr.get(True), ir.BoolAttr.get(False)]
-        return {**found, OPTIONS: plain_options(one_of_attribute("pad_rows", kept))}
-
-    def _level(self, sizes: Mapping[int, int | str]) -> ir.ArrayAttr:
-        return integers([sizes.get(loop, 0) for loop in range(len(self.workload.loops))])
-
-
-def plain_options(rows_stay: ir.Attribute) -> ir.DictAttr:
-    """Pipeline options without fetching ahead and gathering.
-
-    Args:
-        rows_stay: whether rows in shared memory are not padded.
-    """
-    return ir.DictAttr.get(
-        {
-            "prefetch_num_stages": integers([0])[0],
-            "no_reduce_shared_memory_bank_conflicts": rows_stay,
-            "use_igemm_convolution": ir.BoolAttr.get(False),
-        }
-    )
+        return {**found, OPTIONS: pipeline_options(integers([0])[0], one_of_attribute("pad_rows", kept))}
 
 
 def is_promotable(workload: Workload) -> bool:
@@ -256,14 +241,8 @@ def shared_loop(workload: Workload, limits: GpuLimits) -> int | None:
     return next((loop for loop, fits in list(zip(reduced, whole, strict=True))[-1:] if fits), None)
 
 
-class Reduction:
-    """How the threads of a workgroup share reductions, while the constraints op is being built.
-
-    Args:
-        workload: the root op, and its companions.
-        limits: of the target.
-        inner: the loop that is shared (`shared_loop`).
-    """
+class SharedReduction:
+    """Reductions along the loop `inner` that a workgroup's threads share, while the op is being built."""
 
     def __init__(self, workload: Workload, limits: GpuLimits, inner: int) -> None:
         self.workload = workload
@@ -272,7 +251,6 @@ class Reduction:
         self.workgroup: dict[int, Integer] = {}
 
     def declare(self) -> None:
-        """All knobs and asserts."""
         most = _MOST_RESULTS if is_contraction(self.workload) else _MOST_ROWS
         for loop in self._tiled:
             size = self.workload.loops[loop]
@@ -314,7 +292,7 @@ class Reduction:
         wanted = threads * vector
         message = f"red_{self.inner} ({{}}) must be one vector for each thread ({{}})"
         require(step.equals(wanted), message, step, wanted)
-        if static:  # else what is left over is masked
+        if static:  # else the rest is masked
             require((constant(size) % step).equals(0), f"red_{self.inner} ({{}}) must divide {size}", step)
 
     @property
@@ -325,7 +303,6 @@ class Reduction:
         return max(1, self.limits.max_load_bits // bits)
 
     def knobs(self) -> Mapping[str, ir.Attribute]:
-        """The knobs dictionary."""
         kinds = list(enumerate(self.workload.iterators))
         workgroup = {
             loop: f"wg_{loop}" if loop in self.workgroup else 1 for loop, kind in kinds if kind == "parallel"
@@ -333,42 +310,38 @@ class Reduction:
         ones: dict[int, int | str] = {loop: 1 for loop, kind in kinds if kind == "reduction"}
         count = len(kinds)
         found: dict[str, ir.Attribute] = {
-            "workgroup": _level(workgroup, count),
-            "partial_reduction": _level({**ones, self.inner: f"red_{self.inner}"}, count),
+            "workgroup": level(workgroup, count),
+            "partial_reduction": level({**ones, self.inner: f"red_{self.inner}"}, count),
             **self._spread(self.inner, ones, count),
             "workgroup_size": integers(["wg_size_x", 1, 1]),
             "subgroup_size": integers([self.limits.subgroup_size])[0],
-            OPTIONS: plain_options(ir.BoolAttr.get(False)),
+            OPTIONS: pipeline_options(integers([0])[0]),
         }
         others = {each.label: self._beside(each) for each in self.workload.companions}
         spread = {label: entries for label, entries in others.items() if entries is not None}
         return found | ({COMPANIONS: ir.DictAttr.get(spread)} if spread else {})
 
     def _beside(self, companion: Companion) -> ir.Attribute | None:
-        """The attributes of another op of the dispatch; None for one that does not walk the loop."""
+        """The attributes of another op of the dispatch; None if it does not walk the loop."""
         if self.inner not in companion.shared:
             return None
         loop, count = companion.shared.index(self.inner), len(companion.loops)
         step = "partial_reduction" if companion.iterators[loop] == "reduction" else "serial"
-        entries = {step: _level({loop: f"red_{self.inner}"}, count), **self._spread(loop, {}, count)}
+        entries = {step: level({loop: f"red_{self.inner}"}, count), **self._spread(loop, {}, count)}
         return ir.DictAttr.get(entries)
 
     def _spread(self, loop: int, ones: Mapping[int, int | str], count: int) -> dict[str, ir.Attribute]:
-        """How the lanes of all subgroups are spread along a loop of so many."""
+        """The lanes of all subgroups spread along one of `count` loops."""
         all_ones: dict[int, int | str] = dict.fromkeys(range(count), 1)
         return {
-            "thread": _level({**ones, loop: "th_k"}, count),
+            "thread": level({**ones, loop: "th_k"}, count),
             "lane_basis": _basis({**all_ones, loop: self.limits.subgroup_size}, count),
             "subgroup_basis": _basis({**all_ones, loop: "subgroups"}, count),
         }
 
 
-def _level(sizes: Mapping[int, int | str], count: int) -> ir.ArrayAttr:
-    return integers([sizes.get(loop, 0) for loop in range(count)])
-
-
 def _basis(counts: Mapping[int, int | str], count: int) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([_level(counts, count), integers(list(range(count)))])
+    return ir.ArrayAttr.get([level(counts, count), integers(list(range(count)))])
 
 
 def simt_constraints(
@@ -393,8 +366,8 @@ def simt_constraints(
     inner = shared_loop(workload, limits) if shared else None
 
     def fill_reduction() -> Mapping[str, ir.Attribute]:
-        assert inner is not None, "it is asked for where there is one"
-        reduction = Reduction(workload, limits, inner)
+        assert inner is not None, "called only with a shared loop"
+        reduction = SharedReduction(workload, limits, inner)
         reduction.declare()
         return reduction.knobs()
 

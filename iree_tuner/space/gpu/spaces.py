@@ -11,15 +11,15 @@ from iree_tuner.errors import TunerError
 from iree_tuner.ops.attention import is_attention
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.gpu.draft import Draft
-from iree_tuner.space.gpu.matrix import matrix_constraints
+from iree_tuner.space.gpu.accumulator import fitting
+from iree_tuner.space.gpu.constraints_draft import Draft, Supplement, apply
+from iree_tuner.space.gpu.matrix import fused_constraints, matrix_constraints
 from iree_tuner.space.gpu.matrix_problem import igemm_problem
 from iree_tuner.space.gpu.online_attention import fits_matrix_instructions
 from iree_tuner.space.gpu.padding import PAD_K
-from iree_tuner.space.gpu.result_type import fitting
 from iree_tuner.space.gpu.simt import simt_constraints
-from iree_tuner.space.gpu.supplement import Supplement, apply
 from iree_tuner.space.space import VARIANT
 from iree_tuner.targets import GpuLimits
 
@@ -37,16 +37,11 @@ def gpu_constraints(
     supplements: Sequence[Supplement] | None,
     added: Mapping[str, Builder],
 ) -> list[ir.Module]:
-    """Modules with one constraints op each: the compiler's with supplements, or ops built here.
+    """Modules with one constraints op each: those that the compiler `emitted`, or ops built here.
 
-    Args:
-        workload: the root op.
-        limits: what the target can hold.
-        context: one with all dialects loaded.
-        emitted: the compiler's own constraints.
-        builders: tried in turn where there are none; the first that has a space is used.
-        supplements: to the compiler's; None uses them as they are.
-        added: of spaces in addition to the compiler's, by the names of their variants.
+    Without the compiler's, `builders` are tried in turn, and the first that has a space is used. The
+    compiler's are used as they are if `supplements` is None. `added` are further spaces, by the names of
+    their variants.
     """
     found = _matrix_or_threads(workload, limits, context, emitted, builders, supplements)
     if supplements is not None and emitted:
@@ -73,16 +68,18 @@ def _matrix_or_threads(
                 gathered = [each for each in own if VARIANT in _only(each).operation.attributes]
             modules = right
         for module in modules:
-            _name_variant(module, workload, limits)
+            draft = Draft(_only(module), workload, limits)
+            if draft.igemm:
+                _named(module, "igemm")
             if supplements is not None:
-                apply(tuple(supplements), Draft(_only(module), workload, limits))
+                apply(tuple(supplements), draft)
                 module.operation.verify()
         if modules or gathered:
             return [*modules, *gathered]
         for build in builders:
-            if build is simt_constraints and _is_tiny(workload):
-                types = ", ".join(map(str, workload.types))
-                target = limits.title
+            if build is simt_constraints and any(kind.is_small_float for kind in workload.types):
+                # "F8E5M2 and F8E4M3FN types are not supported on gfx942", and on CUDA an untranslated cast.
+                types, target = ", ".join(map(str, workload.types)), limits.title
                 raise TunerError(f"no instruction of {target} takes {types}, and nothing converts them")
             modules = build(workload, limits, context)
             if modules:
@@ -90,16 +87,8 @@ def _matrix_or_threads(
         return []
 
 
-def _is_tiny(workload: Workload) -> bool:
-    """Whether operands have floats of a byte or less: without a matrix instruction nothing converts them.
-
-    "F8E5M2 and F8E4M3FN types are not supported on gfx942", and on CUDA an untranslated cast.
-    """
-    return any(kind.is_small_float for kind in workload.types)
-
-
 def _reads_on(modules: Sequence[ir.Module], workload: Workload, limits: GpuLimits) -> bool:
-    """Whether no member may be right: on CUDA, sums that no instruction divides go on behind an operand.
+    """Whether no member may be right: on CUDA, sums that no instruction divides read beyond an operand.
 
     Code without matrix instructions does not (docs/upstream/cuda_padded_reduction_reads_on.md).
     """
@@ -107,11 +96,6 @@ def _reads_on(modules: Sequence[ir.Module], workload: Workload, limits: GpuLimit
         return False
     padded = any(Draft(_only(module), workload, limits).has(PAD_K) for module in modules)
     return padded and workload.loops[workload.role("k")[-1]] % _DEPTH != 0
-
-
-def _name_variant(module: ir.Module, workload: Workload, limits: GpuLimits) -> None:
-    if Draft(_only(module), workload, limits).igemm:
-        _named(module, "igemm")
 
 
 def _named(module: ir.Module, variant: str) -> ir.Module:
@@ -135,7 +119,7 @@ def _counts_gathered_loops(module: ir.Module, workload: Workload, limits: GpuLim
 
 
 def _has_instruction(module: ir.Module, workload: Workload, limits: GpuLimits) -> bool:
-    """Whether an op with matrix instructions has one that fits; without, the op has no member."""
+    """Whether an op with matrix instructions has one that fits; if not, the op has no member."""
     if is_attention(workload):
         return fits_matrix_instructions(workload, limits)
     draft = Draft(_only(module), workload, limits)
@@ -145,3 +129,41 @@ def _has_instruction(module: ir.Module, workload: Workload, limits: GpuLimits) -
 def _only(module: ir.Module) -> iree_codegen.ConstraintsOp:
     (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
     return op
+
+
+_FILL = "fill"
+
+
+def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
+    """TileAndFuse, each thread with results of its own, and VectorDistribute for shared reductions.
+
+    Of elementwise ops and transposes, softmaxes and norms, and products that no family recognises, such as a
+    convolution of size 1 with a stride. The compiler shares each sum of such a product among the lanes of a
+    subgroup, which is slow if there are many, and in 3.13 wrong on CUDA
+    (docs/upstream/cuda_strided_reduction.md): these are not shared here.
+
+    Empty for floats of a byte or less, for products together with other reductions, and for copies between
+    buffers, which these pipelines do not tile.
+    """
+    if facts_of(workload.dag).on_buffers:
+        return []
+    product = _is_product(workload)
+    beside = [companion for companion in workload.companions if _FILL not in companion.op]
+    if product and any("reduction" in companion.iterators for companion in beside):
+        return []
+    if any(kind.is_small_float for kind in workload.types):
+        return []
+    fused = fused_constraints(workload, limits, context)
+    return [*fused, *simt_constraints(workload, limits, context, shared=not product)]
+
+
+def _is_product(workload: Workload) -> bool:
+    """Whether values are read for several results each, and summed."""
+    open_loops = {each.loop for each in workload.dynamic}
+    many = [size > 1 or loop in open_loops for loop, size in enumerate(workload.loops)]
+    kinds = list(enumerate(workload.iterators))
+    wide = {loop for loop, kind in kinds if kind == "parallel" and many[loop]}
+    reduced = {loop for loop, kind in kinds if kind == "reduction" and many[loop]}
+    inputs = [set(each.loops) for each in workload.maps[:-1]]
+    factors = [loops for loops in inputs if loops & reduced]
+    return len(factors) >= 2 and not any(wide <= loops for loops in factors)

@@ -25,13 +25,9 @@ Pipeline = Literal[
 ]
 
 LEVELS = (
-    "distribution",
-    "cache_parallel",
-    "cache_reduction",
-    "vector_common_parallel",
-    "vector_reduction",
+    "distribution", "cache_parallel", "cache_reduction", "vector_common_parallel", "vector_reduction",
     "vector_inner_parallel",
-)
+)  # fmt: skip
 """Tiling levels, in the order in which the compiler applies them."""
 
 LOWERING_CONFIG = "lowering_config"

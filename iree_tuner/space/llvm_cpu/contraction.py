@@ -9,7 +9,7 @@ from iree.compiler import ir
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
-from iree_tuner.space.expressions import Integer, constant, product, require
+from iree_tuner.space.expressions import integer, product, require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
 from iree_tuner.space.llvm_cpu.mmt4d import is_mmt4d, mmt4d_constraints
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
@@ -52,8 +52,8 @@ def _limit_vectors(tiling: Tiling) -> None:
     if workload.maps[-1].dimensions[-1] != row:
         return
     lanes = max(1, limits.native_vector_bytes // workload.types[-1].bytes)
-    along = (_integer(tiling.vector[row]) + (lanes - 1)) // lanes
-    count = product([along, *(_integer(tile) for loop, tile in tiling.vector.items() if loop != row)])
+    along = (integer(tiling.vector[row]) + (lanes - 1)) // lanes
+    count = product([along, *(integer(tile) for loop, tile in tiling.vector.items() if loop != row)])
     message = (
         f"a tile of {{}} vector multiplications compiles for too long: at most {_MOST_VECTORS} are unrolled"
     )
@@ -70,8 +70,8 @@ def _limit_unrolling(tiling: Tiling) -> None:
     reduced = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
     if not any(_is_strided(each, reduced) for each in workload.maps[:-1]):
         return
-    results = product([_integer(tile) for loop, tile in tiling.vector.items() if loop not in reduced])
-    length = product([_integer(tiling.vector[loop]) for loop in reduced])
+    results = product([integer(tile) for loop, tile in tiling.vector.items() if loop not in reduced])
+    length = product([integer(tiling.vector[loop]) for loop in reduced])
     message = "a reduction of {} elements to one is unrolled into scalars, and compiles for too long"
     require((results > 1) | (length <= _LONGEST_SCALAR_REDUCTION), message, length)
 
@@ -80,7 +80,3 @@ def _is_strided(access: IndexingMap, reduced: list[int]) -> bool:
     """Whether an operand is read along a reduction loop that is not its innermost dimension."""
     found = set(access.dimensions) & set(reduced)
     return bool(found) and access.dimensions[-1] not in found
-
-
-def _integer(value: Integer | int) -> Integer:
-    return constant(value) if isinstance(value, int) else value

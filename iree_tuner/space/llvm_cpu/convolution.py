@@ -12,10 +12,10 @@ from iree.compiler import ir
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
-from iree_tuner.space.expressions import Boolean, Integer, any_of, constant, product, require
+from iree_tuner.space.expressions import Boolean, Integer, any_of, integer, product, require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
+from iree_tuner.space.llvm_cpu.ladders import require_small_vector
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
-from iree_tuner.space.llvm_cpu.tiles import require_small_vector
 from iree_tuner.targets import CpuLimits
 
 # Loops of each role, and the filter's and the output's dimensions, of what setConvRootConfig in
@@ -61,7 +61,7 @@ def _require_decomposition(tiling: Tiling) -> None:
     gone: list[Boolean] = []
     for image, window in zip(images, filters, strict=True):
         tiles = [tiling.vector[image], tiling.vector[window]]
-        gone.append(product([_integer(t) for t in tiles]).equals(1))
+        gone.append(product([integer(t) for t in tiles]).equals(1))
     require(
         any_of(gone), "can't decompose the conv op: one image loop and its filter loop need vector tiles of 1"
     )
@@ -75,15 +75,11 @@ def _limit_row(tiling: Tiling) -> None:
     require_small_vector(tap, tiling.widest, "the vector contraction of a tap", tiling.limits)
     strides = workload.parameter("strides") or (1,) * len(filters)
     dilations = workload.parameter("dilations") or (1,) * len(filters)
-    row: list[Integer | int] = [vector[i] for i in (*workload.role("input_channel"), *workload.role("depth"))]
+    row: list[Integer | int] = [vector[loop] for loop in workload.role("input_channel", "depth")]
     for image, window, stride, dilation in zip(
         workload.role("output_image"), filters, strides, dilations, strict=True
     ):
-        row.append((_integer(vector[image]) - 1) * stride + (_integer(vector[window]) - 1) * dilation + 1)
+        row.append((integer(vector[image]) - 1) * stride + (integer(vector[window]) - 1) * dilation + 1)
     require_small_vector(row, workload.types[0], "the row that is read", tiling.limits)
     kernel = [tile for loop, tile in vector.items() if loop not in workload.role("output_image")]
     require_small_vector(kernel, workload.types[1], "the filter that is read", tiling.limits)
-
-
-def _integer(value: Integer | int) -> Integer:
-    return constant(value) if isinstance(value, int) else value

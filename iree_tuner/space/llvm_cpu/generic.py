@@ -13,8 +13,8 @@ from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.expressions import require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
+from iree_tuner.space.llvm_cpu.ladders import require_small_vector
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
-from iree_tuner.space.llvm_cpu.tiles import require_small_vector
 from iree_tuner.targets import CpuLimits
 
 _FILL = "fill"
@@ -79,7 +79,7 @@ def attention_constraints(workload: Workload, limits: CpuLimits, context: ir.Con
 
 
 def _keep_whole(tiling: Tiling, loop: int) -> None:
-    """A tile of k1 makes a softmax of parts of the scores (docs/upstream/attention_k1_tile.md)."""
+    """A smaller tile of k1 makes a softmax of parts of the scores (docs/upstream/attention_k1_tile.md)."""
     tile, size = tiling.vector[loop], tiling.workload.loops[loop]
     if not isinstance(tile, int):
         require(tile.equals(size), f"vector_{loop} ({{}}) must be the whole of k1 ({size})", tile)

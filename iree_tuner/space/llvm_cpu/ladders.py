@@ -1,4 +1,4 @@
-"""Tile sizes to try, and how fine their steps may be for a space to stay enumerable."""
+"""Tile sizes of llvm-cpu's spaces, how fine their steps may be, and the compiler's limit on vectors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import knob
+from iree_tuner.space.expressions import Integer, product, require
+from iree_tuner.targets import CpuLimits
 
 MEMBERS_WANTED = 5_000_000
 """Ladders are made coarser until tiles alone give no more members than this."""
@@ -39,11 +43,8 @@ def coarseness_for(
 ) -> int:
     """The finest ladders that keep a tiling of the workload enumerable.
 
-    Args:
-        workload: the root op.
-        element_limit: the vector tile's elements must be fewer.
-        own_loops: sizes of companions' loops that have tiles of their own.
-        cached: whether there are cache tiles between distribution and vector tiles.
+    A vector tile has fewer than `element_limit` elements; `own_loops` are sizes of companions' loops that
+    have tiles of their own; `cached`: there are cache tiles between distribution and vector tiles.
     """
     ways = CACHE_WAYS if cached else 1
     for coarseness in range(COARSEST):
@@ -74,3 +75,26 @@ def _powers(first: int, base: int, largest: int) -> Sequence[int]:
         found.append(first)
         first *= base
     return found
+
+
+_STEPS = (
+    "a divisor of {size}, a power of two or three times one, at most {size}",
+    "a divisor of {size} or a power of two, at most {size}",
+    "{size} or a smaller power of two",
+    "{size} or a smaller power of four",
+    "{size} or a smaller power of sixteen",
+)
+
+
+def tile_knob(name: str, size: int, coarseness: int = 0) -> Integer:
+    """A knob for the tile of a loop of that size."""
+    return knob(name, ladder(size, coarseness), _STEPS[coarseness].format(size=size))
+
+
+def require_small_vector(
+    factors: Sequence[Integer | int], kind: ElementType, what: str, limits: CpuLimits
+) -> None:
+    """A vector of that many elements passes LLVMCPUVerifyVectorSizeLegality."""
+    size = product([*factors, kind.bytes])
+    message = f"{what}: {{}} bytes must stay below {limits.max_stack_bytes} (large vector check)"
+    require(size < limits.max_stack_bytes, message, size)

@@ -27,11 +27,10 @@ from iree.compiler import ir
 
 from iree_tuner.ops.contraction import packed_name
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import build_constraints, integers
+from iree_tuner.space.constraints import build_constraints, level
 from iree_tuner.space.expressions import Integer, product, require
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, pipeline
-from iree_tuner.space.llvm_cpu.ladders import coarseness_for
-from iree_tuner.space.llvm_cpu.tiles import require_small_vector, tile
+from iree_tuner.space.llvm_cpu.ladders import coarseness_for, require_small_vector, tile_knob
 from iree_tuner.targets import CpuLimits
 
 _INNER = 3  # m0, n0, k0: the last loops
@@ -43,7 +42,7 @@ _MICROKERNEL_TYPES = {
 """Source: matchDAGForUKernel of Mmt4DOp, Common/CPU/CPULowerToUKernels.cpp."""
 
 _UNROLLED = 64
-"""How many vector multiplications may be unrolled: so many compile in up to 5 s, 256 in up to 28 s, 496 in
+"""Vector multiplications that may be unrolled: 64 compile in up to 5 s, 256 in up to 28 s, 496 in
 more than a minute (f32 tiles of 16x16)."""
 
 
@@ -56,7 +55,7 @@ def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context
     """The constraints op of a contraction on packed operands."""
     count = len(workload.loops) - _INNER
     k1 = count - 1
-    spread = range(k1)  # what is distributed: a batch, m1, n1
+    spread = range(k1)  # the distributed loops: a batch, m1, n1
     vectorized = not (limits.mmt4d_microkernel and tuple(map(str, workload.types)) in _MICROKERNEL_TYPES)
     grouped = [*workload.role("m")[:1], *workload.role("n")[:1], *([k1] if vectorized else [])]
 
@@ -86,26 +85,22 @@ def _coarseness(workload: Workload, loops: Sequence[int], limits: CpuLimits) -> 
 
 
 def _declare(workload: Workload, level: str, loops: Sequence[int], coarseness: int) -> dict[int, Integer]:
-    """A knob for each of the loops that is longer than one step."""
+    """A knob for each of the loops that has more than one step."""
     sizes = {loop: workload.loops[loop] for loop in loops if workload.loops[loop] > 1}
-    return {loop: tile(f"{level}_{loop}", size, coarseness) for loop, size in sizes.items()}
+    return {loop: tile_knob(f"{level}_{loop}", size, coarseness) for loop, size in sizes.items()}
 
 
 def _levels(
     workload: Workload, distribution: Mapping[int, Integer], vector: Mapping[int, Integer]
 ) -> dict[str, ir.Attribute]:
-    """Knobs where there are some, 1 on the other outer loops, and the inner loops whole."""
+    """The knobs, 1 on the other outer loops, and the inner loops whole."""
     count = len(workload.loops) - _INNER
 
     def of(
-        level: str, knobs: Mapping[int, Integer], loops: Sequence[int], inner: Sequence[int]
+        name: str, knobs: Mapping[int, Integer], loops: Sequence[int], inner: Sequence[int]
     ) -> ir.Attribute:
-        sizes: list[int | str] = [0] * len(workload.loops)
-        for loop in loops:
-            sizes[loop] = f"{level}_{loop}" if loop in knobs else 1
-        for loop in inner:
-            sizes[loop] = workload.loops[loop]
-        return integers(sizes)
+        tiles = {loop: f"{name}_{loop}" if loop in knobs else 1 for loop in loops}
+        return level(tiles | {loop: workload.loops[loop] for loop in inner}, len(workload.loops))
 
     spread = range(count - 1)
     return {
@@ -116,7 +111,6 @@ def _levels(
 
 
 def _tile_bytes(workload: Workload) -> int:
-    """Bytes of one tile of the result."""
     m0, n0, _ = workload.loops[-_INNER:]
     return m0 * n0 * workload.types[-1].bytes
 

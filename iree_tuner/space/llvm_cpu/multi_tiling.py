@@ -12,8 +12,7 @@ from iree_tuner.ops.workload import Companion, Workload
 from iree_tuner.space.constraints import COMPANIONS, flag, integers, knob, knob_attribute
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, product, require
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, OPTIONS
-from iree_tuner.space.llvm_cpu.ladders import coarseness_for, ladder
-from iree_tuner.space.llvm_cpu.tiles import require_small_vector, tile
+from iree_tuner.space.llvm_cpu.ladders import coarseness_for, ladder, require_small_vector, tile_knob
 from iree_tuner.targets import CpuLimits
 
 PEELING = "enable_loop_peeling"
@@ -22,19 +21,14 @@ _CACHE_COARSENESS = 3  # powers of four
 
 
 class Tiling:
-    """The tiles of a root op, while its constraints op is being built.
+    """The tiles of a root op, by loop, while its constraints op is being built.
 
-    A loop of size 1 has the tile 1 and no knob. The distribution tile of a reduction loop is 0: the
-    compiler distributes parallel loops only. `distribution`, `cache` and `vector` give the tiles by loop.
+    A loop of size 1 has the tile 1 and no knob. The distribution tile of a reduction loop is 0: the compiler
+    distributes parallel loops only. DoubleTilingExpert looks at cache tiles (`cached`); in
+    ConvTileAndDecomposeExpert and LinalgExtTileAndVectorize they change nothing.
 
     The tiles of a dynamic loop do not depend on the size that stands for it, except for the largest: they are
     the tiles of the next power of two. Whether they divide is not known.
-
-    Args:
-        workload: the root op.
-        limits: what the target can hold.
-        cached: whether the pipeline looks at cache tiles. DoubleTilingExpert does; in
-            ConvTileAndDecomposeExpert and LinalgExtTileAndVectorize they change nothing.
     """
 
     def __init__(self, workload: Workload, limits: CpuLimits, *, cached: bool = False) -> None:
@@ -77,7 +71,7 @@ class Tiling:
     def _declare_cache(self) -> None:
         """Tiles between distribution and vectors, for at most one loop; 0 is none.
 
-        A cache tile as large as what is around it, or as the vector tile, changes nothing.
+        A cache tile as large as the tile around it, or as the vector tile, changes nothing.
         """
         for loop, size in enumerate(self.workload.loops):
             vector = self.vector[loop]
@@ -121,8 +115,8 @@ class Tiling:
         require_small_vector(list(self.vector.values()), self.widest, "the widest vector", self.limits)
 
     def declare_peeling(self) -> None:
-        """`enable_loop_peeling`, which splits off what is left over when tiles do not divide."""
-        # Where every tile divides what is around it, peeled code is byte for byte the same.
+        """`enable_loop_peeling`, which splits off the rest when tiles do not divide."""
+        # Where every tile divides the one around it, peeled code is byte for byte the same.
         uneven: list[Boolean] = []
         for loop, vector in self.vector.items():
             size = constant(self.workload.loops[loop])
@@ -165,14 +159,13 @@ class Tiling:
                 continue
             name = f"{companion.label}_{loop}"
             levels[level][loop] = name
-            own.append(tile(name, companion.loops[loop], self._coarseness))
+            own.append(tile_knob(name, companion.loops[loop], self._coarseness))
         require_small_vector(own or [1], self.widest, f"the vectors of {companion.label}", self.limits)
         self._companions[companion.label] = ir.DictAttr.get(
             {level: integers(sizes) for level, sizes in levels.items()}
         )
 
     def knobs(self) -> Mapping[str, ir.Attribute]:
-        """The knobs dictionary."""
         count = len(self.workload.loops)
         parallel = [loop for loop in range(count) if loop in self.distribution]
         reduction = [loop for loop in range(count) if loop not in self.distribution]
@@ -193,7 +186,7 @@ class Tiling:
     def _tile(self, level: str, loop: int) -> Integer:
         name = f"{level}_{loop}"
         self._names[level, loop] = name
-        return tile(name, self.workload.loops[loop], self._coarseness)
+        return tile_knob(name, self.workload.loops[loop], self._coarseness)
 
     def _name(self, level: str, loop: int, without: int = 1) -> int | str:
         return self._names.get((level, loop), without)

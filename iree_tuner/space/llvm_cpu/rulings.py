@@ -31,7 +31,6 @@ CPU_RULINGS: tuple[Ruling[Space], ...] = (
     Ruling(
         name="packed matrices",
         reason="their tiles are counted in packed ones",
-        releases=("3.13",),
         applies=lambda space: space.pipeline == "Mmt4dTilingExpert",
         rules=(_TOO_LARGE,),
     ),
@@ -41,7 +40,6 @@ CPU_RULINGS: tuple[Ruling[Space], ...] = (
         "(LLVMCPUVerifyVectorSizeLegality). verifyConvTileAndDecomposeExpertConfig looks at named ops, which "
         "these no longer are: what is not decomposed is computed as it is. A tile of k1 makes wrong results "
         "(docs/upstream/attention_k1_tile.md)",
-        releases=("3.13",),
         applies=lambda _: True,
         rules=(_TOO_LARGE, r"must be the whole of k1"),
         nothing=(r"^cache_", r"^there is nothing to peel"),

@@ -17,8 +17,8 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, integers, knob, knob_attribute
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, if_else, product, require
 from iree_tuner.space.spirv.attributes import OPTIONS, SUBGROUP_SIZE, TILE_SIZES, WORKGROUP_SIZE, pipeline
-from iree_tuner.space.spirv.promote import Problem, problem_of
-from iree_tuner.space.spirv.tiling import powers, tile_bytes, writes_in_order
+from iree_tuner.space.spirv.promote import SpirvMatmul, problem_of
+from iree_tuner.space.spirv.tiling import powers, writes_in_order
 from iree_tuner.targets import GpuLimits
 
 Shape = tuple[int, int, int]
@@ -32,7 +32,7 @@ _NO_MATRIX_TYPES = ("bf16",)
 
 
 def cooperative_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
-    """The constraints op, or None where no instruction fits the workload.
+    """The constraints op, or None if no instruction fits the workload.
 
     The result must lie in memory in the order of the loops: the op that writes its initial value is cut for
     subgroups by the same tiles in the order of its own (`tileToSubgroup`), without a barrier after it.
@@ -47,13 +47,13 @@ def cooperative_constraints(workload: Workload, limits: GpuLimits, context: ir.C
         )
 
 
-def instruction_shapes(problem: Problem, limits: GpuLimits) -> tuple[Shape, ...]:
+def instruction_shapes(problem: SpirvMatmul, limits: GpuLimits) -> tuple[Shape, ...]:
     """Shapes of the target's instructions that take the problem's types and divide its sizes, ascending.
 
     Two kinds are left out although the target lists them. SPIR-V's cooperative matrices have no bf16 here
-    ("must be memref of 8-bit ... or 16-bit float", gpu.subgroup_mma_load_matrix). And where operands are
-    widened, the widening is cut to the result's shape (`getCooperativeOpVectorShape`), so that an instruction
-    that is not cubic leaves nothing to match ("no GPU subgroup mma compute ops generated").
+    ("must be memref of 8-bit ... or 16-bit float", gpu.subgroup_mma_load_matrix). If operands are widened,
+    the widening is cut to the result's shape (`getCooperativeOpVectorShape`), so that an instruction that is
+    not cubic leaves nothing to match ("no GPU subgroup mma compute ops generated").
     """
     found: set[Shape] = set()
     lhs, rhs, *_, result = problem.workload.types
@@ -70,9 +70,7 @@ def instruction_shapes(problem: Problem, limits: GpuLimits) -> tuple[Shape, ...]
 
 
 class _Filler:
-    """Declares the knobs and asserts, and remembers them on the way."""
-
-    def __init__(self, problem: Problem, limits: GpuLimits, shapes: tuple[Shape, ...]) -> None:
+    def __init__(self, problem: SpirvMatmul, limits: GpuLimits, shapes: tuple[Shape, ...]) -> None:
         self._problem = problem
         self._limits = limits
         self._shapes = shapes
@@ -109,7 +107,7 @@ class _Filler:
         }
 
     def _native(self, axis: int) -> Integer:
-        """The instruction's size along m, n or k: a knob where instructions differ."""
+        """The instruction's size along m, n or k: a knob if instructions differ."""
         sizes = sorted({shape[axis] for shape in self._shapes})
         if len(sizes) == 1:
             return constant(sizes[0])
@@ -121,7 +119,7 @@ class _Filler:
         return f"native_{'mnk'[axis]}" if len(sizes) > 1 else sizes.pop()
 
     def _tile(self, axis: int, loop: int, native: Integer) -> tuple[Integer, Integer, Integer]:
-        """Tiles of a subgroup and a workgroup along m or n, and how many subgroups that makes."""
+        """Tiles of a subgroup and a workgroup along m or n, and the number of subgroups."""
         size = self._problem.workload.loops[loop]
         least = min(shape[axis] for shape in self._shapes)
         most = max(shape[axis] for shape in self._shapes) * _MAX_TILES
@@ -175,7 +173,7 @@ class _Filler:
         return total
 
     def _pipelining(self, threads: Integer, step: Integer) -> Integer:
-        """`pipeline_depth`: for how many steps copies run ahead; `store_stage`: where their stores stand.
+        """`pipeline_depth`: by how many steps copies run ahead; `store_stage`: where they are stored.
 
         Without a loop of steps, or without shared memory (one subgroup), both change nothing; without depth,
         the stage changes nothing.
@@ -196,11 +194,8 @@ class _Filler:
         """GPUMultiBuffering keeps depth + 1 copies of both tiles; GPUCheckResourceUsage refuses too much."""
         problem, limit = self._problem, self._limits.shared_memory_bytes
         tiles = {problem.m: workgroup[0], problem.n: workgroup[1], problem.k: step}
-        one: list[Integer] = []
-        for operand in (0, 1):
-            rows, columns = problem.operand(operand)
-            one.append(tile_bytes(tiles[rows], tiles[columns], problem.input_bits))
-        used = if_else(threads > self._limits.subgroup_size, (one[0] + one[1]) * (depth + 1), 0)
+        left, right = problem.operand_bytes(tiles)
+        used = if_else(threads > self._limits.subgroup_size, (left + right) * (depth + 1), 0)
         require(used <= limit, f"{{}} bytes of shared memory must be at most {limit}", used)
 
     def _level(self, entries: Mapping[int, int | str], *, whole: bool = False) -> list[int | str]:

@@ -13,24 +13,17 @@ from iree.compiler import ir
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, flag, knob, knob_attribute
-from iree_tuner.space.expressions import Integer, all_of, any_of, if_else, require
+from iree_tuner.space.expressions import Integer, all_of, any_of, if_else, product, require
 from iree_tuner.space.spirv.attributes import OPTIONS, pipeline
-from iree_tuner.space.spirv.tiling import Tiling, power_divisors, thread_tiles, tile_bytes
+from iree_tuner.space.spirv.tiling import SpirvTiling, power_divisors, thread_tiles
 from iree_tuner.targets import GpuLimits
 
 # A contraction as the matmul pipelines see it: one loop each for m, n and k, and at most one batch.
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Loop numbers and element sizes of a (batch) matmul.
-
-    Attributes:
-        batch: the batch loop, if there is one.
-        m, n, k: the other loops; k is the last.
-        input_bits: of an element of the operands.
-        output_bits: of an element of the result.
-    """
+class SpirvMatmul:
+    """Loop numbers and element sizes of a (batch) matmul; `k` is the last loop, `batch` may be empty."""
 
     workload: Workload
     batch: tuple[int, ...]
@@ -40,17 +33,14 @@ class Problem:
 
     @property
     def input_bits(self) -> int:
-        """Bits of an element of the operands, which have one type."""
         return self.workload.types[0].bits
 
     @property
     def output_bits(self) -> int:
-        """Bits of an element of the result."""
         return self.workload.types[-1].bits
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Sizes of m, n and k."""
         loops = self.workload.loops
         return loops[self.m], loops[self.n], loops[self.k]
 
@@ -59,8 +49,18 @@ class Problem:
         rows, columns = self.workload.maps[index].loops[-2:]
         return rows, columns
 
+    def operand_bytes(self, tiles: Mapping[int, Integer]) -> tuple[Integer, Integer]:
+        """Shared memory of each operand's tile.
 
-def problem_of(workload: Workload) -> Problem | None:
+        Rows are padded only where the target's memory is enough for that (GPUReduceBankConflicts.cpp,
+        Codegen/Common/GPU), so that padding is no limit.
+        """
+        loops = [self.operand(operand) for operand in (0, 1)]
+        left, right = (product([tiles[row], tiles[column], self.input_bits // 8]) for row, column in loops)
+        return left, right
+
+
+def problem_of(workload: Workload) -> SpirvMatmul | None:
     """A matmul that the pipelines take, or None.
 
     `isMatmulOrBatchMatmul` (Codegen/Utils/LinalgOpInfo.cpp) and `getMatmulBMNKIndex` (KernelConfig.cpp): two
@@ -70,7 +70,7 @@ def problem_of(workload: Workload) -> Problem | None:
     if not is_contraction(workload) or len(batch) > 1 or any(len(role) != 1 for role in roles):
         return None
     m, n, k = (role[0] for role in roles)
-    found = Problem(workload, batch, m, n, k)
+    found = SpirvMatmul(workload, batch, m, n, k)
     if min(found.sizes) < 2 or k != len(workload.loops) - 1 or workload.types[0] != workload.types[1]:
         return None
     if not all(each.is_permutation for each in workload.maps):
@@ -89,7 +89,7 @@ _MAX_DEPTH = 3
 
 
 def promote_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
-    """The constraints op; None for ops that are no matmul, or have operands that cannot be copied."""
+    """The constraints op; None for ops other than matmuls, and for operands that cannot be copied."""
     problem = problem_of(workload)
     if problem is None or workload.types[0].name in _NO_COPIES:
         return None
@@ -97,7 +97,7 @@ def promote_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
         return None
 
     def fill() -> Mapping[str, ir.Attribute]:
-        tiling = Tiling(workload, limits, single=problem.batch)
+        tiling = SpirvTiling(workload, limits, single=problem.batch)
         _declare_tiles(tiling, problem)
         tiling.limit_threads()
         depth, buffers = _declare_pipelining(tiling, problem)
@@ -113,13 +113,12 @@ def promote_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
         return build_constraints(pipeline("MatmulPromoteVectorize"), fill, context)
 
 
-def _vector(problem: Problem, operand: int) -> int:
-    """Elements of a copy of 128 bits."""
+def _vector(problem: SpirvMatmul, operand: int) -> int:
     return _COPY_BITS // (problem.output_bits if operand == 2 else problem.input_bits)
 
 
-def _copyable(problem: Problem, operand: int) -> bool:
-    """`contractOpFilter` (GPUTensorAlloc.cpp, Codegen/Common/GPU) copies rows of whole vectors only.
+def _copyable(problem: SpirvMatmul, operand: int) -> bool:
+    """`contractOpFilter` (GPUTensorAlloc.cpp, Codegen/Common/GPU) copies only rows of whole vectors.
 
     Operands that are not copied are tiled for threads all the same, and do not need this pipeline.
     """
@@ -127,8 +126,8 @@ def _copyable(problem: Problem, operand: int) -> bool:
     return problem.workload.loops[columns] % _vector(problem, operand) == 0
 
 
-def _declare_tiles(tiling: Tiling, problem: Problem) -> None:
-    """Tiles divide the loops, as Verifiers.cpp demands of named ops, which these no longer are."""
+def _declare_tiles(tiling: SpirvTiling, problem: SpirvMatmul) -> None:
+    """Tiles divide the loops, as Verifiers.cpp requires of named ops; these are generic by then."""
     loops = problem.workload.loops
     for loop in tiling.tiled:
         size = loops[loop]
@@ -153,7 +152,7 @@ def _declare_tiles(tiling: Tiling, problem: Problem) -> None:
     require(any_of([threads_y.equals(1), threads_x > 1]), message, threads_x, threads_y)
 
 
-def _declare_pipelining(tiling: Tiling, problem: Problem) -> tuple[Integer, Integer]:
+def _declare_pipelining(tiling: SpirvTiling, problem: SpirvMatmul) -> tuple[Integer, Integer]:
     """`pipeline_depth`, and how many buffers it makes with `store_stage` (Passes.cpp).
 
     Without a loop of steps there is nothing to overlap; the compiler then takes depth 1 and stage 1, as here.
@@ -168,13 +167,9 @@ def _declare_pipelining(tiling: Tiling, problem: Problem) -> tuple[Integer, Inte
     return depth, if_else(stage.equals(0), depth + 1, depth)
 
 
-def _limit_memory(tiling: Tiling, problem: Problem, buffers: Integer) -> None:
+def _limit_memory(tiling: SpirvTiling, problem: SpirvMatmul, buffers: Integer) -> None:
     """GPUCheckResourceUsage refuses more shared memory than the target has."""
     limit = tiling.limits.shared_memory_bytes
-    tiles = {**tiling.workgroup, **tiling.reduction}
-    one: list[Integer] = []
-    for operand in (0, 1):
-        rows, columns = problem.operand(operand)
-        one.append(tile_bytes(tiles[rows], tiles[columns], problem.input_bits))
-    used = (one[0] + one[1]) * buffers
+    left, right = problem.operand_bytes({**tiling.workgroup, **tiling.reduction})
+    used = (left + right) * buffers
     require(used <= limit, f"{{}} bytes of shared memory must be at most {limit}", used)

@@ -41,7 +41,11 @@ def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
         threads = knob("threads_x", groups, f"whole subgroups of {lanes} that divide the reduction evenly")
         largest = groups[-1] * VECTOR_BITS // workload.types[-1].bits
         tiles = {
-            loop: knob(f"reduction_{loop}", _sizes(workload, loop, largest), "a power of two that divides")
+            loop: knob(
+                f"reduction_{loop}",
+                power_divisors(workload.loops[loop], largest),
+                "a power of two that divides",
+            )
             for loop in reduced
         }
         taken = product(list(tiles.values()))
@@ -74,10 +78,6 @@ def _reducible(workload: Workload, reduced: list[int]) -> bool:
         return False
     plain = all(each.is_permutation for each in workload.maps)
     return plain and all(kind.bits in (8, 16, 32) for kind in workload.types)
-
-
-def _sizes(workload: Workload, loop: int, largest: int) -> list[int]:
-    return power_divisors(workload.loops[loop], largest)
 
 
 def _distributable(companion: Companion, workload: Workload, group: int) -> bool:

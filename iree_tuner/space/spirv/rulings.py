@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from iree_tuner.space.constraints import Ruling
 from iree_tuner.space.expressions import any_of, constant, require
-from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.constraints_draft import Draft
 from iree_tuner.space.spirv.reduce import VECTOR_BITS
 from iree_tuner.space.spirv.tiling import powers
 
@@ -49,7 +49,6 @@ SPIRV_RULINGS: tuple[Ruling[Draft], ...] = (
         name="cooperative matrices",
         reason="'failed conversion to GPU subgroup MMA ops', 'no GPU subgroup mma compute ops generated', "
         "'exceeded the limit' (GPUCheckResourceUsage)",
-        releases=("3.13",),
         applies=lambda draft: draft.pipeline == "CooperativeMatrixVectorize",
         rules=(_MEMORY, r"must be made of instructions"),
         extend=_cooperative,
@@ -57,7 +56,6 @@ SPIRV_RULINGS: tuple[Ruling[Draft], ...] = (
     Ruling(
         name="subgroup reductions",
         reason="a longer vector is not cut: failed to legalize operation 'arith.constant'",
-        releases=("3.13",),
         applies=lambda draft: draft.pipeline == "SubgroupReduce",
         rules=(),
         nothing=(r"elements at once must be",),
@@ -66,7 +64,6 @@ SPIRV_RULINGS: tuple[Ruling[Draft], ...] = (
     Ruling(
         name="tiles",
         reason="threads take the tiles in loops, or idle; only shared memory ends (GPUCheckResourceUsage)",
-        releases=("3.13",),
         applies=lambda _: True,
         rules=(_MEMORY, r"must be more than 1 where threads_y"),
         nothing=(r"^workgroups of a loop that is not cut",),

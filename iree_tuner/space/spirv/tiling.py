@@ -52,7 +52,7 @@ def thread_tiles(size: int) -> list[int]:
 
 
 def thread_counts(size: int, most: int) -> list[int]:
-    """Numbers of threads along a loop: powers of two, and other divisors where there are few powers."""
+    """Numbers of threads along a loop: powers of two, and other divisors if there are few powers."""
     found = power_divisors(size, most)
     if found[-1] < _NARROW_POWER:
         found += [count for count in range(3, min(size, 64) + 1) if size % count == 0 and count not in found]
@@ -83,13 +83,10 @@ MAX_THREAD_ELEMENTS = 128
 """Results of one thread. Each is a register (of 255 on NVIDIA, 256 on AMD); the compiler ends at 64."""
 
 
-class Tiling:
+class SpirvTiling:
     """The tiles of a root op, while its constraints op is being built.
 
-    Args:
-        workload: the root op.
-        limits: what the target can hold.
-        single: loops whose tiles are all 1: the batches of a contraction.
+    `single` are loops whose tiles are all 1: the batches of a contraction.
     """
 
     def __init__(self, workload: Workload, limits: GpuLimits, single: Collection[int] = ()) -> None:
@@ -115,11 +112,9 @@ class Tiling:
         return tuple(loop for loop in reversed(self.distributed) if loop not in self.single)
 
     def axis(self, loop: int) -> str:
-        """Along which threads a loop is distributed."""
         return AXES[len(self.distributed) - 1 - self.distributed.index(loop)]
 
     def most_threads(self, loop: int) -> int:
-        """The limit along the loop's axis."""
         return min(self.limits.max_workgroup_sizes[AXES.index(self.axis(loop))], self.limits.max_threads)
 
     def declare_tile(
@@ -133,8 +128,8 @@ class Tiling:
     ) -> None:
         """A workgroup tile: one of `elements` of a thread times one of `counts` of threads.
 
-        It divides the loop's size, or is at most `largest` where that is given. A pipeline that has no level
-        for threads divides the tile itself: the thread's tile is `implied`, and no knob.
+        It divides the loop's size, or is at most `largest` if that is given. A pipeline that has no level for
+        threads divides the tile itself: the thread's tile is `implied`, and not a knob.
         """
         size, axis = self.workload.loops[loop], self.axis(loop)
         counts = [count for count in counts if count <= self.most_threads(loop)]
@@ -157,7 +152,7 @@ class Tiling:
         self.workgroup[loop], self.threads[axis], self.thread[loop] = workgroup, threads, thread
 
     def declare_reduction(self, loop: int, sizes: Sequence[int]) -> None:
-        """How many steps of a reduction are taken at once."""
+        """The number of steps of a reduction that are taken at once."""
         self.reduction[loop] = knob(f"reduction_{loop}", sizes, f"one of {_listed(sizes)}")
 
     def limit_threads(self) -> None:
@@ -182,7 +177,7 @@ class Tiling:
         require(work <= steps, message, work)
 
     def declare_subgroup_size(self) -> None:
-        """The subgroup size that the driver is asked for, where there is a choice; 0 leaves it alone."""
+        """The subgroup size that the driver is asked for, if it has a choice; 0 leaves it to the driver."""
         sizes = self.limits.subgroup_sizes
         if len(sizes) < 2:
             return
@@ -228,7 +223,6 @@ class Tiling:
     def knobs(
         self, levels: Sequence[Sequence[int | str]], others: Mapping[str, ir.Attribute] | None = None
     ) -> dict[str, ir.Attribute]:
-        """The knobs dictionary."""
         threads = [f"threads_{axis}" if axis in self.threads else 1 for axis in AXES]
         return {
             TILE_SIZES: ir.ArrayAttr.get([integers(level) for level in levels]),
@@ -246,15 +240,6 @@ class Tiling:
         return 1 if loop in self.single and loop in self.distributed else otherwise
 
 
-def tile_bytes(rows: Integer | int, columns: Integer | int, bits: int) -> Integer:
-    """Shared memory of a tile.
-
-    Rows are padded only where the target's memory is enough for that (GPUReduceBankConflicts.cpp,
-    Codegen/Common/GPU), so that padding is no limit.
-    """
-    return product([rows, columns, bits // 8])
-
-
 def _listed(values: Sequence[int]) -> str:
     return ", ".join(map(str, values))
 
@@ -268,13 +253,13 @@ def _listed(values: Sequence[int]) -> str:
 def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
     """The constraints op; None without a parallel loop, for elements of less than a byte, and for a race.
 
-    Tiles need not divide the loops: what is beyond their end is left out by each thread.
+    Tiles need not divide the loops: each thread leaves out elements beyond their end.
     """
     if any(0 < kind.bits < 8 for kind in workload.types) or not in_step(workload):
         return None
 
     def fill() -> Mapping[str, ir.Attribute]:
-        tiling = Tiling(workload, limits)
+        tiling = SpirvTiling(workload, limits)
         for loop in tiling.tiled:
             size = workload.loops[loop]
             largest = 1 << (size - 1).bit_length()
@@ -287,7 +272,7 @@ def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Co
         tiling.declare_swap()
         return tiling.knobs([tiling.workgroup_level(), tiling.thread_level()])
 
-    if not Tiling(workload, limits).tiled:
+    if not SpirvTiling(workload, limits).tiled:
         return None
     with context:
         return build_constraints(pipeline("BaseDistribute"), fill, context)
@@ -299,7 +284,7 @@ def in_step(workload: Workload) -> bool:
     `SPIRVTileAndDistribute` cuts every op of the dispatch alone, each by the same tiles in the order of its
     own loops, and puts no barrier between them. So the root's results must lie in memory in the order of its
     loops (the op that writes their initial values follows memory), and other ops must have the same outer
-    loops. Where they do not, results are wrong: a depthwise convolution of NCHW images is such a case.
+    loops. Otherwise results are wrong: a depthwise convolution of NCHW images is such a case.
     """
     parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
     reduces = len(parallel) < len(workload.iterators)

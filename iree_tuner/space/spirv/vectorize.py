@@ -16,7 +16,7 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.spirv.attributes import pipeline
 from iree_tuner.space.spirv.tiling import (
-    Tiling,
+    SpirvTiling,
     power_divisors,
     reduction_tiles,
     thread_counts,
@@ -30,12 +30,9 @@ _SHORT_VECTORS = ("bf16",)
 
 @dataclass(frozen=True)
 class Unrolled:
-    """How much code there may be for one thread.
+    """The most code for one thread: iterations, and steps of each reduction loop, at once.
 
-    Attributes:
-        iterations: of a thread, at once.
-        steps: of each reduction loop, at once.
-        single: the role whose loop a workgroup has one iteration of, if it is one loop.
+    `single` is the role whose loop a workgroup has one iteration of, if it is one loop.
     """
 
     iterations: int = 256
@@ -55,7 +52,7 @@ def vectorize_constraints(
 
     def fill() -> Mapping[str, ir.Attribute]:
         single = workload.role(unrolled.single)
-        tiling = Tiling(workload, limits, single=[loop for loop in single if len(single) == 1])
+        tiling = SpirvTiling(workload, limits, single=[loop for loop in single if len(single) == 1])
         for loop in tiling.tiled:
             _declare_tile(tiling, loop)
         for loop, kind in enumerate(workload.iterators):
@@ -94,7 +91,7 @@ def _vectorizable(workload: Workload) -> bool:
     return kinds and any(size > 1 for size in long)
 
 
-def _declare_tile(tiling: Tiling, loop: int) -> None:
+def _declare_tile(tiling: SpirvTiling, loop: int) -> None:
     """The innermost tile is a row of vectors: a power of two, of one vector where nothing is reused."""
     size = tiling.workload.loops[loop]
     counts = thread_counts(size, tiling.most_threads(loop))

@@ -12,7 +12,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.chosen import Written, named_pipeline
+from iree_tuner.space.compilers_choice import Written, named_pipeline
 from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.space.legality import Judgement, Rules
 from iree_tuner.space.space import Space
@@ -27,13 +27,10 @@ Severity = Literal["error", "warning", "unchecked"]
 
 @dataclass(frozen=True)
 class ConfigurationFinding:
-    """Something to say of a configuration.
+    """A finding about a configuration; `message` has the values, `rule` is the constraint without them.
 
-    Attributes:
-        severity: `error` where the compiler refuses the configuration or makes wrong code of it, `warning`
-            where it takes it although a constraint is broken, `unchecked` where nothing is known of it.
-        message: what is wrong, in words and values.
-        rule: the constraint without values, equal for equal constraints, empty if nothing is checked.
+    `severity` is `error` if the compiler refuses the configuration or makes wrong code of it, `warning` if it
+    takes it although a constraint is broken, `unchecked` (with no rule) if nothing is known about it.
     """
 
     severity: Severity
@@ -43,17 +40,13 @@ class ConfigurationFinding:
 
 @dataclass(frozen=True)
 class Verified:
-    """A configuration, and what is wrong with it.
+    """A configuration and the findings about it, none for a legal one.
 
     Attributes:
         op: the op that carries it, or that a matcher of a spec is for.
-        location: where it stands: `file:line:column`.
-        lowering: the lowering config.
-        translation: the translation info.
-        findings: what is wrong; empty for a legal configuration.
-        dispatch: the dispatch that the op is in; empty where it is in none.
-        workload: what the dispatch computes.
-        space: whose constraints it was judged by: `TileAndFuse`, `TileAndFuse:igemm`.
+        location: `file:line:column`.
+        dispatch: that contains the op, if any; it computes the workload.
+        space: the space whose constraints it was judged by: `TileAndFuse`, `TileAndFuse:igemm`.
         matcher: of a spec, the matcher that sets it.
     """
 
@@ -98,11 +91,9 @@ class VerifyReport:
 
     @property
     def legal(self) -> bool:
-        """Whether no configuration has an error."""
         return not self.count("error")
 
     def problems(self) -> list[SpecProblem]:
-        """The errors as problems of a spec."""
         return [
             SpecProblem("illegal", f"in dispatch {each.dispatch}, {found.message}", each.matcher)
             for each in self.configurations
@@ -111,7 +102,7 @@ class VerifyReport:
         ]
 
     def count(self, state: str) -> int:
-        """How many configurations are `legal`, have an `error` or a `warning`, or are `unchecked`."""
+        """The number of configurations that are `legal` or `unchecked`, or have an `error` or a `warning`."""
         return sum(each.state == state for each in self.configurations)
 
 
@@ -122,14 +113,16 @@ class CheckedConfiguration:
     findings: tuple[ConfigurationFinding, ...]
     space: str = ""
 
+    @classmethod
+    def unchecked(cls, why: str) -> CheckedConfiguration:
+        """Nothing is known about it."""
+        return cls((ConfigurationFinding("unchecked", why),))
+
 
 class Constraints:
     """The constraints of a workload, one set for each pipeline that can lower it.
 
-    Args:
-        spaces: the spaces that they are of.
-        limits: of the target.
-        why: there are none, where there are none.
+    `why` says why there are none.
     """
 
     def __init__(self, spaces: Sequence[Space], limits: Limits, why: str = "") -> None:
@@ -138,7 +131,7 @@ class Constraints:
 
     @classmethod
     def of(cls, dispatch: Dispatch, target: Target, context: ir.Context, workers: Workers) -> Constraints:
-        """Those of a dispatch; its own of the compiler's are asked for in a worker."""
+        """Those of a dispatch; the compiler's own come from a worker."""
         if dispatch.workload is None or dispatch.harness is None:
             return cls((), dispatch.limits, dispatch.reason)
         emitted = Emitted()
@@ -152,21 +145,17 @@ class Constraints:
         return cls(spaces, dispatch.limits)
 
     def judge(self, written: Written) -> CheckedConfiguration:
-        """By the pipeline's own constraints; if there are several sets, by the ones that it fits best."""
+        """The verdict of the pipeline's own constraints; of several sets, the one that fits best."""
         if not self._rules:
-            return CheckedConfiguration((ConfigurationFinding("unchecked", self._why),))
+            return CheckedConfiguration.unchecked(self._why)
         if not written.translation:
-            return CheckedConfiguration(
-                (
-                    ConfigurationFinding(
-                        "unchecked", "the configuration has no translation info, so its pipeline is unknown"
-                    ),
-                )
+            return CheckedConfiguration.unchecked(
+                "the configuration has no translation info, so its pipeline is unknown"
             )
         found = [(space, rules.judge(written)) for space, rules in self._rules]
         space, best = min(found, key=lambda each: _misfit(each[1]))
         if best.unread:
-            return CheckedConfiguration((_unread(found, written),))
+            return CheckedConfiguration.unchecked(_unread(found, written))
         findings = [
             ConfigurationFinding("error" if each.force == "rule" else "warning", each.message, each.rule)
             for each in best.violations
@@ -175,18 +164,15 @@ class Constraints:
 
 
 def _misfit(judgement: Judgement) -> tuple[bool, int, int]:
-    """How badly a configuration fits a space: not read there at all, then the rules that it breaks."""
+    """How badly a configuration fits a space: unreadable there first, then the rules that it breaks."""
     errors = sum(each.force == "rule" for each in judgement.violations)
     return bool(judgement.unread), errors or len(judgement.unread), len(judgement.violations)
 
 
-def _unread(found: list[tuple[Space, Judgement]], written: Written) -> ConfigurationFinding:
+def _unread(found: list[tuple[Space, Judgement]], written: Written) -> str:
     own = [each for space, each in found if space.pipeline == named_pipeline(written.translation)]
     if not own:
         known = ", ".join(dict.fromkeys(space.pipeline for space, _ in found))
         other = named_pipeline(written.translation) or "no pipeline"
-        return ConfigurationFinding(
-            "unchecked", f"its pipeline is {other}, but constraints are known only for {known}"
-        )
-    nearest = min(own, key=lambda each: len(each.unread))
-    return ConfigurationFinding("unchecked", "; ".join(nearest.unread))
+        return f"its pipeline is {other}, but constraints are known only for {known}"
+    return "; ".join(min(own, key=lambda each: len(each.unread)).unread)

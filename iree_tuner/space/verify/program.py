@@ -12,19 +12,11 @@ from iree_tuner.program.dispatch import Carried, Dispatch
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program, ProgramSource
-from iree_tuner.space.chosen import Written
-from iree_tuner.space.verify.constraints import (
-    CheckedConfiguration,
-    ConfigurationFinding,
-    Constraints,
-    Verified,
-    VerifyReport,
-)
+from iree_tuner.space.compilers_choice import Written
+from iree_tuner.space.verify.constraints import CheckedConfiguration, Constraints, Verified, VerifyReport
 from iree_tuner.targets import Target
 
-_GONE = CheckedConfiguration(
-    (ConfigurationFinding("unchecked", "no dispatch contains the op: it was folded, split, or fused"),)
-)
+_GONE = CheckedConfiguration.unchecked("no dispatch contains the op: it was folded, split, or fused")
 _NOT_ROOT = "it is not the root op, and the root op has no configuration"
 
 
@@ -33,15 +25,11 @@ def verify_program(
 ) -> VerifyReport:
     """Judge every lowering config that a program carries; nothing is compiled with them.
 
-    Args:
-        source: a program with `compilation_info` on ops, or one that the compiler has brought to
-            `executable-configurations`, or dispatches that it has dumped there.
-        target: what it is compiled for.
-        dims: sizes that stand for dynamic dimensions, as `program.dynamic.sized` takes them.
-        workers: to extract dispatches in; one is started and stopped when not given.
+    `source` is a program with `compilation_info` on ops, or one that the compiler has brought to
+    `executable-configurations`, or dispatches that it has dumped there. Sizes stand for dynamic dimensions as
+    in `program.dynamic.sized`. Without `workers`, one is started and stopped.
 
-    Raises:
-        TunerError: there is no such program, or it does not compile without the configurations.
+    Raises TunerError if there is no such program, or it does not compile without the configurations.
     """
     return verify_carried(*carrying(source), target, dims, workers=workers)
 
@@ -68,11 +56,27 @@ def verify_carried(
             constraints = Constraints.of(dispatch, target, context, workers)
             for each, found in _judge(dispatch, constraints):
                 judged[replace(each, label="")] = (dispatch, found)
-    return VerifyReport(tuple(_verified(each, judged) for each in carried if not _is_followed(each, judged)))
+    results = ((each, *_found(each, judged)) for each in carried)
+    return VerifyReport(
+        tuple(
+            Verified(
+                op=each.op,
+                location=each.location,
+                lowering=each.lowering,
+                translation=each.translation,
+                findings=result.findings,
+                dispatch=dispatch.name if dispatch is not None else "",
+                workload=dispatch.workload.name if dispatch is not None and dispatch.workload else "",
+                space=result.space,
+            )
+            for each, dispatch, result in results
+            if result.space != _FOLLOWS
+        )
+    )
 
 
 def _judge(dispatch: Dispatch, constraints: Constraints) -> Iterator[tuple[Carried, CheckedConfiguration]]:
-    """Those of a dispatch, whose other ops are judged with the root op and have nothing of their own."""
+    """The configurations of a dispatch; ops other than the root are judged with it."""
     root = next((each for each in dispatch.carried if each.label == "root"), None)
     others = {each.label: each.lowering for each in dispatch.carried if each.label not in ("", "root")}
     for each in dispatch.carried:
@@ -80,7 +84,7 @@ def _judge(dispatch: Dispatch, constraints: Constraints) -> Iterator[tuple[Carri
             written = Written(each.lowering, each.translation, each.decomposition, others)
             yield each, constraints.judge(written)
         elif root is None:
-            yield each, CheckedConfiguration((ConfigurationFinding("unchecked", _NOT_ROOT),))
+            yield each, CheckedConfiguration.unchecked(_NOT_ROOT)
         else:
             yield each, CheckedConfiguration((), _FOLLOWS)
 
@@ -89,33 +93,11 @@ _FOLLOWS = "root"
 """Instead of a space's name: the op's tiles are judged with the tiles of its dispatch's root op."""
 
 
-def _is_followed(each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]) -> bool:
-    found = _found(each, judged)
-    return found is not None and found[1].space == _FOLLOWS
-
-
 def _found(
     each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]
-) -> tuple[Dispatch, CheckedConfiguration] | None:
-    """The findings about it; equal dispatches are one, so that one of its ops stands for the others."""
+) -> tuple[Dispatch | None, CheckedConfiguration]:
+    """The findings about it; equal dispatches are one, so one of its ops stands for the others."""
     if each in judged:
         return judged[each]
-    alike = (known for known in judged if replace(known, location=each.location) == each)
-    known = next(alike, None)
-    return judged[known] if known is not None else None
-
-
-def _verified(each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]) -> Verified:
-    found = _found(each, judged)
-    dispatch, result = found or (None, _GONE)
-    workload = dispatch.workload if dispatch is not None else None
-    return Verified(
-        op=each.op,
-        location=each.location,
-        lowering=each.lowering,
-        translation=each.translation,
-        findings=result.findings,
-        dispatch=dispatch.name if dispatch is not None else "",
-        workload=workload.name if workload is not None else "",
-        space=result.space,
-    )
+    alike = (found for known, found in judged.items() if replace(known, location=each.location) == each)
+    return next(alike, (None, _GONE))

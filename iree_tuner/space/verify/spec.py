@@ -1,27 +1,177 @@
-"""The configurations that a tuning spec sets."""
+"""The configurations that a tuning spec sets. Without a program, each op is made from its matcher."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen
+from iree.compiler.dialects import arith, func, iree_codegen, tensor
 
+from iree_tuner.compiler import linalg
 from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.linalg import generic
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
+from iree_tuner.ops import contraction, convolution
 from iree_tuner.program.carried import place_of
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.space.chosen import Written
+from iree_tuner.space.compilers_choice import Written
 from iree_tuner.space.verify.constraints import ConfigurationFinding, Constraints, Verified, VerifyReport
-from iree_tuner.space.verify.stand_in import stand_in
 from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs
 from iree_tuner.spec.probe import instrument, matched
 from iree_tuner.targets import Target
+
+_DAG = "transform.iree.match.cast_compatible_dag_from_root"
+_MULTIPLIES = ("transform.iree.match.contraction", "transform.iree.match.convolution")
+_SIZES = "transform.iree.match.dims_equal"
+_YIELD = "transform.yield"
+_ELSE = "name a program that contains it (--program)"
+
+
+def stand_in(pairs: Sequence[Pair], context: ir.Context) -> tuple[bytes, dict[int, str]]:
+    """A program with a function for each matcher that states all sizes of its op.
+
+    Returns:
+        the program as bytecode; and, by their places, why there is no function for some of the matchers.
+    """
+    reasons: dict[int, str] = {}
+    with context, ir.Location.unknown(context):
+        module = ir.Module.create()
+        for place, pair in enumerate(pairs):
+            try:
+                with ir.InsertionPoint(module.body):
+                    _add(f"matched_{place}", pair)
+            except _OpenError as error:
+                reasons[place] = str(error)
+        return to_bytecode(module), reasons
+
+
+class _OpenError(Exception):
+    """A matcher does not state what a program must contain."""
+
+
+def _add(name: str, pair: Pair) -> None:
+    matchers = [] if pair.matcher_op is None else list(walk(pair.matcher_op))
+    for op in matchers:
+        if op.name == _DAG:
+            _add_graph(name, op)
+            return
+        if op.name in _MULTIPLIES:
+            _add_product(name, op, matchers)
+            return
+    raise _OpenError(f"its matcher does not state the sizes of its op: {_ELSE}")
+
+
+def _add_graph(name: str, match: ir.Operation) -> None:
+    """The ops of a graph that is matched as a whole, as a function of its inputs."""
+    graph = match.regions[0].blocks[0]
+    types = [argument.type for argument in graph.arguments]
+    if any(isinstance(each, ir.RankedTensorType) and not each.has_static_shape for each in types):
+        raise _OpenError(f"its matcher leaves sizes open: {_ELSE}")
+    root = next(op for op in _body(graph)[::-1] if op.name != _YIELD)
+    results = [each.type for each in root.results]
+    if not results or not all(isinstance(each, ir.RankedTensorType) for each in (*types, *results)):
+        raise _OpenError(f"its matcher matches buffers: {_ELSE}")
+    function = func.FuncOp(name, (types, results))
+    entry = function.add_entry_block()
+    copy = match.clone(ir.InsertionPoint(entry)).operation
+    inner = copy.regions[0].blocks[0]
+    for argument, value in zip(list(inner.arguments), entry.arguments, strict=True):
+        argument.replace_all_uses_with(value)
+    moved = [op for op in _body(inner) if op.name != _YIELD]
+    for op in moved:
+        op.move_before(copy)
+    with ir.InsertionPoint(entry):
+        func.ReturnOp(list(moved[-1].results))
+    copy.erase()
+
+
+def _body(block: ir.Block) -> list[ir.Operation]:
+    return [view.operation for view in block.operations]
+
+
+def _add_product(name: str, match: ir.Operation, around: Sequence[ir.Operation]) -> None:
+    """A contraction or a convolution with the types, maps and sizes that are matched."""
+    if "indexing_maps" not in match.attributes:
+        raise _OpenError(f"its matcher accepts any maps: {_ELSE}")
+    maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(match.attributes["indexing_maps"])]
+    types = [ir.TypeAttr(match.attributes[key]).value for key in _type_names(match)]
+    sizes = _loop_sizes(match, maps, around)
+    shapes = [[_last(expression, sizes) + 1 for expression in each.results] for each in maps]
+    tensors = [ir.RankedTensorType.get(shape, kind) for shape, kind in zip(shapes, types, strict=True)]
+    entry = func.FuncOp(name, (tensors[:2], tensors[2:])).add_entry_block()
+    written = [each.position for each in maps[2].results if isinstance(each, ir.AffineDimExpr)]
+    kinds = ["parallel" if loop in written else "reduction" for loop in range(maps[0].n_dims)]
+    with ir.InsertionPoint(entry):
+        is_float = isinstance(types[2], ir.FloatType)
+        zero = arith.constant(types[2], 0.0 if is_float else 0)
+        initial = linalg.named("fill")(zero, outs=[tensor.empty(shapes[2], types[2])])
+        func.ReturnOp([generic(list(entry.arguments), initial, maps, kinds, _multiply_and_add)])
+
+
+def _multiply_and_add(left: ir.Value, right: ir.Value, before: ir.Value) -> ir.Value:
+    if isinstance(before.type, ir.FloatType):
+        return arith.addf(before, arith.mulf(_widened(left, before), _widened(right, before)))
+    return arith.addi(before, arith.muli(_widened(left, before), _widened(right, before)))
+
+
+def _widened(value: ir.Value, like: ir.Value) -> ir.Value:
+    if value.type == like.type:
+        return value
+    if isinstance(like.type, ir.FloatType):
+        return arith.extf(like.type, value)
+    return arith.extsi(like.type, value)
+
+
+def _type_names(match: ir.Operation) -> tuple[str, ...]:
+    return tuple(
+        next(key for key in keys if key in match.attributes)
+        for keys in (("lhs_type", "input_type"), ("rhs_type", "filter_type"), ("output_type",))
+    )
+
+
+def _loop_sizes(
+    match: ir.Operation, maps: Sequence[ir.AffineMap], around: Sequence[ir.Operation]
+) -> Mapping[int, int]:
+    """Sizes of the loops. A matcher states them role by role, and a role's loops are in their order."""
+    required: dict[int, list[int]] = {}
+    for op in around:
+        if op.name == _SIZES:
+            sizes = list(ir.DenseI64ArrayAttr(op.attributes["expected_values"]))
+            required[ir.OpResult(op.operands[0]).result_number] = sizes
+    found: dict[int, int] = {}
+    for number, loops in enumerate(_roles(match.name, maps)):
+        found.update(zip(loops, required.get(number, ()), strict=False))
+    if len(found) < maps[0].n_dims or min(found.values()) < 1:
+        raise _OpenError(f"its matcher leaves sizes open: {_ELSE}")
+    return found
+
+
+def _roles(name: str, maps: Sequence[ir.AffineMap]) -> list[tuple[int, ...]]:
+    """The loops of each role, in the order of the match op's results."""
+    if name == _MULTIPLIES[0]:
+        roles, found = contraction.ROLES, linalg.infer_contraction_dimensions_from_maps(maps)
+    else:
+        roles, found = convolution.ROLES, linalg.infer_convolution_dimensions_from_maps(maps)
+    renamed = convolution.INFERRED
+    return [] if found is None else [tuple(getattr(found, renamed.get(role, role))) for role in roles]
+
+
+def _last(expression: ir.AffineExpr, sizes: Mapping[int, int]) -> int:
+    if isinstance(expression, ir.AffineDimExpr):
+        return sizes[expression.position] - 1
+    if isinstance(expression, ir.AffineConstantExpr):
+        return expression.value
+    if isinstance(expression, ir.AffineAddExpr):
+        return _last(expression.lhs, sizes) + _last(expression.rhs, sizes)
+    if isinstance(expression, ir.AffineMulExpr):
+        return _last(expression.lhs, sizes) * _last(expression.rhs, sizes)
+    raise _OpenError(f"its matcher has the map {expression}: {_ELSE}")
+
 
 _CONSTANT = "transform.param.constant"
 _NO_HIT = "its matcher hits no dispatch of the program"
@@ -38,17 +188,12 @@ def verify_spec(
     program: Program | None = None,
     workers: Workers | None = None,
 ) -> VerifyReport:
-    """Judge every configuration that a spec sets, for the ops that its matchers hit. None is compiled.
+    """Judge every configuration that a spec sets, for the ops that its matchers hit; none is compiled.
 
-    Args:
-        spec: it stays as it is.
-        target: what it is for.
-        name: what locations call the spec.
-        program: where the ops are. Without, each op is made from its matcher.
-        workers: to compile in, up to dispatches; one is started and stopped when not given.
+    `name` is the spec's in locations. The ops are in `program`; without one, each is made from its matcher.
+    Without `workers`, one is started and stopped; they compile up to dispatches.
 
-    Raises:
-        TunerError: the program does not compile without a spec, or the compiler crashed.
+    Raises TunerError if the program does not compile without a spec, or the compiler crashed.
     """
     if workers is None:
         with Workers(1) as own:
@@ -65,7 +210,7 @@ def verify_spec(
         for place, executable in _hits(spec, program, target, workers):
             hits[place].append(executable)
         dispatches = extract(program, target, workers).dispatches
-    judge = _Judge(dispatches, target, spec.context, workers)
+    judge = _Settings(dispatches, target, spec.context, workers)
     return VerifyReport(
         tuple(
             verified
@@ -99,7 +244,7 @@ def _settings(pair: Pair, name: str) -> Iterator[tuple[Verified, Written]]:
             yield empty, Written(lowering, translation, decomposition)
 
 
-class _Judge:
+class _Settings:
     """Judges settings on dispatches, whose constraints are found when they are first needed."""
 
     def __init__(
@@ -112,7 +257,7 @@ class _Judge:
     def on(
         self, setting: tuple[Verified, Written], executables: Sequence[str], otherwise: str
     ) -> Iterator[Verified]:
-        """The setting on each dispatch that is hit; not checked where none is."""
+        """The setting on each dispatch that is hit; not checked if there is none."""
         verified, written = setting
         hit = [each for each in self._dispatches if any(_is_in(each, name) for name in executables)]
         if not hit:

@@ -1,8 +1,8 @@
-"""A matcher taken apart into its conditions, and the compiler's interpreter asked which of them fails first.
+"""A matcher split into its conditions, of which the compiler's interpreter finds the first that fails.
 
 For each op of a matcher that can fail there is a sequence with all of the matcher up to that op. The
 interpreter runs such sequences on one op of a dispatch, as `foreach_match` would. Sequences that a matcher
-includes are put in its place, and what is inside `transform.match.structured` is taken apart as well.
+includes are inlined, and the body of `transform.match.structured` is split as well.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.dialects.transform import interpreter
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import symbol_of, walk
 from iree_tuner.ops.canonical import clone
 from iree_tuner.ops.matching import any_op
-from iree_tuner.spec.grammar import is_sequence, symbol_name
+from iree_tuner.spec.grammar import is_sequence
 
 _STRUCTURED = "transform.match.structured"
 _PROPAGATION = "failure_propagation_mode"
@@ -31,11 +31,9 @@ _PLACE = re.compile(r'"[^"]*":(\d+):\d+')
 
 @dataclass(frozen=True)
 class Condition:
-    """One op of a matcher that can fail.
+    """One op of a matcher that can fail; `op` is a copy of it.
 
-    Attributes:
-        op: a copy of it.
-        sequence: a named sequence without results, with all of the matcher up to and with the op.
+    `sequence` is a named sequence without results, with all of the matcher up to and with the op.
     """
 
     op: ir.Operation
@@ -48,18 +46,18 @@ class Condition:
 
     @property
     def line(self) -> int | None:
-        """Line of the op in the text that the spec was parsed from; None where it was not."""
+        """Line of the op in the text that the spec was parsed from, if it was text."""
         found = _PLACE.search(str(self.op.location))  # locations have no accessors
         return int(found[1]) if found else None
 
 
 @dataclass(frozen=True)
 class FailedCondition:
-    """A condition, an op that it fails on though all before it hold, and what the interpreter says."""
+    """A condition, an op that it fails on though all before it hold, and the interpreter's message."""
 
     condition: Condition
     op: ir.Operation
-    said: str
+    message: str
 
     @property
     def match(self) -> ir.Operation:
@@ -67,7 +65,6 @@ class FailedCondition:
         return self.condition.op
 
     def ops(self, handle: ir.Value) -> list[ir.Operation]:
-        """The ops that a handle stands for."""
         return ops_of(self.condition, handle, self.op)
 
 
@@ -86,15 +83,15 @@ def conditions_of(matcher: ir.Operation) -> tuple[Condition, ...]:
 
 
 def first_failure(conditions: Sequence[Condition], op: ir.Operation) -> int | None:
-    """Which of a matcher's conditions fails first on an op; None where all hold."""
+    """The first of a matcher's conditions that fails on an op; None if all hold."""
     index = bisect.bisect_left(
-        range(len(conditions)), True, key=lambda each: said_by(conditions[each], op) is not None
+        range(len(conditions)), True, key=lambda each: message_of(conditions[each], op) is not None
     )
     return index if index < len(conditions) else None
 
 
-def said_by(condition: Condition, op: ir.Operation) -> str | None:
-    """The interpreter's message if a condition, or one before it, fails on an op; None where all hold."""
+def message_of(condition: Condition, op: ir.Operation) -> str | None:
+    """The interpreter's message if a condition, or one before it, fails on an op; None if all hold."""
     assert condition.sequence.parent is not None, "it stands in a module"
     try:
         interpreter.apply_named_sequence(op, condition.sequence, condition.sequence.parent)
@@ -118,7 +115,7 @@ def ops_of(condition: Condition, handle: ir.Value, op: ir.Operation) -> list[ir.
 
 
 def number_of(condition: Condition, param: ir.Value, op: ir.Operation) -> int | None:
-    """The number that a parameter holds when the condition is reached on an op; None for a list of others."""
+    """The number that a parameter holds when the condition is reached on an op; None for other contents."""
     _annotated(condition, op, condition.root, param)
     found = op.attributes.get(_HERE, None)
     if found is not None:
@@ -131,7 +128,7 @@ def _annotated(condition: Condition, op: ir.Operation, handle: ir.Value, param: 
     last = list(condition.sequence.regions[0].blocks[0])[-2].operation
     with ir.InsertionPoint(last), ir.Location.unknown(op.context):
         note = transform.AnnotateOp(handle, _HERE, param=param)
-    said_by(condition, op)
+    message_of(condition, op)
     note.operation.erase()
 
 
@@ -145,7 +142,7 @@ def _around(op: ir.Operation) -> ir.Operation:
 def _sequence_beside(matcher: ir.Operation, name: str) -> ir.Operation:
     """A sequence that takes an op and does nothing, next to a matcher."""
     readonly = {"transform.readonly": ir.UnitAttr.get()}
-    name = f"iree_tuner_{symbol_name(matcher)}_{name}"
+    name = f"iree_tuner_{symbol_of(matcher)}_{name}"
     with ir.InsertionPoint(matcher):
         made = transform.NamedSequenceOp(name, [any_op()], [], arg_attrs=[readonly])
     with ir.InsertionPoint(made.body):
@@ -156,7 +153,7 @@ def _sequence_beside(matcher: ir.Operation, name: str) -> ir.Operation:
 def _inline(
     sequence: ir.Operation, given: Sequence[ir.Value], where: ir.InsertionPoint
 ) -> tuple[list[ir.Operation], list[ir.Value]]:
-    """Copy the ops of a sequence, with included sequences inlined; with what it yields."""
+    """Copy the ops of a sequence, with included sequences inlined; also returns the yielded values."""
     block = sequence.regions[0].blocks[0]
     values = dict(zip(block.arguments, given, strict=True))
     *body, end = [op.operation for op in block]
@@ -175,22 +172,22 @@ def _inline(
 
 
 def _included(op: ir.Operation, sequence: ir.Operation) -> ir.Operation | None:
-    """The sequence that an op includes, where the failure of one is the failure of the other."""
+    """The sequence that an op includes, if the failure of one is the failure of the other."""
     if op.name != "transform.include" or not _propagates(op) or sequence.parent is None:
         return None
     target = op.attributes["target"]
     name = target.value if isinstance(target, ir.FlatSymbolRefAttr) else None
     beside = (each.operation for each in sequence.parent.operation.regions[0].blocks[0])
-    return next((each for each in beside if is_sequence(each) and symbol_name(each) == name), None)
+    return next((each for each in beside if is_sequence(each) and symbol_of(each) == name), None)
 
 
 def _propagates(op: ir.Operation) -> bool:
-    mode = op.attributes.get(_PROPAGATION, None)  # to propagate is what is done when nothing is said
+    mode = op.attributes.get(_PROPAGATION, None)  # the default is to propagate
     return mode is None or ir.IntegerAttr(mode).value == transform.FailurePropagationMode.Propagate.value
 
 
 def _steps(op: ir.Operation) -> int:
-    """How many conditions an op is: itself, and what is inside `transform.match.structured`."""
+    """The number of conditions in an op: itself, or the ops inside `transform.match.structured`."""
     return len(list(op.regions[0].blocks[0])) if op.name == _STRUCTURED and _propagates(op) else 1
 
 

@@ -2,7 +2,8 @@
 
 It compares the same things in the same order as the compiler does for
 `transform.iree.match.cast_compatible_dag_from_root` and `transform.iree.match.regions`
-(PreprocessingExtensions.cpp and EquivalenceUtils.cpp of release 3.13). It judges; this says why.
+(PreprocessingExtensions.cpp and EquivalenceUtils.cpp of release 3.13). The compiler judges; this finds the
+reason.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from itertools import zip_longest
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import defining_op
+
 _NAME_ONLY = "match.operation_name_only"
 _LISTS = {"indexing_maps": ("map", "indexing map"), "iterator_types": ("iterator", "iterator of loop")}
 _SEGMENTS = "operandSegmentSizes"
@@ -21,14 +24,10 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Difference:
-    """The value that a matcher asks for, and the actual one.
+    """The value that a matcher requires, and the one found in the dispatch.
 
-    Attributes:
-        kind: a fixed word for scripts: `size`, `map`, `element_type`, ...
-        what: what was compared: `size of k`; or all that is known, where there are no values.
-        found: its value in the dispatch.
-        expected: its value in the matcher.
-        held: how many comparisons of the same condition held before.
+    `kind` is a fixed word for scripts: `size`, `map`, `element_type`, ... `what` was compared: `size of k`;
+    or all that is known, without values. Before it, `held` comparisons of the same condition held.
     """
 
     kind: str
@@ -54,12 +53,12 @@ def first_difference(comparisons: Iterable[Difference | None]) -> Difference | N
 
 
 def compare(kind: str, what: str, found: object, expected: object) -> Difference | None:
-    """Compare two values; they are printed where they differ."""
+    """Compare two values; they are printed if they differ."""
     return None if found == expected else Difference(kind, what, text_of(found), text_of(expected))
 
 
 def compare_types(what: str, found: ir.Type, expected: ir.Type) -> Difference | None:
-    """Whether a value of one type can be cast to the other: a size that is not asked for may be any."""
+    """Whether a value of one type can be cast to the other: a size that is not required may be any."""
     if not isinstance(expected, ir.RankedTensorType):
         return compare("type", what, found, expected)
     if not isinstance(found, ir.RankedTensorType):
@@ -80,13 +79,10 @@ def compare_types(what: str, found: ir.Type, expected: ir.Type) -> Difference | 
 def compare_dags(
     asked: ir.Operation, op: ir.Operation, inputs: dict[ir.Value, ir.Value] | None = None
 ) -> Comparisons:
-    """Compare two ops and the producers of their operands, up to the inputs of a matcher, and all their
-    bodies.
+    """Compare two ops, the producers of their operands up to the inputs of a matcher, and all their bodies.
 
-    Args:
-        asked: the last op of a matcher's DAG.
-        op: an op of a dispatch.
-        inputs: filled with the inputs of the matcher, and the values in their place.
+    `asked` is the last op of a matcher's DAG, `op` one of a dispatch. `inputs` is filled with the inputs of
+    the matcher, and the corresponding values.
     """
     matched: dict[ir.Operation, tuple[ir.Operation, str]] = {}
     inputs = {} if inputs is None else inputs
@@ -104,16 +100,15 @@ def compare_dags(
         yield from compare_ops(asked, op, place)
         for number, (wanted, given) in enumerate(zip(asked.operands, op.operands, strict=False)):
             step = f"{path} -> {number}" if path else f"operand {number}"
-            if isinstance(wanted.owner, ir.Block):
+            producer, actual = defining_op(wanted), defining_op(given)
+            if producer is None:
                 yield _same_input(f"operand {number} of {place}", inputs.setdefault(wanted, given), given)
-                continue
-            producer = wanted.owner.operation
-            if isinstance(given.owner, ir.Block):
+            elif actual is None:
                 yield Difference("operands", step, "a block argument", f"the result of {producer.name}")
             elif producer in matched:
-                yield _same_op(step, given.owner.operation, matched[producer][0])
+                yield _same_op(step, actual, matched[producer][0])
             else:
-                pending.append((producer, given.owner.operation, step))
+                pending.append((producer, actual, step))
         matched[asked] = op, place
     for wanted, (given, place) in reversed(matched.items()):
         yield from compare_bodies(wanted, given, place)
@@ -124,7 +119,7 @@ def compare_dags(
 
 
 def compare_ops(asked: ir.Operation, op: ir.Operation, place: str) -> Comparisons:
-    """Compare two ops of one name, without what is in their regions."""
+    """Compare two ops of one name, without their regions."""
     yield compare("operands", f"number of operands of {place}", len(op.operands), len(asked.operands))
     yield compare("results", f"number of results of {place}", len(op.results), len(asked.results))
     wanted, given = _attributes(asked), _attributes(op)
@@ -139,7 +134,7 @@ def compare_ops(asked: ir.Operation, op: ir.Operation, place: str) -> Comparison
 
 
 def compare_bodies(asked: ir.Operation, op: ir.Operation, place: str) -> Comparisons:
-    """Compare what is in the regions of two ops, op by op."""
+    """Compare the regions of two ops, op by op."""
     for given, wanted in zip_longest(_lines(op, {}), _lines(asked, {}), fillvalue="nothing"):
         yield compare("body", f"body of {place}", given, wanted)
 
@@ -166,7 +161,7 @@ def _named(values: Sequence[ir.Value], names: dict[ir.Value, str]) -> str:
 
 
 def text_of(value: object) -> str:
-    """A value as a message has it: maps and iterators without the name of their kind, long ones cut."""
+    """A value for a message: maps and iterators without the name of their kind, long ones cut."""
     if isinstance(value, ir.AffineMapAttr):
         value = value.value
     text = str(value)
@@ -177,7 +172,7 @@ def text_of(value: object) -> str:
 
 
 def _attributes(op: ir.Operation | ir.OpView) -> dict[str, ir.Attribute]:
-    """All attributes except the ones that follow from the number of operands, which is compared before."""
+    """All attributes except those that follow from the number of operands, which is compared before."""
     return {name: op.attributes[name] for name in op.attributes if name != _SEGMENTS}
 
 

@@ -9,11 +9,17 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
-from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs, symbol_name
+from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs
 from iree_tuner.spec.io import embed
-from iree_tuner.spec.near.conditions import Condition, FailedCondition, conditions_of, first_failure, said_by
+from iree_tuner.spec.near.conditions import (
+    Condition,
+    FailedCondition,
+    conditions_of,
+    first_failure,
+    message_of,
+)
 from iree_tuner.spec.near.reasons import kind_asked, reason
 
 _REACHED = "iree_tuner_reached"
@@ -22,20 +28,18 @@ _NO_PASS = "iree-tuner-stop"
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A matcher and a dispatch that it does not hit, though an op of the kind that it asks for is there.
+    """A matcher and a dispatch that it does not hit, though the dispatch has an op of the matched kind.
 
     Attributes:
-        matcher: its name.
         dispatch: name of the executable.
         op: name of the op that comes nearest.
-        kind: a fixed word for scripts: `size`, `map`, `body`, ...; `earlier` where all conditions hold and an
+        kind: a fixed word for scripts: `size`, `map`, `body`, ...; `earlier` if all conditions hold and an
             earlier matcher takes the op.
         condition: name of the match op that fails first.
-        what: what it compares: `size of k`; or the compiler's words, where there are no values.
-        found: its value in the dispatch.
-        expected: its value in the matcher.
-        line: of the match op in the spec's text, None where it was not text.
-        held: how many conditions held before, and how many comparisons of the one that fails.
+        what: what it compares: `size of k`; or the compiler's words, without values.
+        found: its value in the dispatch; `expected` in the matcher.
+        line: of the match op in the spec's text, None if it was not text.
+        held: the number of conditions that held before, and of comparisons of the one that fails.
     """
 
     matcher: str
@@ -57,7 +61,7 @@ class NearMiss:
 
 @dataclass(frozen=True)
 class _Matcher:
-    """A pair's matcher, and what says whether an op is of the kind that it asks for."""
+    """A pair's matcher, and the test whether an op is of the kind that it matches."""
 
     index: int
     name: str
@@ -72,14 +76,10 @@ def near_misses(
     hits: Collection[tuple[str, int]],
     unseen: Collection[int] = (),
 ) -> tuple[NearMiss, ...]:
-    """The near misses of a spec, the nearest first. Runs in workers.
+    """The near misses of a spec (bytecode), the nearest first. Runs in workers.
 
-    Args:
-        session: to compile in.
-        sources: the program at `executable-sources`.
-        spec: its bytecode.
-        hits: executables, and indices of pairs that hit them in the compiler's own pipeline.
-        unseen: indices of pairs whose hits cannot be seen.
+    `sources` is the program at `executable-sources`. `hits` are executables, and indices of pairs that hit
+    them in the compiler's own pipeline; `unseen` are indices of pairs whose hits cannot be seen.
     """
     found: list[NearMiss | None] = []
     module = session.parse(spec)  # kept by name: ops that are cloned do not keep it alive
@@ -93,7 +93,7 @@ def near_misses(
 
 
 def _groups(module: ir.Module, unseen: Collection[int]) -> list[list[_Matcher]]:
-    """The matchers of each `foreach_match`, except the ones that take more than an op, or cannot be found."""
+    """The matchers of each `foreach_match`, except those that take several ops, or cannot be found."""
     groups: dict[ir.Operation, list[_Matcher]] = {}
     for index, pair in enumerate(pairs(module)):
         matcher = pair.matcher_op
@@ -108,10 +108,10 @@ def _groups(module: ir.Module, unseen: Collection[int]) -> list[list[_Matcher]]:
 def _nearest(
     matcher: _Matcher, earlier: Sequence[_Matcher], dispatch: str, ops: Sequence[ir.Operation]
 ) -> NearMiss | None:
-    """How a matcher misses the op that is nearest to it; None where there is no op of its kind.
+    """How a matcher misses the op that is nearest to it; None without an op of its kind.
 
-    None as well where all of it holds and nothing before it takes the op: then the pipeline, which did not
-    hit it, knows something that is not seen here.
+    Also None if all of it holds and nothing before it takes the op: the pipeline, which did not hit it, then
+    has a reason that cannot be seen here.
     """
     nearest: NearMiss | None = None
     for op in ops:
@@ -131,19 +131,11 @@ def _nearest(
 
 def _missed(matcher: _Matcher, dispatch: str, op: ir.Operation, index: int) -> NearMiss:
     condition = matcher.conditions[index]
-    found = reason(FailedCondition(condition, op, said_by(condition, op) or ""))
+    found = reason(FailedCondition(condition, op, message_of(condition, op) or ""))
     return NearMiss(
-        matcher.name,
-        dispatch,
-        op.name,
-        found.kind,
-        condition.op.name,
-        found.what,
-        found.found,
-        found.expected,
-        condition.line,
-        (index, found.held),
-    )
+        matcher.name, dispatch, op.name, found.kind, condition.op.name, found.what, found.found,
+        found.expected, condition.line, (index, found.held),
+    )  # fmt: skip
 
 
 def _taken(matcher: _Matcher, dispatch: str, op: ir.Operation, taker: _Matcher) -> NearMiss:
@@ -153,18 +145,16 @@ def _taken(matcher: _Matcher, dispatch: str, op: ir.Operation, taker: _Matcher) 
 
 
 def _matches(condition: Condition) -> bool:
-    """Whether a condition says something of an op or a value, and does not only go from one to the other."""
+    """Whether a condition tests an op or a value, and does not only navigate from one to another."""
     return ".match." in condition.op.name
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """A program whose compilation was stopped at a `foreach_match`.
+    """A program, which holds the ops, whose compilation was stopped at a `foreach_match`.
 
-    Attributes:
-        program: it holds the ops.
-        ops: the ops that the `foreach_match` would visit, by executable, in its order; none for an executable
-            that the spec is not applied to.
+    `ops` are those that the `foreach_match` would visit, by executable, in its order; none for an executable
+    that the spec is not applied to.
     """
 
     program: ir.Module
@@ -172,16 +162,10 @@ class Stopped:
 
 
 def stop_at(session: CompilerSession, sources: bytes, spec: bytes, index: int) -> Stopped:
-    """Compile a program with a spec until the spec gets to the `foreach_match` of one of its pairs.
+    """Compile a program with a spec until the spec gets to the `foreach_match` of a pair, by its `index`.
 
     All that the spec does before is done. A pass that does not exist ends the compilation of each dispatch
-    there, and leaves its IR as it is.
-
-    Args:
-        session: to compile in.
-        sources: the program at `executable-sources`.
-        spec: its bytecode.
-        index: of the pair, in `pairs`.
+    there, and leaves its IR as it is. `sources` is the program at `executable-sources`, `spec` bytecode.
     """
     copy = session.parse(spec)
     match = pairs(copy)[index].foreach_match
@@ -193,7 +177,7 @@ def stop_at(session: CompilerSession, sources: bytes, spec: bytes, index: int) -
         del module.attributes[DEFAULT_ENTRYPOINT]  # its grammar has no place for what was added
     program = session.parse(sources)
     embed(program, to_bytecode(copy), replace=True)
-    with suppress(CompileError):  # that it stops is what is wanted
+    with suppress(CompileError):  # it is meant to stop
         session.run(program, start="executable-sources", stop="executable-configurations")
     inside = "restrict_root" not in match.attributes
     return Stopped(program, {name: _visited(each, inside=inside) for name, each in _executables(program)})
@@ -201,11 +185,11 @@ def stop_at(session: CompilerSession, sources: bytes, spec: bytes, index: int) -
 
 def _executables(program: ir.Module) -> list[tuple[str, ir.Operation]]:
     found = [op.operation for op in program.body.operations]
-    return [(symbol_name(op), op) for op in found if op.name == "hal.executable"]
+    return [(symbol_of(op), op) for op in found if op.name == "hal.executable"]
 
 
 def _visited(executable: ir.Operation, *, inside: bool) -> list[ir.Operation]:
-    """The ops that were handed to `foreach_match`, with all that is in them; the note is taken off."""
+    """The ops that were passed to `foreach_match`, with all ops inside them; the note is taken off."""
     roots = [op for op in walk(executable) if _REACHED in op.attributes]
     for root in roots:
         del root.attributes[_REACHED]

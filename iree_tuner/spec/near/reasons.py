@@ -1,6 +1,6 @@
-"""Why a condition of a matcher fails on an op: what it asks for and what is there instead.
+"""Why a condition of a matcher fails on an op: the required and the actual value.
 
-The interpreter says that it fails (`conditions`). The values are read from the IR; where they are not found,
+The interpreter finds that it fails (`conditions`). The values are read from the IR; if they are not found,
 the interpreter's own words are the reason. First the reasons by the match op, then the numbers that a matcher
 compares (sizes by role, strides, counts), then the ops and values that its handles stand for, by name.
 """
@@ -13,12 +13,11 @@ from functools import partial
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import defining_op, walk
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.extents import bounds, extent
 from iree_tuner.ops.family import OpFamily, match_ops
 from iree_tuner.ops.matching import ANY_SIZE
-from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
+from iree_tuner.ops.structure import bounds, extent, indexing_maps, iterators, loop_sizes
 from iree_tuner.spec.grammar import is_sequence
 from iree_tuner.spec.near.conditions import Condition, FailedCondition, number_of, ops_of
 from iree_tuner.spec.near.difference import (
@@ -48,18 +47,14 @@ _NUMBERS = {
 }
 """Ops that yield one number, and what that is a number of."""
 _PREDICATES = {
-    "eq": "",
-    "ne": "other than ",
-    "lt": "less than ",
-    "le": "at most ",
-    "gt": "more than ",
+    "eq": "", "ne": "other than ", "lt": "less than ", "le": "at most ", "gt": "more than ",
     "ge": "at least ",
-}
+}  # fmt: skip
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def reason(failure: FailedCondition) -> Difference:
-    """The first thing that a condition asks for and does not find."""
+    """The first requirement of a condition that is not met."""
     before = set(failure.op.attributes)
     explain = _REASONS.get(failure.match.name)
     if explain is None and failure.match.name.removeprefix(MATCH) in match_ops():
@@ -67,13 +62,13 @@ def reason(failure: FailedCondition) -> Difference:
     found = first_difference(explain(failure)) if explain else None
     for name in set(failure.op.attributes) - before:  # indexing maps are kept on named ops when asked for
         del failure.op.attributes[name]
-    return found or Difference("other", failure.said)
+    return found or Difference("other", failure.message)
 
 
 def kind_asked(condition: Condition) -> Callable[[ir.Operation], bool] | None:
-    """The test whether an op is of the kind that a condition asks for; None where it asks for none.
+    """The test whether an op is of the kind that a condition requires, if it requires one.
 
-    It makes a miss a near one, and is not the interpreter's to say: that stops at whatever fails first.
+    It makes a miss a near one. The interpreter cannot decide it: it stops at the first failure of any kind.
     """
     match = condition.op
     if not match.operands or match.operands[0] != condition.root:
@@ -154,7 +149,7 @@ def _bounds(failure: FailedCondition) -> Comparisons:
 
 
 def _dimension(failure: FailedCondition, kind: str, wanted: str) -> Comparisons:
-    """The dimension of a value that is not what the interpreter wants."""
+    """The dimension of a value that does not satisfy the interpreter."""
     dim = ir.IntegerAttr(failure.match.attributes["dim"]).value
     for what, value in values_of(failure.condition, failure.match.operands[0], failure.op):
         if not isinstance(value.type, ir.ShapedType):
@@ -219,7 +214,7 @@ def _dag(failure: FailedCondition) -> Comparisons:
 
 
 def _loops(failure: FailedCondition) -> Comparisons:
-    """Loops of another kind than `transform.match.structured.dim` asks for, or too few."""
+    """Loops of another kind than `transform.match.structured.dim` requires, or too few."""
     asked = failure.match.attributes
     for op in failure.ops(failure.match.operands[0]):
         kinds = iterators(op)
@@ -231,7 +226,7 @@ def _loops(failure: FailedCondition) -> Comparisons:
 
 
 def _body(failure: FailedCondition) -> Comparisons:
-    """Ops of a body that differ from the ones that `transform.match.structured.body` asks for."""
+    """Ops of a body that differ from those that `transform.match.structured.body` requires."""
     asked = failure.match.attributes
     for op in failure.ops(failure.match.operands[0]):
         names = ", ".join(each.operation.name for each in list(op.regions[0].blocks[0])[:-1]) or "no ops"
@@ -243,7 +238,7 @@ def _body(failure: FailedCondition) -> Comparisons:
 
 
 def _map(failure: FailedCondition) -> Comparisons:
-    """Indexing maps that are no permutations, or too few operands for `transform.match.structured.input`."""
+    """Indexing maps that are not permutations, or too few operands for `transform.match.structured.input`."""
     asked = failure.match.attributes
     kind = failure.match.name.removeprefix(f"{STRUCTURED}.")
     for op in failure.ops(failure.match.operands[0]):
@@ -262,7 +257,7 @@ def _map(failure: FailedCondition) -> Comparisons:
 
 
 def _too_few(kind: str, what: str, count: int, position: int) -> Difference:
-    """A position that is not there; one before the first was counted from the end."""
+    """A position that does not exist; one before the first was counted from the end."""
     position = count - position - 1 if position < 0 else position
     return Difference(kind, what, str(count), f"more than {position}")
 
@@ -290,10 +285,9 @@ def listed_numbers(failure: FailedCondition) -> Comparisons:
 
 def _numbers(failure: FailedCondition, param: ir.Value) -> tuple[str, Sequence[int | None] | None, bool]:
     """A parameter's contents, as a word and as numbers, and whether they are sizes; None if not found."""
-    owner = param.owner
-    if isinstance(owner, ir.Block):
+    match = defining_op(param)
+    if match is None:
         return "", None, True
-    match = owner.operation
     kind = match.name.removeprefix(MATCH)
     known = match_ops().get(kind)
     if known is None:
@@ -313,7 +307,7 @@ def compared_numbers(failure: FailedCondition) -> Comparisons:
     """Two numbers, one of them usually a constant."""
     predicate = transform.MatchCmpIPredicate(ir.IntegerAttr(failure.match.attributes["predicate"]).value).name
     found, wanted = failure.match.operands
-    if _constant(found) and not _constant(wanted):
+    if _is_constant(found) and not _is_constant(wanted):
         found, wanted, predicate = wanted, found, _MIRRORED.get(predicate, predicate)
     numbers = [number_of(failure.condition, each, failure.op) for each in (found, wanted)]
     if None in numbers:
@@ -326,7 +320,7 @@ def compared_numbers(failure: FailedCondition) -> Comparisons:
 
 
 def _not_found(failure: FailedCondition, search: ir.Operation) -> Comparisons:
-    """The difference in the only op of a name that is searched for, or that there is none."""
+    """The difference in the only op of a name that is searched, or that the name does not occur."""
     names = names_searched(search)
     for op in failure.ops(search.operands[0]):
         named = [each for each in walk(op) if each.name in names]
@@ -337,7 +331,7 @@ def _not_found(failure: FailedCondition, search: ir.Operation) -> Comparisons:
 
 
 def _filtered(search: ir.Operation, op: ir.Operation) -> Comparisons:
-    """Compare an op with the attributes and operand types that `transform.structured.match` looks for."""
+    """Compare an op with the attributes and operand types that `transform.structured.match` requires."""
     if "op_attrs" in search.attributes:
         for each in ir.DictAttr(search.attributes["op_attrs"]):
             given = op.attributes.get(each.name, "none")
@@ -349,8 +343,8 @@ def _filtered(search: ir.Operation, op: ir.Operation) -> Comparisons:
             yield compare("type", f"type of operand {number} of {op.name}", operand.type, wanted)
 
 
-def _constant(param: ir.Value) -> bool:
-    return not isinstance(param.owner, ir.Block) and param.owner.operation.name == "transform.param.constant"
+def _is_constant(param: ir.Value) -> bool:
+    return defining_op(param, "transform.param.constant") is not None
 
 
 def called(handle: ir.Value) -> str:
@@ -371,21 +365,18 @@ def called(handle: ir.Value) -> str:
 
 
 def of(handle: ir.Value) -> str:
-    """The same, to be put after something that belongs to the op; empty for the op that is visited."""
+    """` of ` and the name of a handle's op; empty for the op that is visited."""
     name = called(handle)
     return "" if name == "the op" else f" of {name}"
 
 
 def values_of(condition: Condition, handle: ir.Value, op: ir.Operation) -> list[tuple[str, ir.Value]]:
     """The values that a handle stands for when a condition is reached on an op, with their names."""
-    owner = handle.owner
-    if isinstance(owner, ir.Block):
+    match = defining_op(handle, DAG, *_POSITIONS)
+    if match is None:
         return []
-    match = owner.operation
     if match.name == DAG:
         return _matched_by_dag(match, ops_of(condition, match.operands[0], op), ir.OpResult(handle))
-    if match.name not in _POSITIONS:
-        return []
     kind = _POSITIONS[match.name]
     found: list[tuple[str, ir.Value]] = []
     for each in ops_of(condition, match.operands[0], op):
@@ -406,11 +397,10 @@ def positions_in(match: ir.Operation, name: str, count: int) -> list[int]:
 
 
 def called_number(param: ir.Value) -> tuple[str, str]:
-    """The kind of value in a parameter (`spec.difference`), and its name."""
-    owner = param.owner
-    if isinstance(owner, ir.Block):
+    """The kind of value in a parameter (`spec.near.difference`), and its name."""
+    op = defining_op(param)
+    if op is None:
         return "other", "number"
-    op = owner.operation
     if op.name == STRUCTURED:
         end = list(op.regions[0].blocks[0])[-1].operation
         return called_number(end.operands[ir.OpResult(param).result_number])
@@ -425,16 +415,13 @@ def called_number(param: ir.Value) -> tuple[str, str]:
 
 
 def searched_by(param: ir.Value) -> ir.Operation | None:
-    """The `transform.structured.match` whose ops a parameter is the number of; None for any other."""
-    owner = param.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != _ASSOCIATIONS:
-        return None
-    search = owner.operation.operands[0].owner
-    return None if isinstance(search, ir.Block) or search.operation.name != _SEARCH else search.operation
+    """The `transform.structured.match` whose ops a parameter counts, if it does."""
+    count = defining_op(param, _ASSOCIATIONS)
+    return None if count is None else defining_op(count.operands[0], _SEARCH)
 
 
 def names_searched(search: ir.Operation) -> list[str]:
-    """Names of the ops that a `transform.structured.match` looks for; none where it looks for others."""
+    """Names of the ops that a `transform.structured.match` searches, if it searches by name."""
     names = search.attributes.get("ops", None)
     return [] if names is None else [ir.StringAttr(each).value for each in ir.ArrayAttr(names)]
 

@@ -10,7 +10,7 @@ from typing import ClassVar, cast, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.generic import generic
+from iree_tuner.compiler.linalg import generic
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.epilogue import Epilogue

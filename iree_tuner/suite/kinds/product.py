@@ -9,8 +9,7 @@ from typing import ClassVar, cast
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.generic import generic
-from iree_tuner.compiler.linalg import named
+from iree_tuner.compiler.linalg import generic, named
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import epilogue as epilogues

@@ -9,8 +9,7 @@ from typing import ClassVar, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.generic import generic
-from iree_tuner.compiler.linalg import SoftmaxOp
+from iree_tuner.compiler.linalg import SoftmaxOp, generic
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError

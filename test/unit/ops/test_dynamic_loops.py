@@ -8,13 +8,11 @@ from iree.compiler import ir
 from op_samples import ATTENTION, generic, matmul, named, prepare, sample, workloads
 
 from iree_tuner.ops.attention import Attention
-from iree_tuner.ops.check import check_op_family
+from iree_tuner.ops.check import all_ops, check_op_family, matches
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.convolution import Convolution
-from iree_tuner.ops.dynamic import dynamic_parts, verb, why_refused
-from iree_tuner.ops.family import family
+from iree_tuner.ops.family import dynamic_parts, family, verb, why_refused
 from iree_tuner.ops.generic import Generic
-from iree_tuner.ops.probe import all_ops, matches
 from iree_tuner.ops.workload import DynamicLoop, from_json, to_json
 
 BOUNDED = """

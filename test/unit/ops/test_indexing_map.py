@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from iree.compiler import ir
 
-from iree_tuner.ops.indexing_map import Index, IndexingMap
+from iree_tuner.ops.indexing_map import IndexingMap, MapResult
 
 MAPS = (
     "(d0, d1, d2) -> (d2, d0)",
@@ -37,7 +37,7 @@ def test_what_is_no_map_is_refused(text: str) -> None:
 def test_dimensions_are_loops_or_computed() -> None:
     found = IndexingMap.parse("(d0, d1, d2, d3) -> (d3, d0 * 2 + d2, d1)")
     assert (found.rank, found.dimensions, found.loops) == (4, (3, None, 1), (3, 0, 2, 1))
-    assert found.results[1] == Index("d0 * 2 + d2", ((0, 2), (2, 1)))
+    assert found.results[1] == MapResult("d0 * 2 + d2", ((0, 2), (2, 1)))
     assert [found.dimension_of(loop) for loop in range(4)] == [None, 2, None, 0]
 
 

@@ -8,7 +8,7 @@ from op_samples import matmul, softmax, workloads
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
-from iree_tuner.ops.probe import all_ops
+from iree_tuner.ops.check import all_ops
 from iree_tuner.ops.scalar_body import DagFacts, ScalarBody, facts_of
 
 COPY = """

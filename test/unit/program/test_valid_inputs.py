@@ -19,9 +19,8 @@ from iree_tuner.device.program_inputs import argument, arguments
 from iree_tuner.device.program_parameters import generate
 from iree_tuner.device.program_request import request
 from iree_tuner.program.dynamic import DimensionSize, sized
-from iree_tuner.program.entries import Taken
+from iree_tuner.program.entries import Feed, Taken
 from iree_tuner.program.extract import extract
-from iree_tuner.program.feeds import Feed
 from iree_tuner.program.source import load_program
 from iree_tuner.program.valid.interval import Interval
 from iree_tuner.program.valid.program import ValidInputs, valid_inputs

@@ -12,8 +12,7 @@ from iree_tuner.device.program_request import request
 from iree_tuner.errors import UsageError
 from iree_tuner.program.entries import entries_of, phase_after_flow
 from iree_tuner.program.extract import extract_here
-from iree_tuner.program.own_devices import own_target_name, take_devices
-from iree_tuner.program.phases import run_phases
+from iree_tuner.program.phases import own_target_name, run_phases, take_devices
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import parse_target, target_for_device
 

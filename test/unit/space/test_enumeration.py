@@ -22,7 +22,7 @@ from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, const
 from iree_tuner.space.interpreter import read_program
 from iree_tuner.space.join import Join
 from iree_tuner.space.judge import Judge
-from iree_tuner.space.sampling import Packing, enumerate_members, shuffled
+from iree_tuner.space.sampling import Numbering, enumerate_members, shuffled
 from iree_tuner.targets import CpuLimits, parse_target
 
 PROGRAM = b"""
@@ -230,7 +230,7 @@ def test_contradicting_bounds_of_a_factor_are_an_empty_space() -> None:
 def test_packing_keeps_rows_and_their_order(sizes, seed) -> None:
     generator = np.random.default_rng(seed)
     rows = np.unique(np.stack([generator.integers(size, size=50) for size in sizes], axis=1), axis=0)
-    packing = Packing(tuple(sizes))
+    packing = Numbering(tuple(sizes))
     packed = packing.pack(list(rows.T), len(rows))
     assert np.array_equal(np.stack(packing.unpack(packed), axis=1), rows)
     words = [tuple(word) for word in packed.T.tolist()]

@@ -23,9 +23,8 @@ from iree_tuner.program.source import Program
 from iree_tuner.space import Space, build_spaces
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
-from iree_tuner.space.gpu.draft import Draft
+from iree_tuner.space.gpu.constraints_draft import Draft, apply
 from iree_tuner.space.gpu.online_attention import fits_matrix_instructions
-from iree_tuner.space.gpu.supplement import apply
 from iree_tuner.targets import GpuLimits, parse_target
 
 DIMS = "affine_map<(b, m, n, k1, k2) -> "

@@ -10,7 +10,7 @@ from iree.compiler import ir
 
 from iree_tuner.measure.builder import Builder
 from iree_tuner.space.build import build_spaces
-from iree_tuner.space.starting_point import find_default
+from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.targets import parse_target
 
 PROGRAMS = Path(__file__).parents[2] / "space" / "Inputs"

@@ -23,12 +23,11 @@ from iree_tuner.measure.builder import Builder
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space import Assignment, Space, build_spaces
-from iree_tuner.space.chosen import Written
+from iree_tuner.space.compilers_choice import Written, find_default
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.matrix import matrix_constraints
 from iree_tuner.space.gpu.matrix_problem import direct_problem, igemm_problem
 from iree_tuner.space.legality import Rules
-from iree_tuner.space.starting_point import find_default
 from iree_tuner.targets import GpuLimits, parse_target
 
 UPSTREAM = Path(__file__).parents[2] / "upstream"

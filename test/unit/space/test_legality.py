@@ -16,7 +16,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space import Assignment, Space, build_space, build_spaces
-from iree_tuner.space.chosen import Written
+from iree_tuner.space.compilers_choice import Written
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.rulings import GPU_RULINGS
 from iree_tuner.space.legality import Judgement, Rules

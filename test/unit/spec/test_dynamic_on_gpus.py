@@ -12,7 +12,7 @@ from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.build import build_space, build_spaces
-from iree_tuner.space.starting_point import find_default
+from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_against_program
 from iree_tuner.spec.entry import SpecEntry

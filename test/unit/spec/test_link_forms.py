@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, symbol_of
 from iree_tuner.errors import TunerError
 from iree_tuner.program.carried import IN_MEMORY
 from iree_tuner.spec.build import build_spec
@@ -20,7 +20,6 @@ from iree_tuner.spec.grammar import (
     reached,
     runs_by_name,
     sequences,
-    symbol_name,
 )
 from iree_tuner.spec.io import embed, from_attribute, load_spec
 from iree_tuner.spec.link import link_specs
@@ -231,7 +230,7 @@ def test_what_a_module_inside_holds_runs_if_it_is_included(context):
     inside = module(pair(), entry_point(f"%done = {MATCH}", name="inner"), name="lib")
     call = f"%done = transform.include @lib::@inner failures(suppress) (%f) : ({OP}) -> {OP}"
     calls = spec(context, inside, entry_point(call))
-    assert [symbol_name(op) for op in reached(calls)] == [ENTRYPOINT_NAME, "inner", "match", "mark"]
+    assert [symbol_of(op) for op in reached(calls)] == [ENTRYPOINT_NAME, "inner", "match", "mark"]
     assert len(pairs(calls)) == 1
     ignores = spec(context, inside, pair("linalg.fill"), entry_point(f"%done = {MATCH}"))
     assert [row.op for row in explain(ignores)] == ["linalg.fill"]

@@ -6,7 +6,7 @@ import pytest
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.spec.near.conditions import conditions_of, said_by
+from iree_tuner.spec.near.conditions import conditions_of, message_of
 from iree_tuner.spec.near.difference import compare_dags, first_difference
 from iree_tuner.spec.near.reasons import last_of
 
@@ -111,6 +111,6 @@ def dags():
 def test_there_is_a_difference_where_the_compiler_finds_one(dags, asked):
     condition = dags[asked][1]
     for name, (op, _, _) in dags.items():
-        said = said_by(condition, op)
+        said = message_of(condition, op)
         found = first_difference(compare_dags(last_of(condition.op), op))
         assert (found is None) == (said is None), f"{name}: {said}; {found}"

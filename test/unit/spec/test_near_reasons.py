@@ -6,7 +6,7 @@ import pytest
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.spec.near.conditions import FailedCondition, conditions_of, first_failure, said_by
+from iree_tuner.spec.near.conditions import FailedCondition, conditions_of, first_failure, message_of
 from iree_tuner.spec.near.reasons import reason
 
 PAYLOAD = """
@@ -165,5 +165,5 @@ def test_why_a_condition_fails(name):
     conditions = conditions_of(list(spec.body.operations)[-1].operation)
     index = first_failure(conditions, op)
     assert index == len(conditions) - 1, "those before hold"
-    assert str(reason(FailedCondition(conditions[index], op, said_by(conditions[index], op)))) == expected
+    assert str(reason(FailedCondition(conditions[index], op, message_of(conditions[index], op)))) == expected
     assert str(payload) == before

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iree_tuner.compiler.worker import Span
+from iree_tuner.compiler.worker import WorkSpan
 from iree_tuner.tuning.timeline import APART, Timeline, WorkerTimeline
 
 
@@ -61,7 +61,11 @@ def test_what_workers_did_is_on_the_runs_clock():
     timeline = Timeline(clock)
     with timeline.stage("search"):
         clock.now += 10
-    spans = [Span(0, "build", 51.0, 53.0), Span(1, "build", 52.0, 53.0), Span(0, "build", 58.0, 70.0)]
+    spans = [
+        WorkSpan(0, "build", 51.0, 53.0),
+        WorkSpan(1, "build", 52.0, 53.0),
+        WorkSpan(0, "build", 58.0, 70.0),
+    ]
     use = timeline.use([("compiler", spans), ("cuda://0", spans[1:2])])
     assert [lane.worker for lane in use.lanes] == ["compiler 0", "compiler 1", "cuda://0"]
     assert use.busy_s(use.lanes[0], "search") == 4.0
@@ -81,5 +85,5 @@ def test_all_that_compares_results_is_counted_once():
         ("judge_here", 61, 64),
         ("default_here", 66, 67),
     ]
-    spans = [Span(0, what, float(begin), float(end)) for what, begin, end in asked]
+    spans = [WorkSpan(0, what, float(begin), float(end)) for what, begin, end in asked]
     assert timeline.use([("compiler", []), ("local-task", spans)]).checked_s == 2 + 5 + 1

@@ -6,7 +6,7 @@ import hand_made
 import numpy as np
 import pytest
 
-from iree_tuner.ops.traits import Chain
+from iree_tuner.ops.family import Chain
 from iree_tuner.ops.workload import Companion
 from iree_tuner.search.cost.cpu import chain_cycles, estimate
 from iree_tuner.search.cost.cpu_core import traffic

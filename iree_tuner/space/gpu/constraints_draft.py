@@ -1,9 +1,10 @@
-"""A constraints op while it is being supplemented: its knobs, its asserts, its knobs dictionary."""
+"""A constraints op while it is being supplemented, and the supplements: additions with their reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
@@ -11,7 +12,7 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import declared_knobs, knob
+from iree_tuner.space.constraints import declared_knobs, derived, knob
 from iree_tuner.space.expressions import Integer, lookup
 from iree_tuner.space.gpu.instructions import shape_of
 from iree_tuner.targets import GpuLimits
@@ -20,13 +21,7 @@ MMA_KIND = "mma_kind"
 
 
 class Draft:
-    """One constraints op, and what the supplements need to know about it.
-
-    Args:
-        op: the constraints op, from the compiler or built here.
-        workload: the root op that it is about.
-        limits: of the target.
-    """
+    """One constraints op, from the compiler or built here, and what supplements need to know about it."""
 
     def __init__(self, op: iree_codegen.ConstraintsOp, workload: Workload, limits: GpuLimits) -> None:
         self.op = op
@@ -42,7 +37,7 @@ class Draft:
 
     @property
     def entries(self) -> dict[str, ir.Attribute]:
-        """The knobs dictionary, as a copy."""
+        """A copy of the knobs dictionary."""
         return {named.name: named.attr for named in ir.DictAttr(self.op.knobs)}
 
     @property
@@ -60,7 +55,6 @@ class Draft:
         return name in self._knobs
 
     def value(self, name: str) -> Integer:
-        """A declared knob."""
         return self._knobs[name]
 
     @contextmanager
@@ -70,7 +64,7 @@ class Draft:
             yield
 
     def declare(self, name: str, values: Sequence[int], reason: str) -> Integer:
-        """A new knob that takes one of some values; `reason` completes "NAME (VALUE) must be ..."."""
+        """A new knob, as `constraints.knob` declares it."""
         with self.extending():
             self._knobs[name] = knob(name, values, reason)
         return self._knobs[name]
@@ -78,11 +72,11 @@ class Draft:
     def declare_derived(self, name: str) -> Integer:
         """A new knob that an assert of the caller's makes equal to an expression."""
         with self.extending():
-            self._knobs[name] = Integer(iree_codegen.KnobOp(name).result)
+            self._knobs[name] = derived(name)
         return self._knobs[name]
 
     def remove(self, start: str) -> bool:
-        """Take out the asserts whose message starts so. False when there are none."""
+        """Take out the asserts whose message starts with a text; whether there were any."""
         found = [op for text, op in self._asserts() if text.startswith(start)]
         for op in found:
             op.erase()
@@ -96,11 +90,10 @@ class Draft:
             )
 
     def set_entries(self, **entries: ir.Attribute) -> None:
-        """Replace or add entries of the knobs dictionary."""
         self.op.operation.attributes["knobs"] = ir.DictAttr.get(self.entries | entries)
 
     def mma(self) -> list[ir.Attribute]:
-        """The matrix instructions that the space chooses from; empty when it uses none."""
+        """The matrix instructions that the space chooses from, if any."""
         kind = self.entries.get(MMA_KIND)
         return list(iree_codegen.OneOfKnobAttr(kind).options) if kind is not None else []
 
@@ -139,7 +132,7 @@ def divisors(size: int) -> tuple[int, ...]:
 
 
 def powers(most: int, *, threes: bool = False) -> tuple[int, ...]:
-    """Powers of two up to a size, ascending; with three times each of them, if asked for."""
+    """Powers of two up to a size, ascending; optionally with three times each of them."""
     found = {1 << i for i in range(most.bit_length())}
     if threes:
         found |= {3 * value for value in found}
@@ -154,3 +147,25 @@ def round_up(size: int, step: int) -> int:
 def next_power(size: int) -> int:
     """The smallest power of two that is not less than a size."""
     return 1 << (size - 1).bit_length()
+
+
+@dataclass(frozen=True)
+class Supplement:
+    """An addition of knobs and asserts to the constraints ops for which it `applies`.
+
+    `reason` says what goes wrong without it, and where in the compiler that is decided; `releases` are those
+    of the compiler with which it has been checked.
+    """
+
+    name: str
+    reason: str
+    extend: Callable[[Draft], None]
+    applies: Callable[[Draft], bool] = lambda _: True
+    releases: tuple[str, ...] = ("3.13",)
+
+
+def apply(supplements: tuple[Supplement, ...], draft: Draft) -> None:
+    """Extend a draft by all supplements that apply to it, in their order."""
+    for supplement in supplements:
+        if supplement.applies(draft):
+            supplement.extend(draft)

@@ -1,18 +1,25 @@
-"""The compiler's choice in a space's terms: values of its knobs, and parts that have no knob there."""
+"""The compiler's choice in a space's terms: values of its knobs, and parts that have no knob there.
+
+It is completed to a member if it can be. That member, or one near it, is where a local search starts.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.compiler.unbound import pipeline_of
-from iree_tuner.space.configuration import Configuration
+from iree_tuner.errors import TunerError
+from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.constraints import COMPANIONS
 from iree_tuner.space.gpu.padding import drop_idle_padding
+from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
 from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.attributes import INTERCHANGE, SUBGROUP_SIZE, spirv_entries
@@ -38,14 +45,11 @@ _OFF = ("0 : i64", "false", "#iree_gpu.reorder_workgroups_strategy<None>")
 
 @dataclass(frozen=True)
 class Chosen:
-    """A compiler's choice, read against a space.
+    """A compiler's choice as `values` of a space's knobs; `misfits` are the parts that no values stand for.
 
-    Attributes:
-        values: of the knobs that it settles.
-        misfits: what of it no values of the space's knobs stand for.
-        inherited: likely values of the companions' own knobs. The choice does not show them; the compiler
-            gives other ops the root's tiles of the loops that they share.
-        places: where in the attributes the knobs are: `workgroup[1]`.
+    `inherited` are likely values of the companions' own knobs: the choice does not show them, and the
+    compiler gives other ops the root's tiles of the loops that they share. `places`: where in the attributes
+    the knobs are, `workgroup[1]`.
     """
 
     values: dict[str, int] = field(default_factory=dict[str, int])
@@ -54,7 +58,7 @@ class Chosen:
     places: dict[str, str] = field(default_factory=dict[str, str])
 
     def note(self, name: str, value: int, where: str) -> None:
-        """A knob's value; it is a misfit when the choice has another one for it elsewhere."""
+        """A knob's value; a misfit if the choice has another value for it elsewhere."""
         self.places.setdefault(name, where)
         if self.values.setdefault(name, value) != value:
             self.misfits.append(f"{where} is {value}, but {name} is {self.values[name]}")
@@ -66,14 +70,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Written:
-    """A configuration as a program or a spec carries it; attributes are printed.
-
-    Attributes:
-        lowering: the root op's lowering config.
-        translation: the function's translation info.
-        decomposition: an attention's `decomposition_config`, or nothing.
-        companions: lowering configs of other ops of the dispatch, by their labels.
-    """
+    """A configuration as a program or a spec carries it: printed attributes, companions' by their labels."""
 
     lowering: str
     translation: str
@@ -94,13 +91,13 @@ class Written:
 
 
 def named_pipeline(translation: str) -> str:
-    """The pipeline that a translation info names; empty for none."""
+    """The pipeline that a translation info names, or empty."""
     found = _PIPELINE.search(translation)
     return found.group(1) if found else ""
 
 
 def read_written(space: Space, written: Written) -> Chosen:
-    """A configuration against a space's knobs, also the knobs of other ops than the root."""
+    """A configuration read against a space's knobs, also the knobs of ops other than the root."""
     chosen = read_choice(space, written.lowering, written.translation, written.decomposition)
     knobs = ir.DictAttr(space.op.knobs)
     if chosen.misfits or COMPANIONS not in knobs:
@@ -126,13 +123,10 @@ def read_written(space: Space, written: Written) -> Chosen:
 
 
 def read_choice(space: Space, lowering: str, translation: str, decomposition: str = "") -> Chosen:
-    """A choice, printed, against a space's knobs.
+    """A printed choice read against a space's knobs.
 
-    Args:
-        space: of the workload.
-        lowering: the root op's lowering config.
-        translation: the function's translation info.
-        decomposition: an attention's `decomposition_config`; it is not read when it is empty.
+    Without `decomposition`, an attention's `decomposition_config`, the knobs of its two multiplications stay
+    open.
     """
     other = named_pipeline(translation)
     if other != space.pipeline:
@@ -140,8 +134,8 @@ def read_choice(space: Space, lowering: str, translation: str, decomposition: st
     kind, _ = pipeline_of(space.op.pipeline)
     config = _CONFIGS.get(kind, _GPU_CONFIG)
     if (found := lowering.partition("<")[0]) != config:
-        said = f"the lowering config is {found or 'missing'}, and {config} for {space.pipeline}"
-        return Chosen(misfits=[said])
+        difference = f"the lowering config is {found or 'missing'}, and {config} for {space.pipeline}"
+        return Chosen(misfits=[difference])
     chosen = Chosen()
     with space.op.operation.context:
         if kind == _CPU:
@@ -262,7 +256,7 @@ def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str,
 
 
 def _gpu_entries(config: iree_gpu.LoweringConfigAttr, translation: str) -> dict[str, ir.Attribute]:
-    """The entries of both attributes under the names that a knobs dictionary gives them."""
+    """The entries of both attributes under the names that they have in a knobs dictionary."""
     entries = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
     # IR as text: candidates are stored as text
     info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
@@ -295,7 +289,7 @@ def _gpu_options(given: ir.Attribute | None, i64: ir.Type) -> ir.Attribute:
 
 
 def _absent(template: ir.Attribute) -> ir.Attribute | None:
-    """Which of a knob's options stands for an entry that is left out: a unit attribute, or an empty list."""
+    """The option of a knob that stands for an entry that is left out: a unit attribute, or an empty list."""
     if not isinstance(template, iree_codegen.OneOfKnobAttr):
         return None
     nothing = (ir.UnitAttr.get(), ir.ArrayAttr.get([]))
@@ -303,7 +297,7 @@ def _absent(template: ir.Attribute) -> ir.Attribute | None:
 
 
 def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Chosen) -> None:
-    """Values that make a knobs entry equal to an attribute; what cannot be made equal is a misfit."""
+    """Notes values that make a knobs entry equal to an attribute; a misfit if there are none."""
     if isinstance(template, iree_codegen.IntKnobAttr):
         if isinstance(actual, ir.IntegerAttr):
             chosen.note(template.name, actual.value, where)
@@ -331,7 +325,7 @@ def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Cho
 def _unify_option(
     template: iree_codegen.OneOfKnobAttr, actual: ir.Attribute, where: str, chosen: Chosen
 ) -> None:
-    """Several options may be alike here; then the value stands that another entry gave the knob before."""
+    """Several options may be equal here; then the knob keeps a value that another entry gave it."""
     fitting = [place for place, option in enumerate(template.options) if option == actual]
     if not fitting:
         chosen.misfits.append(f"{where} is {actual}, which is not among the options of {template.name}")
@@ -354,7 +348,7 @@ def _unify_entries(template: ir.DictAttr, actual: ir.DictAttr, where: str, chose
 
 
 def _is_off(attribute: ir.Attribute) -> bool:
-    """Whether an entry says what leaving it out says."""
+    """Whether leaving the entry out means the same."""
     if isinstance(attribute, ir.ArrayAttr):
         return all(map(_is_off, attribute))
     if isinstance(attribute, ir.DictAttr):
@@ -368,3 +362,105 @@ def _nothing_like(item: ir.Attribute) -> ir.Attribute:
 
 def _zero() -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+
+
+# The compiler's own choice as an assignment: read off its attributes, completed by the judge.
+
+
+@dataclass(frozen=True)
+class Default:
+    """The compiler's choice as a member of the space, or None with the reasons why it is outside.
+
+    Reasons are the constraints that it breaks, or parts of it that have no knob.
+    """
+
+    assignment: Assignment | None
+    reasons: tuple[str, ...] = ()
+
+
+def find_default(
+    space: Space, lowering_config: str, translation_info: str, decomposition_config: str = ""
+) -> Default:
+    """The compiler's choice, printed as for `read_choice`, as a member of the space."""
+    chosen = read_choice(space, lowering_config, translation_info, decomposition_config)
+    if chosen.misfits:
+        return Default(None, tuple(chosen.misfits))
+    full = space.complete(chosen.inherited | chosen.values) or space.complete(chosen.values)
+    return Default(full, () if full is not None else tuple(space.violations_of_part(chosen.values)))
+
+
+def parse_assignment(text: str) -> Assignment:
+    """Read `{"wg_0": 64}` or `wg_0=64 wg_1=64` (commas or spaces). Raises TunerError."""
+    try:
+        if text.lstrip().startswith("{"):
+            return Assignment.of(json.loads(text))
+        pairs = (item.partition("=") for item in re.split(r"[,\s]+", text.strip()) if item)
+        return Assignment.of({name: int(value) for name, _, value in pairs})
+    except (ValueError, TypeError, AttributeError):
+        raise TunerError(
+            f"not an assignment: {text!r}", hint='write it as wg_0=64,wg_1=128 or as {"wg_0": 64}'
+        ) from None
+
+
+_CANDIDATES = 512
+_STEPS = 100
+
+
+def starting_point(
+    space: Space, lowering_config: str, translation_info: str, decomposition_config: str = ""
+) -> Assignment | None:
+    """The compiler's choice, printed as for `read_choice`, or a legal assignment near it.
+
+    Enumerates nothing. None for an empty space, and for a choice that has another pipeline or no knob's
+    value.
+    """
+    known = read_choice(space, lowering_config, translation_info, decomposition_config).values
+    if not known:
+        return None
+    default = find_default(space, lowering_config, translation_info, decomposition_config)
+    return default.assignment or _nearest(space, known)
+
+
+def starting_point_of(
+    joint: JointSpace, lowering_config: str, translation_info: str, decomposition_config: str = ""
+) -> Assignment | None:
+    """`starting_point` in the one of several spaces whose pipeline the choice has."""
+    for place, space in enumerate(joint.spaces):
+        found = starting_point(space, lowering_config, translation_info, decomposition_config)
+        if found is not None:
+            return joint.join(place, found)
+    return None
+
+
+def nearest_member(joint: JointSpace, wanted: Assignment) -> Assignment | None:
+    """The assignment itself if it is a member, else one near it, if any.
+
+    For assignments of another workload's space, whose tiles need not divide here.
+    """
+    if joint.contains(wanted):
+        return wanted
+    place, knobs = joint.split(wanted)
+    if not 0 <= place < len(joint.spaces):
+        return None
+    found = _nearest(joint.spaces[place], dict(knobs))
+    return None if found is None else joint.join(place, found)
+
+
+def _nearest(space: Space, known: Mapping[str, int]) -> Assignment | None:
+    """The nearest of a sample, then from neighbor to neighbor while that gets nearer to `known`."""
+    members = space.sample(_CANDIDATES, seed=0)
+    if not members:
+        return None
+    weights = np.array([name in known for name in space.names], float)
+    there = space.encode({name: known.get(name, 0) for name in space.names})
+
+    def distance(member: Assignment) -> float:
+        return float((np.abs(space.encode(member) - there) * weights).sum())
+
+    near = min(members, key=distance)
+    for _ in range(_STEPS):
+        nearer = min(space.neighbors(near), key=distance, default=near)
+        if distance(nearer) >= distance(near):
+            break
+        near = nearer
+    return near
