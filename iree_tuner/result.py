@@ -68,17 +68,11 @@ SPEEDUP = "speedup (98% CI)"
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast the searches of a run tried candidates. The final comparisons do not count.
+    """How fast the searches of a run tried candidates. The final comparisons do not count."""
 
-    Attributes:
-        candidates: the number of candidates that became trials.
-        searched_s: the duration of the searches, in seconds.
-        measured_s: the time that devices were busy with candidates, in seconds, added over all devices.
-    """
-
-    candidates: int
-    searched_s: float
-    measured_s: float
+    candidates: int  # the number of candidates that became trials
+    searched_s: float  # the duration of the searches, in seconds
+    measured_s: float  # the time that devices were busy with candidates, in seconds, added over all devices
 
     @property
     def per_hour(self) -> float:

@@ -20,25 +20,15 @@ _TITLES = {"estimate": "first by the cost model", "time": "fastest recorded"}
 
 @dataclass(frozen=True)
 class _Explained:
-    """One member of a space with its estimate and its recorded time.
+    """One member of a space with its estimate and its recorded time."""
 
-    Attributes:
-        by: the ranking that selected it: `estimate` or `time`.
-        member: its knobs.
-        cycles: the estimate.
-        estimated_place: its rank by the estimate, from 1.
-        time_us: the recorded time. None if it did not run.
-        recorded_place: its rank by the recorded time, from 1. None if it did not run.
-        terms: name, value, unit and description of each term.
-    """
-
-    by: str
-    member: Assignment
-    cycles: float
-    estimated_place: int
-    time_us: float | None
-    recorded_place: int | None
-    terms: tuple[tuple[str, float, str, str], ...]
+    by: str  # the ranking that selected it: `estimate` or `time`
+    member: Assignment  # its knobs
+    cycles: float  # the estimate
+    estimated_place: int  # its rank by the estimate, from 1
+    time_us: float | None  # the recorded time. None if it did not run
+    recorded_place: int | None  # its rank by the recorded time, from 1. None if it did not run
+    terms: tuple[tuple[str, float, str, str], ...]  # name, value, unit and description of each term
 
 
 def explain(spaces: Sequence[RecordedSpace], count: int, *, as_json: bool) -> None:

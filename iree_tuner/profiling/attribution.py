@@ -25,19 +25,12 @@ from iree_tuner.search.cost.terms import operands_of
 
 @dataclass(frozen=True)
 class Work:
-    """The work of one call of a dispatch.
+    """The work of one call of a dispatch."""
 
-    Attributes:
-        flops: arithmetic operations, a multiply-add as two; 0 where they are not known.
-        read_bytes: bytes that it reads.
-        written_bytes: bytes that it writes.
-        element_type: of the elements that are multiplied or combined; empty where it is not known.
-    """
-
-    flops: float = 0.0
-    read_bytes: float = 0.0
-    written_bytes: float = 0.0
-    element_type: str = ""
+    flops: float = 0.0  # arithmetic operations, a multiply-add as two; 0 where they are not known
+    read_bytes: float = 0.0  # bytes that it reads
+    written_bytes: float = 0.0  # bytes that it writes
+    element_type: str = ""  # of the elements that are multiplied or combined; empty where it is not known
 
     @property
     def bytes(self) -> float:

@@ -36,36 +36,24 @@ class EventSpan:
 
 @dataclass(frozen=True)
 class EventRecording:
-    """A profile as it was read.
+    """A profile as it was read."""
 
-    Attributes:
-        work: dispatches, and operations of the queue in parentheses, in the order of their begin.
-        executions: whole executions of command buffers, in the order of their begin.
-        transfers: for each command buffer, the transfers in it: index and kind.
-        lost: events that the runtime had no room for.
-        submitted_ns: when operations were given to the queue.
-    """
-
+    # dispatches, and operations of the queue in parentheses, in the order of their begin
     work: tuple[EventSpan, ...]
-    executions: tuple[EventSpan, ...]
-    transfers: Mapping[int, Sequence[tuple[int, str]]]
-    lost: int = 0
-    submitted_ns: tuple[int, ...] = ()
+    executions: tuple[EventSpan, ...]  # whole executions of command buffers, in the order of their begin
+    transfers: Mapping[int, Sequence[tuple[int, str]]]  # transfers by command buffer: index and kind
+    lost: int = 0  # events that did not fit the runtime's buffer
+    submitted_ns: tuple[int, ...] = ()  # when operations were given to the queue
 
 
 @dataclass(frozen=True)
 class Times:
-    """One invocation.
+    """One invocation."""
 
-    Attributes:
-        us: microseconds by name. Names of other work than dispatches are in parentheses.
-        calls: how often, by name.
-        span_us: from its first submission to the queue to the end of its last work; 0 where invocations
-            cannot be distinguished.
-    """
-
-    us: Mapping[str, float]
-    calls: Mapping[str, float]
+    us: Mapping[str, float]  # microseconds by name. Names of other work than dispatches are in parentheses
+    calls: Mapping[str, float]  # how often, by name
+    # from its first submission to the queue to the end of its last work; 0 where invocations cannot be
+    # distinguished
     span_us: float = 0.0
 
 

@@ -41,34 +41,21 @@ Speed = Annotated[float, msgspec.Meta(gt=0)]
 
 @dataclass(frozen=True)
 class MemoryLevel:
-    """A level of memory.
+    """A level of memory."""
 
-    Attributes:
-        bytes_per_s: how fast all units together read from it; None where that bounds nothing.
-        capacity_bytes: what fits in it; None for the memory behind all caches.
-    """
-
-    bytes_per_s: Speed | None
-    capacity_bytes: Annotated[int, msgspec.Meta(gt=0)] | None = None
+    bytes_per_s: Speed | None  # read bandwidth of all units together; None if it is not a limit
+    capacity_bytes: Annotated[int, msgspec.Meta(gt=0)] | None = None  # None for the memory behind all caches
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """The bounds of one device.
+    """The bounds of one device."""
 
-    Attributes:
-        name: the device as it names itself.
-        flops_per_s: by the type of the multiplied elements; `f32` stands for missing types.
-        levels: nearest first; the last one holds everything.
-        how: how the numbers were obtained: a source, or what was measured.
-        conditions: what they were measured under, as names and values.
-    """
-
-    name: str
-    flops_per_s: tuple[tuple[str, Speed], ...]
-    levels: tuple[MemoryLevel, ...]
-    how: str = ""
-    conditions: tuple[tuple[str, str], ...] = ()
+    name: str  # as the device reports it
+    flops_per_s: tuple[tuple[str, Speed], ...]  # by the multiplied type; `f32` is used for missing types
+    levels: tuple[MemoryLevel, ...]  # nearest first; the last one holds everything
+    how: str = ""  # the source of the numbers, or how they were measured
+    conditions: tuple[tuple[str, str], ...] = ()  # what they were measured under, as names and values
 
     def peak(self, element_type: str) -> float | None:
         """Operations a second on elements of a type; None where nothing is known of it.

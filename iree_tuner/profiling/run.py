@@ -69,19 +69,12 @@ _BUSY = 0.25  # quartiles that are so far apart, as a part of the median
 
 @dataclass(frozen=True)
 class Tools:
-    """The workers that do the work; a run that tunes has all of it already.
-
-    Attributes:
-        compilers: compile workers.
-        builder: makes executables of dispatches.
-        measurer: the measuring worker.
-        cold: see `device.bench.Bench`.
-    """
+    """The workers that do the work; a run that tunes has all of it already."""
 
     compilers: Workers
-    builder: Builder
+    builder: Builder  # makes executables of dispatches
     measurer: Measurer
-    cold: bool = True
+    cold: bool = True  # see `device.bench.Bench`
 
 
 def profile_program(

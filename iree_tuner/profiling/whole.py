@@ -35,32 +35,20 @@ _TOOL_TIMEOUT_S = 300.0
 
 @dataclass(frozen=True)
 class ProfilePlan:
-    """How much is measured.
+    """How much is measured."""
 
-    Attributes:
-        rounds: turns of whole invocations and profiled ones.
-        profiled: whether to profile; only devices on the host can.
-    """
-
-    rounds: int = 6
-    profiled: bool = True
+    rounds: int = 6  # turns of whole invocations and profiled ones
+    profiled: bool = True  # whether to profile; only devices on the host can
 
 
 @dataclass(frozen=True)
 class MeasuredProgram:
-    """A program's times.
+    """A program's times."""
 
-    Attributes:
-        functions: the functions that were run, once each in an invocation.
-        samples_us: of whole invocations, without profiling.
-        invocations: for each function, its profiled invocations, without warm-up.
-        problem: why there is no profile; empty when there is one.
-    """
-
-    functions: tuple[str, ...]
-    samples_us: tuple[float, ...]
-    invocations: tuple[tuple[Times, ...], ...] = ()
-    problem: str = ""
+    functions: tuple[str, ...]  # the functions that were run, once each in an invocation
+    samples_us: tuple[float, ...]  # of whole invocations, without profiling
+    invocations: tuple[tuple[Times, ...], ...] = ()  # profiled invocations by function, without warm-up
+    problem: str = ""  # why there is no profile; empty when there is one
 
 
 @dataclass(frozen=True)

@@ -25,17 +25,11 @@ from iree_tuner.reduce.function import (
 
 @dataclass(frozen=True)
 class ReductionStep:
-    """A kind of edits.
-
-    Attributes:
-        name: for people.
-        edits: the edits that a module has.
-        alone: whether only one of them can be made at a time.
-    """
+    """A kind of edits."""
 
     name: str
-    edits: Callable[[ir.Module], Sequence[edits.Edit]]
-    alone: bool = False
+    edits: Callable[[ir.Module], Sequence[edits.Edit]]  # the edits that a module has
+    alone: bool = False  # whether only one of them can be made at a time
 
 
 STEPS = (
@@ -61,23 +55,14 @@ STEPS = (
 
 @dataclass(frozen=True, order=True)
 class ProgramSize:
-    """The counts of a module, the most important first: every accepted edit makes it smaller in this order.
+    """The counts of a module, the most important first: every accepted edit makes it smaller in this order."""
 
-    Attributes:
-        work: ops that compute something, symbols and terminators among them.
-        ops: all of them.
-        values: results, block arguments and operands.
-        attributes: attributes of ops, and their parts.
-        elements: numbers in dense constants that are not splats; 1 for a resource.
-        extent: the sum of the static sizes of all values.
-    """
-
-    work: int
+    work: int  # ops that compute something, symbols and terminators among them
     ops: int
-    values: int
-    attributes: int
-    elements: int
-    extent: int
+    values: int  # results, block arguments and operands
+    attributes: int  # attributes of ops, and their parts
+    elements: int  # numbers in dense constants that are not splats; 1 for a resource
+    extent: int  # the sum of the static sizes of all values
 
 
 def size_of(module: ir.Module) -> ProgramSize:

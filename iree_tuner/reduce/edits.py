@@ -68,15 +68,11 @@ def _drop_pair(op: ir.Operation, kept: set[int], index: int) -> None:
 
 @dataclass(eq=False)
 class _Symbol:
-    """A symbol, or another op next to symbols in a module, which can be taken out as a whole.
-
-    Attributes:
-        inside: the symbols that it is in, outermost first.
-        held_by: for each reference to it, the symbols that the reference is in.
-    """
+    """A symbol, or another op next to symbols in a module, which can be taken out as a whole."""
 
     op: ir.Operation
-    inside: tuple[_Symbol, ...]
+    inside: tuple[_Symbol, ...]  # the symbols that it is in, outermost first
+    # for each reference, the symbols that contain it
     held_by: list[tuple[_Symbol, ...]] = field(default_factory=list["tuple[_Symbol, ...]"])
     erased: bool = False
 

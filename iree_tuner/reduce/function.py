@@ -99,19 +99,12 @@ def static_sizes(kind: ir.Type) -> list[int]:
 
 @dataclass(frozen=True)
 class Function:
-    """An op with a function type and one region, which is empty in a declaration.
-
-    Attributes:
-        op: the op.
-        returns: the terminators that return from it; the methods keep this up to date, and `calls`.
-        calls: the ops that call it by its name.
-        matched: whether a `foreach_match` names it, so that its signature is not its own.
-    """
+    """An op with a function type and one region, which is empty in a declaration."""
 
     op: ir.Operation
-    returns: list[ir.Operation]
-    calls: list[ir.Operation]
-    matched: bool
+    returns: list[ir.Operation]  # its return terminators; the methods keep this and `calls` up to date
+    calls: list[ir.Operation]  # the ops that call it by its name
+    matched: bool  # whether a `foreach_match` names it, so that its signature is not its own
 
     @property
     def inputs(self) -> list[ir.Type]:

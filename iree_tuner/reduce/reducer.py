@@ -43,17 +43,11 @@ First = Callable[[Iterator[frozenset[int]]], int | None]
 
 @dataclass(frozen=True)
 class CommandJudge:
-    """A command, and how it ends where the defect shows.
+    """A command, and how it ends where the defect shows."""
 
-    Attributes:
-        command: for a POSIX shell; `{}` stands for the candidate's path, which ends a command without it.
-        status: that it ends with.
-        output: a text that its output, of both streams, has in it.
-    """
-
-    command: str
-    status: Wanted = 0
-    output: str = ""
+    command: str  # for a POSIX shell; `{}` stands for the candidate's path, which ends a command without it
+    status: Wanted = 0  # that it ends with
+    output: str = ""  # a text that its output, of both streams, has in it
 
     def on(self, path: Path) -> str:
         """The command for a candidate."""
@@ -74,17 +68,11 @@ class CommandJudge:
 
 @dataclass(frozen=True)
 class Answer:
-    """A judge's answer.
+    """A judge's answer."""
 
-    Attributes:
-        shows: whether the defect does.
-        status: of the command, as a shell gives it: 139 where signal 11 ended it; None where it did not end.
-        output: the end of what it printed.
-    """
-
-    shows: bool
-    status: int | None
-    output: str
+    shows: bool  # whether the defect does
+    status: int | None  # as in a shell: 139 for signal 11; None after a time-out
+    output: str  # the end of what it printed
 
 
 def ask(judge: CommandJudge, content: bytes, suffix: str) -> Answer:
@@ -208,23 +196,14 @@ def ddmin(count: int, first: First) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class ReductionProgress:
-    """How far a reduction is.
+    """How far a reduction is."""
 
-    Attributes:
-        step: what is being taken out.
-        start: the input.
-        smallest: the smallest module that shows the defect.
-        judged: how often the judge was asked.
-        remembered: candidates that were equal to one judged before.
-        refused: sets of edits that gave no smaller module, or none that verifies.
-    """
-
-    step: str
+    step: str  # what is being taken out
     start: Candidate
-    smallest: Candidate
-    judged: int
-    remembered: int
-    refused: int
+    smallest: Candidate  # the smallest module that shows the defect
+    judged: int  # how often the judge was asked
+    remembered: int  # candidates that were equal to one judged before
+    refused: int  # sets of edits that gave no smaller module, or none that verifies
 
 
 class Reducer:

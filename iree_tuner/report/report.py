@@ -13,11 +13,7 @@ _FRAME_HEIGHT_PX = 900
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a run (see `TuningResult.report`). Notebooks display it.
-
-    Attributes:
-        data: what it shows.
-    """
+    """The report of a run (see `TuningResult.report`). Notebooks display it."""
 
     data: RunReport
 

@@ -55,69 +55,40 @@ _WITH_ANYTHING = (
 
 @dataclass(frozen=True)
 class TrialPoint:
-    """A trial.
+    """A trial."""
 
-    Attributes:
-        order: its place among the workload's trials, from 1 on.
-        outcome: how it ended (see `device.outcome`).
-        score: its time relative to the default's; None if it did not run.
-        time_us: its time, in microseconds.
-        pipeline: label of its space; empty where there is one only.
-        knobs: its knobs there.
-    """
-
-    order: int
-    outcome: str
-    score: float | None
-    time_us: float | None
-    pipeline: str
-    knobs: Mapping[str, int]
+    order: int  # its place among the workload's trials, from 1 on
+    outcome: str  # how it ended (see `device.outcome`)
+    score: float | None  # its time relative to the default's; None if it did not run
+    time_us: float | None  # its time, in microseconds
+    pipeline: str  # label of its space; empty where there is one only
+    knobs: Mapping[str, int]  # its knobs there
 
 
 class WorkloadPart(WorkloadRecord, frozen=True):
-    """A workload of the program.
+    """A workload of the program."""
 
-    Attributes:
-        label: a shorter name, unique in the report.
-        floor_us: the least that one call can take by the roofline.
-        earlier: how many of its candidates an earlier run had tried.
-        points: its trials, oldest first.
-        target: its target, where that is not what the result is for.
-        kernel: name of the external kernel whose variants were tried; empty for configurations.
-    """
-
-    label: str = ""
-    floor_us: float | None = None
-    earlier: int = 0
+    label: str = ""  # a shorter name, unique in the report
+    floor_us: float | None = None  # the least that one call can take by the roofline
+    earlier: int = 0  # how many of its candidates an earlier run had tried
     points: tuple[TrialPoint, ...] = ()
-    target: str = ""
-    kernel: str = ""
+    target: str = ""  # its target, where that is not what the result is for
+    kernel: str = ""  # name of the external kernel whose variants were tried; empty for configurations
 
 
 class Slice(Struct, frozen=True):
-    """Part of a program's time: all calls of one workload, or of one dispatch that has none.
+    """Part of a program's time: all calls of one workload, or of one dispatch that has none."""
 
-    Attributes:
-        label: the workload's label, or the dispatch's name.
-        calls: in one invocation.
-        time_us: of all these calls; 0 where it is not known.
-        flops: operations of all these calls, and `bytes` that they move at least.
-        element_type: of the computation.
-        attainable_us: the least time for all these calls that the roofline allows.
-        workload: the workload's key, and `workload_name` its name; empty where it has none.
-        share: part of the time of the whole.
-    """
-
-    label: str = msgspec.field(name="name", default="")
-    calls: Count | None = None
-    time_us: Positive = 0.0
-    flops: Positive | None = None
+    label: str = msgspec.field(name="name", default="")  # the workload's label, or the dispatch's name
+    calls: Count | None = None  # in one invocation
+    time_us: Positive = 0.0  # of all these calls; 0 where it is not known
+    flops: Positive | None = None  # operations of all these calls, and `bytes` that they move at least
     bytes: Positive | None = None
-    element_type: str = ""
-    attainable_us: Positive | None = None
-    workload: str = ""
+    element_type: str = ""  # of the computation
+    attainable_us: Positive | None = None  # the roofline's least time for all these calls
+    workload: str = ""  # the workload's key, and `workload_name` its name; empty where it has none
     workload_name: str = ""
-    share: Positive = 0.0
+    share: Positive = 0.0  # part of the time of the whole
 
 
 class RoofLevel(Struct, frozen=True):
@@ -128,37 +99,23 @@ class RoofLevel(Struct, frozen=True):
 
 
 class Roof(Struct, frozen=True):
-    """The device's limits.
+    """The device's limits."""
 
-    Attributes:
-        peaks: operations a second, by element type.
-        levels: nearest first.
-        how: where the numbers are from.
-    """
-
+    # operations per second by element type
     peaks: Mapping[str, Positive] = msgspec.field(name="flops_per_s", default_factory=dict[str, float])
-    levels: Sequence[RoofLevel] = ()
-    how: str = ""
+    levels: Sequence[RoofLevel] = ()  # nearest first
+    how: str = ""  # where the numbers are from
 
 
 class TimeProfile(Struct, frozen=True):
-    """Where the time of one invocation went.
+    """Where the time of one invocation went."""
 
-    Attributes:
-        when: `before` or `after` tuning.
-        whole_us: time of the whole program.
-        slices: its parts, largest first.
-        method: how they were timed.
-        roof: of the device that they were timed on.
-        notes: what a reader should know.
-    """
-
-    when: Literal["before", "after"] = "before"
-    whole_us: Positive | None = None
-    slices: Sequence[Slice] = msgspec.field(name="rows", default=())
-    method: str = ""
-    roof: Roof = msgspec.field(name="roofline", default=Roof())
-    notes: Sequence[str] = ()
+    when: Literal["before", "after"] = "before"  # `before` or `after` tuning
+    whole_us: Positive | None = None  # time of the whole program
+    slices: Sequence[Slice] = msgspec.field(name="rows", default=())  # its parts, largest first
+    method: str = ""  # how they were timed
+    roof: Roof = msgspec.field(name="roofline", default=Roof())  # of the device that they were timed on
+    notes: Sequence[str] = ()  # what a reader should know
 
     @property
     def explained_us(self) -> float:
@@ -173,50 +130,33 @@ class TimeProfile(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ReportedRun:
-    """A run as the database, or its caller, knows it.
+    """A run as the database, or its caller, knows it."""
 
-    Attributes:
-        program: its name, often a path.
-        number: the run's number in its database; None for one that is in none.
-        options: what it was started with.
-        started, ended: in seconds since 1970.
-        state: `done`, `interrupted`, `failed`, or `running`, also for one that was killed.
-    """
-
-    program: str
-    number: int | None = None
-    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    program: str  # its name, often a path
+    number: int | None = None  # the run's number in its database; None for one that is in none
+    options: Mapping[str, object] = field(default_factory=dict[str, object])  # what it was started with
+    # started, ended: in seconds since 1970
     started: float | None = None
     ended: float | None = None
-    state: str = ""
+    state: str = ""  # `done`, `interrupted`, `failed`, or `running`, also for one that was killed
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """Everything that a page shows.
-
-    Attributes:
-        run: what ran.
-        workloads: largest share of the time first.
-        aside: what was tried under other compiler flags, which are not used.
-        whole: the program with and without the result; None where nothing is known of it.
-        before, after: profiles.
-        failures: what failed, by cause, the most frequent first; `studies` counts workloads.
-        conditions: names and values of the measurement's conditions.
-        use: how to apply the result.
-        assumed: whether the spec's path is only what the command line would have called it.
-    """
+    """Everything that a page shows."""
 
     run: ReportedRun
-    workloads: tuple[WorkloadPart, ...] = ()
-    aside: tuple[WorkloadPart, ...] = ()
-    whole: WholeRecord | None = None
+    workloads: tuple[WorkloadPart, ...] = ()  # largest share of the time first
+    aside: tuple[WorkloadPart, ...] = ()  # what was tried under other compiler flags, which are not used
+    whole: WholeRecord | None = None  # the program with and without the result; None if not known
+    # before, after: profiles
     before: TimeProfile | None = None
     after: TimeProfile | None = None
+    # failures by cause, the most frequent first; `studies` counts workloads
     failures: tuple[FailureGroup, ...] = ()
-    conditions: tuple[tuple[str, str], ...] = ()
-    use: Use = field(default_factory=Use)
-    assumed: bool = False
+    conditions: tuple[tuple[str, str], ...] = ()  # names and values of the measurement's conditions
+    use: Use = field(default_factory=Use)  # how to apply the result
+    assumed: bool = False  # whether the spec's path is only what the command line would have called it
 
     @property
     def tried(self) -> int:
@@ -241,29 +181,17 @@ class RunReport:
 
 @dataclass(frozen=True)
 class Tried:
-    """Trials of a workload.
-
-    Attributes:
-        key: the workload's key.
-        name: its name.
-        trials: in any order.
-        label: of its space or spaces; empty where it is not known.
-        size: members of the space; None where it is not known.
-        judged: the last comparison of a candidate with the default.
-        earlier: how many trials an earlier run had made.
-        setting: what they were taken under.
-        kernel: name of the external kernel that was tried; empty for configurations.
-    """
+    """Trials of a workload."""
 
     key: str
     name: str
-    trials: Sequence[Trial]
-    label: str = ""
-    size: int | None = None
-    judged: Comparison | None = None
-    earlier: int = 0
-    setting: Setting | None = None
-    kernel: str = ""
+    trials: Sequence[Trial]  # in any order
+    label: str = ""  # of its space or spaces; empty where it is not known
+    size: int | None = None  # members of the space; None where it is not known
+    judged: Comparison | None = None  # the last comparison of a candidate with the default
+    earlier: int = 0  # how many trials an earlier run had made
+    setting: Setting | None = None  # what they were taken under
+    kernel: str = ""  # name of the external kernel that was tried; empty for configurations
 
 
 def view(run: ReportedRun, record: RunRecord, tried: Sequence[Tried]) -> RunReport:

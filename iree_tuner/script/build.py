@@ -35,17 +35,11 @@ _LOWERED = "#iree_codegen.no_pipeline"
 
 @dataclass(frozen=True)
 class Scripted:
-    """A program compiled with a script.
-
-    Attributes:
-        vmfb: the VM module.
-        lowered: functions of dispatches that the script lowered.
-        others: dispatches that it left to the compiler.
-    """
+    """A program compiled with a script."""
 
     vmfb: bytes
-    lowered: tuple[str, ...]
-    others: tuple[str, ...]
+    lowered: tuple[str, ...]  # functions of dispatches that the script lowered
+    others: tuple[str, ...]  # dispatches that it left to the compiler
 
 
 def compile_with_script(program: Program, target: Target, script: Script, workers: Workers) -> Scripted:

@@ -41,19 +41,12 @@ SCRIPT = "script:"
 
 @dataclass(frozen=True)
 class Subject:
-    """A dispatch that the script lowers.
+    """A dispatch that the script lowers."""
 
-    Attributes:
-        name: of its export.
-        calls: how often the program calls it.
-        bench: its harness and default.
-        default_us: time of the compiler's own code.
-    """
-
-    name: str
-    calls: int
-    bench: Bench
-    default_us: float
+    name: str  # of its export
+    calls: int  # how often the program calls it
+    bench: Bench  # its harness and default
+    default_us: float  # time of the compiler's own code
 
 
 class ScriptChoices:

@@ -20,19 +20,12 @@ _CONSTANT = "transform.param.constant"
 
 @dataclass(frozen=True)
 class ScriptKnob:
-    """A constant of a script that may have other values.
-
-    Attributes:
-        name: what it is called.
-        default: the value that the script has.
-        values: those to search, ascending; the default is one of them.
-        divides: the knob that it must divide; empty for none.
-    """
+    """A constant of a script that may have other values."""
 
     name: str
-    default: int
-    values: tuple[int, ...]
-    divides: str = ""
+    default: int  # the value that the script has
+    values: tuple[int, ...]  # those to search, ascending; the default is one of them
+    divides: str = ""  # the knob that it must divide; empty for none
 
 
 def read_knobs(module: ir.Module) -> tuple[ScriptKnob, ...]:

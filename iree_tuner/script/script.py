@@ -27,21 +27,13 @@ _SUFFIXES = (".mlir", ".mlirbc")
 
 @dataclass(frozen=True)
 class Script:
-    """A script that has all it includes.
+    """A script that has all it includes."""
 
-    Attributes:
-        name: of its file, without the extension.
-        path: its file.
-        data: bytecode; ops know where in their files they are.
-        knobs: what can be chosen.
-        summary: what it is for, as it says itself.
-    """
-
-    name: str
+    name: str  # of its file, without the extension
     path: str
-    data: bytes
-    knobs: tuple[ScriptKnob, ...]
-    summary: str = ""
+    data: bytes  # bytecode; ops know where in their files they are
+    knobs: tuple[ScriptKnob, ...]  # what can be chosen
+    summary: str = ""  # what it is for, as it says itself
 
     @property
     def defaults(self) -> dict[str, int]:

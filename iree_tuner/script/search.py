@@ -30,20 +30,16 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ScriptSearch:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes:
-        subjects: the dispatches that were timed.
-        trials: all choices, in the order in which they ended; the script's own is among the first.
-        ranked: a few that are right on more than one seed, fastest first when timed in turns.
-        members: how many choices there are.
-        left_out: dispatches that the script lowers and that cannot be timed alone, with the reason.
-    """
-
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Subject, ...]  # the dispatches that were timed
+    # all choices, in the order in which they ended; the script's own is among the first
     trials: tuple[Trial, ...]
-    ranked: tuple[Trial, ...]
-    members: int
+    ranked: tuple[
+        Trial, ...
+    ]  # a few that are correct on several seeds, in the order of a comparison in turns
+    members: int  # how many choices there are
+    # dispatches that the script lowers and that cannot be timed alone, with the reason
     left_out: tuple[str, ...] = ()
 
     @property

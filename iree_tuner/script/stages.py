@@ -26,17 +26,11 @@ _YIELD = "transform.yield"
 
 @dataclass(frozen=True)
 class ScriptStage:
-    """A function after a stage.
-
-    Attributes:
-        function: its name.
-        name: of the sequence that was applied last; `input` before the first.
-        text: its IR.
-    """
+    """A function after a stage."""
 
     function: str
-    name: str
-    text: str
+    name: str  # of the sequence that was applied last; `input` before the first
+    text: str  # its IR
 
 
 def stages_of(program: Program, target: Target, script: Script, workers: Workers) -> tuple[ScriptStage, ...]:

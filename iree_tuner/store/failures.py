@@ -11,25 +11,15 @@ from iree_tuner.store.store import Store
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """Trials that failed for one reason.
+    """Trials that failed for one reason."""
 
-    Attributes:
-        outcome: how they ended.
-        cause: what they have in common.
-        count: how many assignments.
-        studies: in how many studies.
-        message: what the newest one said.
-        reproducer: folder that shows the newest one that has such a folder; empty when none has.
-        kernel: name of the external kernel that failed; empty where the compiler's own code did.
-    """
-
-    outcome: str
-    cause: str
-    count: int
-    studies: int
-    message: str
-    reproducer: str
-    kernel: str = ""
+    outcome: str  # how they ended
+    cause: str  # what they have in common
+    count: int  # how many assignments
+    studies: int  # in how many studies
+    message: str  # what the newest one said
+    reproducer: str  # folder that shows the newest one that has such a folder; empty when none has
+    kernel: str = ""  # name of the external kernel that failed; empty where the compiler's own code did
 
     @property
     def named_cause(self) -> str:

@@ -53,25 +53,16 @@ class LastVerdict:
 
 @dataclass(frozen=True)
 class StudySummary:
-    """A study and how far it came.
+    """A study and how far it came."""
 
-    Attributes:
-        number: the study's number in this database.
-        key: what it is of.
-        outcomes: how many assignments ended in each way, by their newest trials.
-        best: the fastest, relative to the default; None when none ran.
-        verdict: the last comparison; None when there was none.
-        last_run: when a trial last ended, in seconds since 1970.
-        program: what was tuned then.
-    """
-
-    number: int
-    key: StudyKey
+    number: int  # the study's number in this database
+    key: StudyKey  # what it is of
+    # number of assignments by the outcome of their newest trial
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
-    best: Trial | None = None
-    verdict: LastVerdict | None = None
-    last_run: float = 0.0
-    program: str = ""
+    best: Trial | None = None  # the fastest, relative to the default; None when none ran
+    verdict: LastVerdict | None = None  # the last comparison; None when there was none
+    last_run: float = 0.0  # when a trial last ended, in seconds since 1970
+    program: str = ""  # what was tuned then
 
 
 def summaries(store: Store) -> list[StudySummary]:
@@ -154,19 +145,12 @@ def _verdicts(store: Store) -> dict[int, LastVerdict]:
 
 @dataclass(frozen=True)
 class Unwanted:
-    """Which trials to delete: the ones that fit all given conditions.
+    """Which trials to delete: the ones that fit all given conditions."""
 
-    Attributes:
-        older_than_s: age since the trial ended.
-        outcome: how it ended.
-        compiler: release of the compiler.
-        studies: numbers of studies.
-    """
-
-    older_than_s: float | None = None
+    older_than_s: float | None = None  # age since the trial ended
     outcome: str | None = None
     compiler: str | None = None
-    studies: tuple[int, ...] | None = None
+    studies: tuple[int, ...] | None = None  # numbers of studies
 
 
 def unwanted(store: Store, choice: Unwanted) -> list[int]:
@@ -233,17 +217,11 @@ _OTHER_RELEASE = 0.25
 
 @dataclass(frozen=True)
 class Relative:
-    """A study of a workload like the one that was asked for.
+    """A study of a workload like the one that was asked for."""
 
-    Attributes:
-        key: what was measured.
-        distance: how unlike it is; 0 for the same workload under the same setting.
-        best: its best trials, the fastest first, one for each executable.
-    """
-
-    key: StudyKey
-    distance: float
-    best: tuple[Trial, ...]
+    key: StudyKey  # what was measured
+    distance: float  # how different it is; 0 for the same workload under the same setting
+    best: tuple[Trial, ...]  # its best trials, the fastest first, one for each executable
 
 
 def relatives(store: Store, key: StudyKey, studies: int, trials: int) -> list[Relative]:

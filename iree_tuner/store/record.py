@@ -38,29 +38,18 @@ Outcomes = Mapping[str, Annotated[int, Meta(gt=0)]]
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding of a run.
+    """One finding of a run."""
 
-    Attributes:
-        kind: see the module, or one that a newer version wrote.
-        body: one JSON object.
-        at: when it was kept, in seconds since 1970.
-    """
-
-    kind: str
-    body: Mapping[str, object]
-    at: float = 0.0
+    kind: str  # see the module, or one that a newer version wrote
+    body: Mapping[str, object]  # one JSON object
+    at: float = 0.0  # when it was kept, in seconds since 1970
 
 
 class Compared(Struct, kw_only=True, frozen=True):
-    """A comparison with the compiler's default.
+    """A comparison with the compiler's default."""
 
-    Attributes:
-        verdict: `win`, `lose`, `tie` or `mended`; None or empty where nothing was compared.
-        speedup: the default's time by the other's, and its confidence `interval`.
-    """
-
-    verdict: str | None = None
-    speedup: Positive | None = None
+    verdict: str | None = None  # `win`, `lose`, `tie` or `mended`; None or empty where nothing was compared
+    speedup: Positive | None = None  # the default's time by the other's, and its confidence `interval`
     interval: tuple[Positive, Positive] | None = None
 
 
@@ -73,55 +62,34 @@ class Timed(Compared, kw_only=True, frozen=True):
 
 
 class KernelRecord(Timed, frozen=True):
-    """An external kernel that was tried for a workload.
-
-    Attributes:
-        kernel: its name.
-        count: the number of its variants, of which `trials` were tried.
-        outcomes: how many ended in each way.
-        note: what spoke against it.
-        over: what it was compared with, if not with the program's own dispatch.
-        knobs: of the variant that won.
-    """
+    """An external kernel that was tried for a workload."""
 
     kernel: str = ""
-    count: Count = 0
+    count: Count = 0  # the number of its variants, of which `trials` were tried
     trials: Count = 0
-    outcomes: Outcomes = {}
-    note: str = ""
-    over: str = ""
-    knobs: Mapping[str, int] | UnsetType = UNSET
+    outcomes: Outcomes = {}  # number of trials by outcome
+    note: str = ""  # why it was rejected
+    over: str = ""  # what it was compared with, if not with the program's own dispatch
+    knobs: Mapping[str, int] | UnsetType = UNSET  # of the variant that won
 
 
 class WorkloadRecord(Timed, frozen=True):
-    """One workload and its last comparison.
+    """One workload and its last comparison."""
 
-    Attributes:
-        workload: its name; `key` its key, `family` its op family.
-        dispatches: the dispatches that are this workload, with so many `calls` in one invocation.
-        share: its part of the time before tuning.
-        count: members of its search space, of which `trials` were tried.
-        outcomes: how many ended in each way.
-        seconds: spent on it; `searched_s` without the final comparison.
-        note: why there was no search, or what spoke against a candidate.
-        competitors: external kernels that were tried.
-        configuration: the attributes of the winner, by the op that they go on.
-    """
-
-    workload: str = ""
+    workload: str = ""  # its name; `key` its key, `family` its op family
     key: str = ""
     family: str = ""
-    dispatches: Sequence[str] = ()
+    dispatches: Sequence[str] = ()  # its dispatches, with their `calls` in one invocation
     calls: Count | None = None
-    share: Finite | None = None
-    count: Count | None = None
+    share: Finite | None = None  # its part of the time before tuning
+    count: Count | None = None  # members of its search space, of which `trials` were tried
     trials: Count = 0
-    outcomes: Outcomes = {}
-    seconds: Finite | None = None
+    outcomes: Outcomes = {}  # number of trials by outcome
+    seconds: Finite | None = None  # spent on it; `searched_s` without the final comparison
     searched_s: Finite | None = None
-    note: str = ""
-    competitors: Sequence[KernelRecord] | UnsetType = UNSET
-    configuration: Mapping[str, str] | UnsetType = UNSET
+    note: str = ""  # why there was no search, or why a candidate was rejected
+    competitors: Sequence[KernelRecord] | UnsetType = UNSET  # external kernels that were tried
+    configuration: Mapping[str, str] | UnsetType = UNSET  # attributes of the winner by op
 
 
 class Size(Compared, frozen=True):
@@ -164,53 +132,34 @@ class Timeline(Struct, frozen=True):
 
 
 class WholeRecord(Timed, frozen=True):
-    """The program with and without the result.
+    """The program with and without the result."""
 
-    Attributes:
-        program: its name, tuned for `target`.
-        spec: where it was written, and `kernel_spec`; None where it was not.
-        workloads: how many there are, and how many are `wins`.
-        sizes: the comparison on each size, for several.
-        flags: compiler flags that are part of the result, and `flags_speedup`, what they alone are worth.
-        runtime_flags: flags of the runtime that make it faster still; by how much, `runtime_flags_speedup`.
-        entries: how many the spec has.
-        kernels: external kernels that are part of the result.
-        left_out: workloads whose entries are left out, because the program is faster without.
-        steps: all comparisons on the way, in order.
-        seconds: of the run, and of each of its `stages`.
-        searched_s: time of the search, its rate, and the part of it in which devices measured.
-        checked_s: time for comparing results.
-        interrupted: whether the run was stopped.
-        dropped: whether winners were left out, because they do not help the program.
-        note: why there is no comparison, or why winners were dropped.
-        function: the entry function that was compared, with memory provided once if `memory_provided`.
-    """
-
-    program: str = ""
+    program: str = ""  # its name, tuned for `target`
     target: str = ""
-    spec: str | None = None
+    spec: str | None = None  # where it was written, and `kernel_spec`; None where it was not
     kernel_spec: str | None = None
-    workloads: Count = 0
+    workloads: Count = 0  # how many there are, and how many are `wins`
     wins: Count = 0
-    sizes: Sequence[Size] = ()
-    flags: Sequence[str] = ()
+    sizes: Sequence[Size] = ()  # the comparison on each size, for several
+    flags: Sequence[str] = ()  # compiler flags of the result, and `flags_speedup`, their own
     flags_speedup: Positive | None = None
-    runtime_flags: Sequence[str] = ()
+    runtime_flags: Sequence[str] = ()  # flags of the runtime, and `runtime_flags_speedup`, their own
     runtime_flags_speedup: Positive | None = None
-    entries: Count = 0
-    kernels: Sequence[str] = ()
-    left_out: Sequence[str] = ()
-    steps: Sequence[Step] = ()
-    seconds: Finite = 0.0
+    entries: Count = 0  # how many the spec has
+    kernels: Sequence[str] = ()  # external kernels that are part of the result
+    left_out: Sequence[str] = ()  # workloads whose entries are left out: the program is faster without
+    steps: Sequence[Step] = ()  # all comparisons on the way, in order
+    seconds: Finite = 0.0  # of the run, and of each of its `stages`
     stages: Mapping[str, Finite] = {}
     timeline: Timeline = Timeline()
-    searched_s: Finite = 0.0
+    searched_s: Finite = 0.0  # time of the search, its rate, and the part of it in which devices measured
     candidates_per_hour: Finite = 0.0
     devices_busy: Finite = 0.0
-    checked_s: Finite = 0.0
-    interrupted: bool = False
-    dropped: bool = False
-    note: str = ""
+    checked_s: Finite = 0.0  # time for comparing results
+    interrupted: bool = False  # whether the run was stopped
+    dropped: bool = False  # whether winners were left out, because they do not help the program
+    note: str = ""  # why there is no comparison, or why winners were dropped
+    # the compared entry function; memory is provided once if `memory_provided`
     function: str | UnsetType = UNSET
     memory_provided: bool | UnsetType = UNSET
 
@@ -223,22 +172,15 @@ class Use(Struct, frozen=True):
 
 
 class RunRecord(Struct, frozen=True):
-    """A run, without its trials.
+    """A run, without its trials."""
 
-    Attributes:
-        workloads: in the order in which they were kept.
-        whole: None where nothing is known of it.
-        profiles: as they were kept.
-        conditions: `setting`, a `store.trial.Setting`; `readings`, each with its least and largest value;
-            and more of the same as text.
-        use: None where the command line did not keep it.
-    """
-
-    workloads: Sequence[WorkloadRecord] = ()
-    whole: WholeRecord | None = None
-    profiles: Sequence[Mapping[str, Any]] = ()
+    workloads: Sequence[WorkloadRecord] = ()  # in the order in which they were kept
+    whole: WholeRecord | None = None  # None where nothing is known of it
+    profiles: Sequence[Mapping[str, Any]] = ()  # as they were kept
+    # `setting`, a `store.trial.Setting`; `readings`, each with its least and largest value; and more of the
+    # same as text
     conditions: Mapping[str, Any] = {}
-    use: Use | None = None
+    use: Use | None = None  # None where the command line did not keep it
 
     def findings(self) -> list[Finding]:
         """As the database keeps it."""

@@ -34,21 +34,14 @@ _OPERANDS = ("lhs", "rhs", "result")
 
 @dataclass(frozen=True)
 class Recording:
-    """A study with its trials and the other data that a replay needs.
+    """A study with its trials and the other data that a replay needs."""
 
-    Attributes:
-        key: what was measured, and under which setting.
-        trials: what became of the candidates.
-        again_us: of the best and of the default (None), the medians of a second look, taken in turns.
-        machine: what the space's costs follow from.
-        start: where the compiler's own choice lies in the space, or near it; None where that is not known.
-    """
-
-    key: StudyKey
-    trials: tuple[Trial, ...]
+    key: StudyKey  # what was measured, and under which setting
+    trials: tuple[Trial, ...]  # what became of the candidates
+    # medians of a second measurement, of the best and of the default (None)
     again_us: Mapping[Assignment | None, float] = field(default_factory=dict[Assignment | None, float])
-    machine: Machine | None = None
-    start: Assignment | None = None
+    machine: Machine | None = None  # the input of cost models
+    start: Assignment | None = None  # the member at or near the compiler's choice; None if not known
 
 
 def to_recording(recording: Recording) -> Iterator[Record]:

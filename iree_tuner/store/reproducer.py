@@ -187,34 +187,21 @@ _RUNS = ("run_error", "run_crash", "run_timeout", "wrong_result")
 
 @dataclass(frozen=True)
 class FailedCandidate:
-    """A failed trial, with all that is needed to show it again.
+    """A failed trial, with all that is needed to show it again."""
 
-    Attributes:
-        workload: key of the workload, for the folder's name.
-        harness: what was compiled.
-        configuration: what was put on its ops; None for the compiler's own choice.
-        flags: the target's compiler flags.
-        outcome: how it ended.
-        message: the reason, and for a crash what the process printed.
-        device: URI of the device that it ran on.
-        placement: see `device.placement`.
-        limit_s: after how long it counted as hanging.
-        versions: of the packages it was compiled and run with.
-        default: the dispatch as the compiler makes it, where `harness` holds other code already.
-        files: more files that the module names, such as a kernel's object.
-    """
-
-    workload: str
-    harness: Harness
-    configuration: Configuration | None
-    flags: tuple[str, ...]
+    workload: str  # key of the workload, for the folder's name
+    harness: Harness  # what was compiled
+    configuration: Configuration | None  # what was put on its ops; None for the compiler's own choice
+    flags: tuple[str, ...]  # the target's compiler flags
     outcome: Outcome
-    message: str
-    device: str = DEFAULT_DEVICE
-    placement: int = 0
-    limit_s: float = 60.0
+    message: str  # the reason, and for a crash what the process printed
+    device: str = DEFAULT_DEVICE  # URI
+    placement: int = 0  # see `device.placement`
+    limit_s: float = 60.0  # after how long it counted as hanging
+    # of the packages, by name
     versions: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
-    default: Harness | None = None
+    default: Harness | None = None  # the compiler's own dispatch, if `harness` has other code
+    # further files that the module names, such as objects of kernels
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
     @property

@@ -31,26 +31,17 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a row.
+    """The change of a row."""
 
-    Attributes:
-        key: operation, back end, configuration, device.
-        before: the row in the earlier run; None for a new one.
-        after: the row in the later run; None for one that is gone.
-        ratio: times as fast as before, below 1 it is slower; None where it was not timed in both runs.
-        interval: of the ratio, `CONFIDENCE_Z` standard errors to both sides; None where that is not known.
-        verdict: `FIXED` and `BROKEN` for rows that work in one run only, `NEW` and `GONE` for rows that only
-            one run has; the others are about times.
-        paired: the earlier run's code took turns with the later one's.
-    """
-
-    key: Key
-    before: Row | None
-    after: Row | None
-    ratio: float | None
-    interval: tuple[float, float] | None
+    key: Key  # operation, back end, configuration, device
+    before: Row | None  # the row in the earlier run; None for a new one
+    after: Row | None  # the row in the later run; None for one that is gone
+    ratio: float | None  # speedup over the earlier run; None if it was not timed in both runs
+    interval: tuple[float, float] | None  # of the ratio, `CONFIDENCE_Z` standard errors to both sides
+    # `FIXED` and `BROKEN` for rows that work in one run only, `NEW` and `GONE` for rows that only one run
+    # has; the others are about times
     verdict: Verdict
-    paired: bool = False
+    paired: bool = False  # the earlier run's code took turns with the later one's
 
 
 def changes(

@@ -12,20 +12,12 @@ from iree_tuner.targets import Target
 
 @dataclass(frozen=True)
 class Device:
-    """A device that answers.
-
-    Attributes:
-        place: which.
-        target: what is compiled for.
-        name: as it names itself.
-        last_level_bytes: of its last cache.
-        libraries: of the run's back ends there, by the back end's name.
-        roofline: None where it is not known.
-    """
+    """A device that answers."""
 
     place: Place
-    target: Target
-    name: str
-    last_level_bytes: int = 0
+    target: Target  # what is compiled for
+    name: str  # as the device reports it
+    last_level_bytes: int = 0  # of its last cache
+    # of the run's back ends there, by the back end's name
     libraries: Mapping[str, Library] = field(default_factory=dict[str, Library])
-    roofline: Roofline | None = None
+    roofline: Roofline | None = None  # None where it is not known

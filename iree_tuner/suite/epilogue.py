@@ -29,17 +29,11 @@ _ROUNDINGS = 4  # as so many factors: 1.5 epsilons of the largest result
 
 @dataclass(frozen=True)
 class Epilogue:
-    """Steps behind sums.
+    """Steps behind sums."""
 
-    Attributes:
-        steps: names, in order.
-        result: what is given in the end.
-        channel: the dimension of the result that a bias runs along.
-    """
-
-    steps: tuple[str, ...]
-    result: TensorType
-    channel: int
+    steps: tuple[str, ...]  # names, in order
+    result: TensorType  # what is given in the end
+    channel: int  # the dimension of the result that a bias runs along
 
     def check(self) -> None:
         """Raise UsageError for steps that there are not, or not for integers."""

@@ -214,16 +214,10 @@ _TIMEOUT_S = 300.0
 
 @dataclass(frozen=True)
 class Expected:
-    """A right result, in files that are there until the next one is asked for.
+    """A right result, in files that are there until the next one is asked for."""
 
-    Attributes:
-        result: .npy; empty where there is none.
-        magnitudes: the same for the inputs' absolute values.
-        problem: why there is none.
-    """
-
-    result: str = ""
-    magnitudes: str = ""
+    result: str = ""  # .npy; empty where there is none
+    magnitudes: str = ""  # the same for the inputs' absolute values
     problem: str = ""
 
 

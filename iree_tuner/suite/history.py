@@ -29,17 +29,11 @@ _KEPT = ("name", "commit", "compiler", "versions", "conditions", "against", "sta
 
 @dataclass(frozen=True)
 class History:
-    """A history, read.
+    """A history, read."""
 
-    Attributes:
-        path: where it is.
-        results: the runs, oldest first; without samples and rooflines, which a history does not keep.
-        note: what was left out on reading, in one line; empty for nothing.
-    """
-
-    path: Path
-    results: tuple[Results, ...]
-    note: str = ""
+    path: Path  # where it is
+    results: tuple[Results, ...]  # oldest first, without samples and rooflines
+    note: str = ""  # what was left out on reading, in one line; empty for nothing
 
 
 def add(results: Results, path: Path) -> int:

@@ -29,15 +29,10 @@ from iree_tuner.suite.tensors import read_array
 
 @dataclass(frozen=True)
 class Loaded:
-    """The result of loading an operation.
+    """The result of loading an operation."""
 
-    Attributes:
-        agreement: of its result with the expected one; None where none was given.
-        note: what is worth knowing of how it runs.
-    """
-
-    agreement: Agreement | None
-    note: str = ""
+    agreement: Agreement | None  # of its result with the expected one; None where none was given
+    note: str = ""  # remarks about how it runs
 
 
 @dataclass(frozen=True)

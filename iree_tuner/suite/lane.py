@@ -45,15 +45,10 @@ class Sampled(Protocol):
 
 @dataclass(frozen=True)
 class Rounds:
-    """Samples that were taken in turns.
+    """Samples that were taken in turns."""
 
-    Attributes:
-        samples_us: rounds by hosts, in microseconds; NaN from the round on in which a host failed.
-        failures: the failed ones, by their place.
-    """
-
-    samples_us: npt.NDArray[np.float64]
-    failures: Mapping[int, BackendError]
+    samples_us: npt.NDArray[np.float64]  # rounds by hosts; NaN from the round in which a host failed
+    failures: Mapping[int, BackendError]  # the failed ones, by their place
 
 
 def take_rounds(

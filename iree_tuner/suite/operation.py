@@ -21,15 +21,10 @@ Value = int | float | str | bool
 
 @dataclass(frozen=True)
 class TensorType:
-    """A tensor that an operation takes or gives.
+    """A tensor that an operation takes or gives."""
 
-    Attributes:
-        shape: sizes, as the tensor lies in memory, row-major.
-        element_type: MLIR's name: f32, f16, bf16, f8E4M3FN, i8, i32.
-    """
-
-    shape: tuple[int, ...]
-    element_type: str
+    shape: tuple[int, ...]  # sizes, as the tensor lies in memory, row-major
+    element_type: str  # MLIR's name: f32, f16, bf16, f8E4M3FN, i8, i32
 
     @property
     def bytes(self) -> float:

@@ -29,16 +29,12 @@ class CannotError(Exception):
 
 @dataclass(frozen=True)
 class Window:
-    """How a convolution goes over its image. No padding: what is padded is given padded.
+    """How a convolution goes over its image. No padding: what is padded is given padded."""
 
-    Attributes:
-        strides, dilations: of height and width.
-        groups: of channels, each with filters of its own; as many as channels for a depthwise convolution.
-    """
-
+    # strides, dilations: of height and width
     strides: tuple[int, int] = (1, 1)
     dilations: tuple[int, int] = (1, 1)
-    groups: int = 1
+    groups: int = 1  # of channels, each with its own filters; one a channel: depthwise
 
 
 Direction = Literal["forward", "data", "weights"]
@@ -46,23 +42,19 @@ Direction = Literal["forward", "data", "weights"]
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution of a neural network, or one of its gradients; all of 1 to 3 spatial dimensions.
+    """A convolution of a neural network, or one of its gradients; all of 1 to 3 spatial dimensions."""
 
-    Attributes:
-        direction: `forward`: of images and filters; `data`: the images' gradient, from the result's gradient
-            and the filters; `weights`: the filters' gradient, from the result's gradient and the images.
-        image, kernel: sizes of the convolved images and of the filters.
-        strides, padding, dilations: of each dimension; padding is zeros on both sides.
-        groups: of channels, each with filters of its own.
-    """
-
+    # `forward`: of images and filters; `data`: the images' gradient, from the result's gradient and the
+    # filters; `weights`: the filters' gradient, from the result's gradient and the images
     direction: Direction
+    # image, kernel: sizes of the convolved images and of the filters
     image: tuple[int, ...]
     kernel: tuple[int, ...]
+    # strides, padding, dilations: of each dimension; padding is zeros on both sides
     strides: tuple[int, ...]
     padding: tuple[int, ...]
     dilations: tuple[int, ...]
-    groups: int
+    groups: int  # of channels, each with filters of its own
 
     @property
     def results(self) -> tuple[int, ...]:

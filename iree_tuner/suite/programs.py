@@ -27,32 +27,21 @@ from iree_tuner.suite.tensors import tensor_type
 
 @dataclass(frozen=True)
 class Part:
-    """A dispatch of a program.
+    """A dispatch of a program."""
 
-    Attributes:
-        harness: what runs it alone; without its module.
-        vmfb: the harness, compiled: a file's path.
-        calls: how often one invocation of the program runs it.
-    """
-
-    harness: Harness
-    vmfb: SentPath
-    calls: int
+    harness: Harness  # what runs it alone; without its module
+    vmfb: SentPath  # the harness, compiled: a file's path
+    calls: int  # how often one invocation of the program runs it
 
 
 @dataclass(frozen=True)
 class Programs:
-    """An operation, compiled.
+    """An operation, compiled."""
 
-    Attributes:
-        program: the whole program: a file's path.
-        parts: its dispatches; empty where their device time was not asked for, or cannot be had.
-        note: why it cannot.
-    """
-
-    program: SentPath
+    program: SentPath  # the whole program: a file's path
+    # its dispatches; empty if their device time was not requested or is not available
     parts: tuple[Part, ...] = ()
-    note: str = ""
+    note: str = ""  # why it cannot
 
 
 def save_programs(

@@ -33,63 +33,39 @@ State = Literal["ok", "failed", "cannot", "missing", "lost"]
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the results.
-
-    Attributes:
-        operation: its name.
-        kind: of the operation.
-        arguments: of the operation.
-        backend: iree, iree-tuned, numpy, torch, ...
-        configuration: of the compiler: `default`, `spec`, or a configuration's name; empty for
-            back ends that are not IREE.
-        device: device URI.
-        device_name: as the device names itself.
-        state: `ok`: it runs; `failed`: it does not compile or run, or its results are wrong; `cannot`: the
-            back end cannot do it; `missing`: it is not there; `lost`: the device has gone.
-        verification: of the results against the reference.
-        message: why it is not `ok`, in one line; of what is, a note or nothing.
-        time_us: median of the samples, in microseconds; None where it was not timed.
-        interval_us: of the time: where the center of other samples of the same run would be.
-        samples_us: what was measured, in the order of the rounds.
-        flops, bytes: of one run of the operation.
-        compute_type: type of the multiplied elements.
-        roofline_share: the least time that the device could take, as a part of the time; None: not known.
-        normalized_us: what the time would be on the run's first device, with the same share of its roofline.
-        speedup: against IREE's default in the same rounds; None where there is none.
-        speedup_interval: of the speedup.
-        change: how many times as fast as what an earlier run compiled, whose code ran again in the same
-            rounds; below 1 it is slower. None where there was none.
-        change_interval: of the change.
-        worst_error: the largest difference from the reference, as a part of the tolerance.
-        reference: the library that computed it: numpy, torch; empty where nothing was verified.
-        at: when, seconds since the epoch.
-    """
+    """One line of the results."""
 
     operation: str
     kind: str
     arguments: Mapping[str, Value]
-    backend: str
+    backend: str  # iree, iree-tuned, numpy, torch, ...
+    # of the compiler: `default`, `spec`, or a configuration's name; empty for back ends that are not IREE
     configuration: str = ""
     device: str = ""
-    device_name: str = ""
+    device_name: str = ""  # as the device reports it
+    # `ok`: it runs; `failed`: it does not compile or run, or its results are wrong; `cannot`: the back end
+    # cannot do it; `missing`: it is not there; `lost`: the device has gone
     state: State = "ok"
-    verification: Verification = "NOT VERIFIED"
-    message: str = ""
-    time_us: float | None = None
-    interval_us: tuple[float, float] | None = None
-    samples_us: tuple[float, ...] = field(default=(), repr=False)
+    verification: Verification = "NOT VERIFIED"  # of the results against the reference
+    message: str = ""  # why it is not `ok`, in one line; of what is, a note or nothing
+    time_us: float | None = None  # median of the samples, in microseconds; None where it was not timed
+    interval_us: tuple[float, float] | None = None  # confidence interval of the center of the run's samples
+    samples_us: tuple[float, ...] = field(default=(), repr=False)  # in the order of the rounds
+    # flops, bytes: of one run of the operation
     flops: float = 0.0
     bytes: float = 0.0
-    compute_type: str = ""
-    roofline_share: float | None = None
-    normalized_us: float | None = None
-    speedup: float | None = None
-    speedup_interval: tuple[float, float] | None = None
+    compute_type: str = ""  # type of the multiplied elements
+    roofline_share: float | None = None  # the least possible time on the device as a part of the time
+    normalized_us: float | None = None  # time on the run's first device with the same share of its roofline
+    speedup: float | None = None  # against IREE's default in the same rounds; None where there is none
+    speedup_interval: tuple[float, float] | None = None  # of the speedup
+    # how many times as fast as what an earlier run compiled, whose code ran again in the same rounds; below 1
+    # it is slower. None where there was none
     change: float | None = None
-    change_interval: tuple[float, float] | None = None
-    worst_error: float | None = None
-    reference: str = ""
-    at: float = 0.0
+    change_interval: tuple[float, float] | None = None  # of the change
+    worst_error: float | None = None  # the largest difference from the reference, as a part of the tolerance
+    reference: str = ""  # the library that computed it: numpy, torch; empty where nothing was verified
+    at: float = 0.0  # when, seconds since the epoch
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -136,17 +112,11 @@ _COLUMNS: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Results:
-    """A run's results, read.
-
-    Attributes:
-        facts: of the whole run.
-        rows: in the order in which they came; of equal keys the last one counts, and only that is here.
-        note: what was left out on reading, in one line; empty for nothing.
-    """
+    """A run's results, read."""
 
     facts: RunFacts
-    rows: tuple[Row, ...]
-    note: str = ""
+    rows: tuple[Row, ...]  # in their order in the file; of equal keys only the last
+    note: str = ""  # what was left out on reading, in one line; empty for nothing
 
 
 class ResultsFolder:

@@ -18,31 +18,20 @@ from iree_tuner.targets import on_host
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Head of a run's results.
+    """Head of a run's results."""
 
-    Attributes:
-        id: of the run, unique: time and a few random letters.
-        name: of the run, for people: what was asked for.
-        commit: of the code under test, as given or as git tells; empty where unknown.
-        compiler: release of IREE's compiler.
-        versions: of the back ends' libraries, by name.
-        devices: URI to the name of the device.
-        rooflines: URI to `profiling.roofline.to_json`; without devices about which nothing is known.
-        conditions: how samples were taken.
-        against: id of the earlier run whose code ran in turns with this one's; empty for none.
-        started: seconds since the epoch.
-    """
-
-    id: str
-    name: str
-    commit: str = ""
-    compiler: str = ""
+    id: str  # of the run, unique: time and a few random letters
+    name: str  # of the run, for people: what was asked for
+    commit: str = ""  # of the code under test, as given or as git tells; empty where unknown
+    compiler: str = ""  # release of IREE's compiler
+    # of the back ends' libraries, by name
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
-    devices: Mapping[str, str] = field(default_factory=dict[str, str])
+    devices: Mapping[str, str] = field(default_factory=dict[str, str])  # URI to the name of the device
+    # URI to `profiling.roofline.to_json`, of known devices
     rooflines: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    conditions: Conditions = field(default_factory=Conditions)
-    against: str = ""
-    started: float = 0.0
+    conditions: Conditions = field(default_factory=Conditions)  # how samples were taken
+    against: str = ""  # id of the earlier run whose code ran in turns with this one's; empty for none
+    started: float = 0.0  # seconds since the epoch
 
 
 def to_json(facts: RunFacts) -> dict[str, Any]:

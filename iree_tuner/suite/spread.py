@@ -27,14 +27,11 @@ _Place = tuple[str, str, str, str]  # operation, back end, configuration, name o
 
 @dataclass(frozen=True)
 class Spreads:
-    """Standard deviations of logarithms of ratios of two runs' times, of the same code.
+    """Standard deviations of logarithms of ratios of two runs' times, of the same code."""
 
-    Attributes:
-        devices: by name: the device of the middle row.
-        rows: of those rows that differ more than their device's middle row.
-    """
-
+    # by name: the device of the middle row
     devices: Mapping[str, float] = field(default_factory=dict[str, float])
+    # rows that differ more than their device's middle row
     rows: Mapping[_Place, float] = field(default_factory=dict[_Place, float])
 
     def of(self, row: Row) -> float:

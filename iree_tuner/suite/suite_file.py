@@ -123,17 +123,11 @@ _SUMMARY = "summary"
 
 @dataclass(frozen=True)
 class Suite:
-    """Operations that belong together.
+    """Operations that belong together."""
 
-    Attributes:
-        name: of the file, without its suffix.
-        summary: one line for people.
-        operations: each once, in the order of the file.
-    """
-
-    name: str
-    summary: str
-    operations: tuple[Operation, ...]
+    name: str  # of the file, without its suffix
+    summary: str  # one line for people
+    operations: tuple[Operation, ...]  # each once, in the order of the file
 
 
 def suites(f8: str = DEFAULT_F8) -> list[Suite]:

@@ -78,19 +78,13 @@ NOTHING_BETTER = "tuning found nothing better than the default"
 
 @dataclass(frozen=True)
 class Tuning:
-    """How operations are tuned; the first that is given counts.
+    """How operations are tuned; the first that is given counts."""
 
-    Attributes:
-        spec: one for all operations.
-        effort: each operation is tuned anew: as `tune_module` takes it; what was found is kept.
-        budget_s: of such a run.
-        db: where its trials go; without an effort, what earlier runs proved there is used.
-    """
-
-    spec: Path | None = None
+    spec: Path | None = None  # one for all operations
+    # each operation is tuned anew: as `tune_module` takes it; what was found is kept
     effort: EffortName | None = None
-    budget_s: float | None = None
-    db: Path | None = None
+    budget_s: float | None = None  # of such a run
+    db: Path | None = None  # where its trials go; without an effort, what earlier runs proved there is used
 
 
 @dataclass(frozen=True)

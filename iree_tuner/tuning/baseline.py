@@ -53,27 +53,16 @@ def make_tasks(dispatches: Sequence[Dispatch]) -> list[Task]:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A task with its default.
-
-    Attributes:
-        task: the workload and its dispatches.
-        bench: the dispatch that stands for the task, the one called most, with the default's executable.
-        default: the compiler's own choice, built.
-        default_us: its time, in microseconds a run; 0 when it does not run.
-        space: what can be tried; None when there is nothing, with the reason in `note`.
-        share: part of the time of all tasks, from 0 to 1.
-        note: why there is nothing to try.
-        wrong: what is wrong with the default's results; empty where nothing is known.
-    """
+    """A task with its default."""
 
     task: Task
-    bench: Bench
-    default: Built
-    default_us: float
-    space: JointSpace | None
-    share: float = 0.0
-    note: str = ""
-    wrong: str = ""
+    bench: Bench  # the dispatch that stands for the task, the one called most, with the default's executable
+    default: Built  # the compiler's own choice, built
+    default_us: float  # its time, in microseconds a run; 0 when it does not run
+    space: JointSpace | None  # what can be tried; None when there is nothing, with the reason in `note`
+    share: float = 0.0  # part of the time of all tasks, from 0 to 1
+    note: str = ""  # why there is nothing to try
+    wrong: str = ""  # what is wrong with the default's results; empty where nothing is known
 
     @property
     def weight_us(self) -> float:

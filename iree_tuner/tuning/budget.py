@@ -48,48 +48,29 @@ _MARGIN = 1.1  # what is predicted takes a little longer
 
 @dataclass
 class MeasuredTimes:
-    """The known times of the program itself so far, in seconds; 0 where nothing was measured yet.
+    """The known times of the program itself so far, in seconds; 0 where nothing was measured yet."""
 
-    Attributes:
-        build_s: of the whole program, alone in a worker.
-        check_s: to load one version, run it on all inputs and compare its results.
-        loading_s: to load the program and run it on all inputs. It stands for a check until one was measured.
-        invocation_s: one invocation of the program.
-        parts_check_s: to check the program's dispatches alone. It stands for these until they were measured.
-        parts_bytes: that its dispatches read and write in one invocation.
-        profile_s: the last profile took.
-    """
-
-    build_s: float = 0.0
-    check_s: float = 0.0
+    build_s: float = 0.0  # of the whole program, alone in a worker
+    check_s: float = 0.0  # to load one version, run it on all inputs and compare its results
+    # to load the program and run it on all inputs: used for `check_s` until that is known
     loading_s: float = 0.0
-    invocation_s: float = 0.0
-    parts_check_s: float = 0.0
-    parts_bytes: float = 0.0
-    profile_s: float = 0.0
+    invocation_s: float = 0.0  # one invocation of the program
+    parts_check_s: float = 0.0  # to check the program's dispatches alone: used until the others are known
+    parts_bytes: float = 0.0  # read and written by its dispatches in one invocation
+    profile_s: float = 0.0  # of the last profile
 
 
 @dataclass
 class Budget:
-    """The time of one run.
+    """The time of one run."""
 
-    Attributes:
-        total_s: seconds for everything; infinite without a budget.
-        timeline: of the run, which began when the budget did.
-        jobs: compile workers.
-        stop: a request to stop: then nothing takes longer than it must.
-        measured: what the program takes.
-        proofs: of specs that the run makes.
-        runtime_flags: that are compared in the end.
-    """
-
-    total_s: float
-    timeline: Timeline
+    total_s: float  # seconds for everything; infinite without a budget
+    timeline: Timeline  # of the run, which began when the budget did
     jobs: int
-    stop: StopRequest
-    measured: MeasuredTimes = field(default_factory=MeasuredTimes)
-    proofs: int = 1
-    runtime_flags: int = 0
+    stop: StopRequest  # after a request, every step is as short as possible
+    measured: MeasuredTimes = field(default_factory=MeasuredTimes)  # times of the program
+    proofs: int = 1  # number of specs that the run checks
+    runtime_flags: int = 0  # number compared at the end
 
     @property
     def limited(self) -> bool:

@@ -46,41 +46,28 @@ _EACH = 3
 
 @dataclass(frozen=True)
 class CompileLimits:
-    """The limits of a candidate's compilation.
+    """The limits of a candidate's compilation."""
 
-    Attributes:
-        compile_s: seconds on an idle machine.
-        most_ops: operations before code generation; 0 for any number.
-    """
-
-    compile_s: float = math.inf
-    most_ops: int = 0
+    compile_s: float = math.inf  # seconds on an idle machine
+    most_ops: int = 0  # operations before code generation; 0 for any number
 
 
 class CandidateKind(Protocol):
     """Candidates of one kind for one workload.
 
     Attributes:
-        name: of the kind: empty for the compiler's configurations, else of the kernel or script.
-        workload: key of the workload.
         bench: what candidates are timed in, with the default that they are compared with.
-        default: how that default was built.
-        default_us: its time when it was first looked at.
-        own_digest: of code that is the default's, so that it need not be timed; empty where none can be.
         size: how many candidates there are.
-        limits: what each may take to compile.
-        most_places: addresses of the code at which they can be built (see `device.placement`).
-        wrong: the known fault of the default's results: then a reference decides what is right.
     """
 
-    name: str
+    name: str  # of the kind: empty for the compiler's configurations, else of the kernel or script
     workload: str
-    default: Built
-    default_us: float
-    own_digest: str
-    limits: CompileLimits
-    most_places: int
-    wrong: str
+    default: Built  # how that default was built
+    default_us: float  # the first measurement
+    own_digest: str  # of the default's code, which is not timed again; empty if no candidate can have it
+    limits: CompileLimits  # of each compilation
+    most_places: int  # addresses of the code at which they can be built (see `device.placement`)
+    wrong: str  # what is wrong with the default's results: then a reference is taken as correct
 
     @property
     def bench(self) -> AnyBench:

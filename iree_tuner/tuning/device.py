@@ -47,19 +47,12 @@ class DeviceLostError(TunerError):
 
 @dataclass
 class Track:
-    """The default of one bench on one device, over time.
+    """The default of one bench on one device, over time."""
 
-    Attributes:
-        expected_us: its time before the first of these; 0 where it is not known.
-        times_us: the default's times.
-        due: whether it is to be timed again.
-        apart: trials between two looks at a time that is not believed.
-    """
-
-    expected_us: float = 0.0
+    expected_us: float = 0.0  # its time before the first of these; 0 where it is not known
     times_us: list[float] = field(default_factory=list[float])
-    due: bool = True
-    apart: int = 0
+    due: bool = True  # whether it is to be timed again
+    apart: int = 0  # trials between two measurements of a doubtful time
     _at: float = 0.0
     _since: int = 0
     _suspects_us: list[float] = field(default_factory=list[float])

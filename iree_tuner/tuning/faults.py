@@ -43,23 +43,14 @@ Asked = tuple[Program, Target, frozenset[str] | None]
 
 @dataclass(frozen=True)
 class Soundness:
-    """The findings about entries in their program.
+    """The findings about entries in their program."""
 
-    Attributes:
-        wrong: entries with which a dispatch computes something else, and what was found.
-        judged: all of it.
-        uncompared: dispatches that entries configure and that could not be compared.
-        reason: why they could not.
-        run: how the program was run.
-        covered: whether the comparison of the whole program covers these.
-    """
-
-    wrong: Mapping[SpecEntry, DispatchFault]
+    wrong: Mapping[SpecEntry, DispatchFault]  # entries with wrong results, and the fault of each
     judged: JudgedDispatches
-    uncompared: tuple[str, ...] = ()
-    reason: str = ""
-    run: ProgramRun = field(default_factory=ProgramRun)
-    covered: bool = True
+    uncompared: tuple[str, ...] = ()  # configured dispatches that could not be compared
+    reason: str = ""  # why they could not
+    run: ProgramRun = field(default_factory=ProgramRun)  # how the program was run
+    covered: bool = True  # whether the comparison of the whole program covers these
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -226,19 +217,12 @@ _WORDS: dict[Fault, str] = {
 
 @dataclass(frozen=True)
 class Blame:
-    """The faults of a version.
-
-    Attributes:
-        version: it.
-        findings: its dispatches that are to blame, in order.
-        problem: why nothing was found out.
-        run: how it was run.
-    """
+    """The faults of a version."""
 
     version: ProgramVersion
-    findings: tuple[DispatchFault, ...] = ()
-    problem: str = ""
-    run: ProgramRun = field(default_factory=ProgramRun)
+    findings: tuple[DispatchFault, ...] = ()  # faults of its dispatches, in order
+    problem: str = ""  # why there are no findings
+    run: ProgramRun = field(default_factory=ProgramRun)  # how it was run
 
     @property
     def note(self) -> str:

@@ -43,23 +43,14 @@ _ANY = CompileLimits()
 
 @dataclass(frozen=True)
 class FinalPlan:
-    """How a search's finals are played.
+    """How a search's finals are played."""
 
-    Attributes:
-        finalists: candidates that take turns with the default.
-        places: addresses of the code at which the chosen one is judged.
-        rounds: pairs of a comparison at most.
-        seconds: what each of the two comparisons may take.
-        keep: candidates that are named: `Final.others` are for the caller that tries them in the program.
-        least: what is at least so many times as fast as the default is a winner; without, what wins.
-    """
-
-    finalists: int
-    places: int
-    rounds: int
-    seconds: float = JudgePlan.seconds
-    keep: int = 1
-    least: float = math.inf
+    finalists: int  # candidates that take turns with the default
+    places: int  # addresses of the code at which the chosen one is judged
+    rounds: int  # pairs of a comparison at most
+    seconds: float = JudgePlan.seconds  # limit of each of the two comparisons
+    keep: int = 1  # number of candidates to name; `Final.others` are tried in the program
+    least: float = math.inf  # least speedup of a winner; infinite: a winner needs the verdict `win`
 
     def takes(self, comparison: Comparison) -> bool:
         """Whether a candidate with this comparison is a winner."""
@@ -78,23 +69,14 @@ class FinalPlan:
 
 @dataclass(frozen=True)
 class Final:
-    """Outcome of the finals: the winner, if one won; the last comparison; why others did not.
+    """Outcome of the finals: the winner, if one won; the last comparison; why others did not."""
 
-    Attributes:
-        winner: the best, if it won.
-        comparison: its last one with the default, or the comparison of the best that did not win.
-        note: why others did not.
-        others: what else is named, best first, each with its comparison: winners first.
-        built: the winner, at the first place.
-        seconds: that it took, except for building together.
-    """
-
-    winner: Trial | None
-    comparison: Comparison | None
-    note: str = ""
-    others: tuple[Final, ...] = ()
-    built: Built | None = None
-    seconds: float = 0.0
+    winner: Trial | None  # the best, if it won
+    comparison: Comparison | None  # its last one, or that of the best candidate that did not win
+    note: str = ""  # why others did not
+    others: tuple[Final, ...] = ()  # further candidates that are named, winners first, then by speedup
+    built: Built | None = None  # the winner, at the first place
+    seconds: float = 0.0  # without the time of building, which all finals share
 
     @property
     def named(self) -> tuple[Final, ...]:

@@ -49,17 +49,11 @@ ENVIRONMENT = "IREE_PY_RUNTIME_FLAGS"
 
 @dataclass(frozen=True)
 class FlagChoice:
-    """Flags, and what they are worth without any tuning.
+    """Flags, and what they are worth without any tuning."""
 
-    Attributes:
-        target: with the options.
-        comparison: with `base`; None for the program as it was given.
-        base: the choice that one option was added to.
-    """
-
-    target: Target
-    comparison: Comparison | None = None
-    base: FlagChoice | None = None
+    target: Target  # with the options
+    comparison: Comparison | None = None  # with `base`; None for the program as it was given
+    base: FlagChoice | None = None  # the choice that one option was added to
 
     @property
     def speedup(self) -> float:
@@ -189,18 +183,13 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
 
 @dataclass(frozen=True)
 class FlagChoices:
-    """The findings of trying choices of flags.
+    """The findings of trying choices of flags."""
 
-    Attributes:
-        choices: the fastest first.
-        build_s, check_s: what compiling and checking the program took, as `ProgramVersions` has it.
-        searched_s: for how long candidates were tried since then, by runs that did not end.
-    """
-
-    choices: tuple[FlagChoice, ...]
+    choices: tuple[FlagChoice, ...]  # the fastest first
+    # build_s, check_s: what compiling and checking the program took, as `ProgramVersions` has it
     build_s: float
     check_s: float
-    searched_s: float = 0.0
+    searched_s: float = 0.0  # time of the search in interrupted runs
 
 
 def choices_key(program: Program, target: Target, effort: Effort) -> str:
@@ -264,17 +253,11 @@ def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> FlagC
 
 @dataclass(frozen=True)
 class RuntimeChoice:
-    """Flags of the runtime that make a program faster.
+    """Flags of the runtime that make a program faster."""
 
-    Attributes:
-        flags: as tools take them.
-        speedup: of the same program over the runtime's defaults: the product of the flags' own.
-        note: why none were tried.
-    """
-
-    flags: tuple[str, ...] = ()
-    speedup: float = 1.0
-    note: str = ""
+    flags: tuple[str, ...] = ()  # as tools take them
+    speedup: float = 1.0  # of the same program over the runtime's defaults: the product of the flags' own
+    note: str = ""  # why none were tried
 
 
 def runtime_flags_of(run: Run) -> list[RuntimeFlag]:

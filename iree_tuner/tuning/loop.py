@@ -51,15 +51,10 @@ _MANY = 12  # workloads: what the place of code does to each levels out
 
 @dataclass(eq=False)
 class Loop(Run):
-    """A run that goes on to its result: `tune`.
+    """A run that goes on to its result: `tune`."""
 
-    Attributes:
-        kernels: external kernels to compare.
-        folder: for their specs.
-    """
-
-    kernels: Sequence[Kernel]
-    folder: Path
+    kernels: Sequence[Kernel]  # external kernels to compare
+    folder: Path  # for their specs
 
     def __post_init__(self) -> None:
         """Raises TunerError for a starter that is not a spec."""

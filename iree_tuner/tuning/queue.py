@@ -52,23 +52,14 @@ _QUICK = 0.1
 
 @dataclass(eq=False)
 class Queued:
-    """A workload with its searches, and what these may still gain.
-
-    Attributes:
-        task: the workload and its dispatches.
-        share: part of the program's time.
-        weight_us: what the program spends on it with the default, in microseconds an invocation.
-        floor: the least score that can be hoped for.
-        searches: one for each kind of candidates, configurations first.
-        configurations: these; None where the compiler's own cannot be changed.
-    """
+    """A workload with its searches, and what these may still gain."""
 
     task: Task
-    share: float
-    weight_us: float
-    floor: float = LEAST_FLOOR
-    searches: list[Search] = field(default_factory=list[Search])
-    configurations: Configurations | None = None
+    share: float  # part of the program's time
+    weight_us: float  # time per invocation with the default
+    floor: float = LEAST_FLOOR  # the least score that can be hoped for
+    searches: list[Search] = field(default_factory=list[Search])  # one a kind, configurations first
+    configurations: Configurations | None = None  # None if the dispatch cannot be configured
 
     @property
     def best(self) -> Trial | None:

@@ -29,22 +29,15 @@ class NothingToTuneError(TunerError):
 
 @dataclass(frozen=True)
 class ReadProgram:
-    """A program under a choice of flags.
+    """A program under a choice of flags."""
 
-    Attributes:
-        lab: with the target of these flags.
-        dispatches: of the program.
-        tasks: what can be tuned.
-        extra: further workloads, which only other kinds of candidates compute (`Run.competing`), each with
-            the program's time for it, in microseconds an invocation.
-        profile: where the time goes; None where it was not looked at.
-    """
-
-    lab: Lab
+    lab: Lab  # with the target of these flags
     dispatches: Sequence[Dispatch]
-    tasks: Sequence[Task]
+    tasks: Sequence[Task]  # what can be tuned
+    # further workloads, which only other kinds of candidates compute (`Run.competing`), each with the
+    # program's time for it, in microseconds an invocation
     extra: Sequence[tuple[Task, float]] = ()
-    profile: Profile | None = None
+    profile: Profile | None = None  # where the time goes; None where it was not looked at
 
     @property
     def roofline(self) -> Roofline | None:

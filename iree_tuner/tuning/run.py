@@ -27,13 +27,6 @@ class Run:
     """A run. `tuning.loop` has its steps in their order.
 
     Attributes:
-        program: what is tuned.
-        cases: how the program is run, with its cases of sizes.
-        options: what was asked for.
-        lab: where candidates are compiled and measured, with the target as it was given.
-        records: what the run keeps, and the request to stop.
-        watch: gets the progress.
-        timeline: of the run, which has begun.
         how: how the program is run on the first of its sizes: candidates are tried on one.
         effort: how much is tried.
         starters: configurations to try first, by the workload's key.
@@ -47,12 +40,12 @@ class Run:
     """
 
     program: Program
-    cases: ProgramRun
+    cases: ProgramRun  # how the program is run, with its cases of sizes
     options: TuningOptions
-    lab: Lab
-    records: Records
+    lab: Lab  # where candidates are compiled and measured, with the target as it was given
+    records: Records  # what the run keeps, and the request to stop
     watch: Observer
-    timeline: Timeline
+    timeline: Timeline  # of the run, which has begun
 
     def __post_init__(self) -> None:
         """Raises TunerError for a starter that is not a spec."""

@@ -41,36 +41,22 @@ _IN = re.compile(rf"^=+ .*?\bat (?:0x[0-9a-f]+ in )?(?:.*?:)?{_NAME}(?:\+0x[0-9a
 
 @dataclass(frozen=True)
 class MemoryFault:
-    """A checker's finding about a dispatch.
+    """A checker's finding about a dispatch."""
 
-    Attributes:
-        dispatch: its export.
-        tool: the checker that found it.
-        message: its first words.
-        count: how often, in one run.
-    """
-
-    dispatch: str
-    tool: str
-    message: str
-    count: int = 1
+    dispatch: str  # its export
+    tool: str  # the checker that found it
+    message: str  # its first words
+    count: int = 1  # how often, in one run
 
 
 @dataclass(frozen=True)
 class Sanitized:
-    """The findings.
+    """The findings."""
 
-    Attributes:
-        hits: for each dispatch and kind.
-        dispatches: that were run.
-        left_out: why some were not.
-        tools: the checkers that watched.
-    """
-
-    hits: tuple[MemoryFault, ...]
-    dispatches: int
-    left_out: tuple[str, ...]
-    tools: tuple[str, ...]
+    hits: tuple[MemoryFault, ...]  # for each dispatch and kind
+    dispatches: int  # that were run
+    left_out: tuple[str, ...]  # why some were not
+    tools: tuple[str, ...]  # the checkers that watched
 
 
 def sanitize(program: Program, run: ProgramRun, lab: Lab, tools: Sequence[str] = CUDA_TOOLS) -> Sanitized:

@@ -52,21 +52,14 @@ _OBSERVED = 0.5
 
 @dataclass
 class Prospects:
-    """How a workload's search stands.
+    """How a workload's search stands."""
 
-    Attributes:
-        weight_us: what the program spends on the workload with the default, in microseconds an invocation.
-        floor: the least score (time relative to the default's) that can be hoped for.
-        bests: the best score after each slice of tries, at most `start`.
-        seconds: spent on the slices.
-        start: the score without any of them: of the default, if that may be used.
-    """
-
-    weight_us: float
-    floor: float = LEAST_FLOOR
+    weight_us: float  # the workload's time per invocation with the default
+    floor: float = LEAST_FLOOR  # the least score (time relative to the default's) that can be hoped for
+    # the best score after each slice of tries, at most `start`
     bests: list[float] = field(default_factory=list[float])
-    seconds: float = 0.0
-    start: float = 1.0
+    seconds: float = 0.0  # spent on the slices
+    start: float = 1.0  # the score without any of them: of the default, if that may be used
 
     @property
     def best(self) -> float:

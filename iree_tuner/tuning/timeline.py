@@ -23,14 +23,10 @@ _CHECKS = frozenset({"agree_here", "default_here", "follow_here", "judge_here", 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a run.
-
-    Attributes:
-        name: the stage's name.
-        begin, end: seconds since the run began.
-    """
+    """A stage of a run."""
 
     name: str
+    # begin, end: seconds since the run began
     begin: float
     end: float
 
@@ -42,14 +38,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class WorkerTimeline:
-    """The calls of one worker.
-
-    Attributes:
-        worker: the worker's name.
-        calls: function, begin and end of each call, in seconds since the run began.
-    """
+    """The calls of one worker."""
 
     worker: str
+    # function, begin and end of each call, in seconds since the run began
     calls: tuple[tuple[str, float, float], ...]
 
     def busy_s(self, begin: float, end: float) -> float:
@@ -59,14 +51,9 @@ class WorkerTimeline:
 
 @dataclass(frozen=True)
 class TimeUse:
-    """Where the time of a run went.
+    """Where the time of a run went."""
 
-    Attributes:
-        stages: in order, without gaps.
-        lanes: of the workers.
-    """
-
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[Stage, ...] = ()  # in order, without gaps
     lanes: tuple[WorkerTimeline, ...] = ()
 
     @property

@@ -36,21 +36,13 @@ Mend = Callable[[ProgramVersion, ProgramComparison], ProgramVersion | None]
 
 @dataclass(frozen=True)
 class Tuned:
-    """The result of one choice of flags.
+    """The result of one choice of flags."""
 
-    Attributes:
-        target: with these flags.
-        results: of its workloads.
-        reached: entries that reach their dispatches in the program.
-        notes: what is to be said of others.
-        more: further versions of the program that are judged with it.
-    """
-
-    target: Target
+    target: Target  # with these flags
     results: tuple[WorkloadResult, ...]
-    reached: tuple[SpecEntry, ...]
-    notes: tuple[str, ...] = ()
-    more: tuple[ProgramVersion, ...] = ()
+    reached: tuple[SpecEntry, ...]  # entries that reach their dispatches in the program
+    notes: tuple[str, ...] = ()  # messages about the other entries
+    more: tuple[ProgramVersion, ...] = ()  # further versions of the program that are judged with it
 
     @property
     def version(self) -> ProgramVersion:
@@ -83,23 +75,15 @@ class Tuned:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The spec, flags and kernels that the program is to be compiled with.
+    """The spec, flags and kernels that the program is to be compiled with."""
 
-    Attributes:
-        tuned: the choice of flags.
-        version: what is used: flags, and entries.
-        found: it, against the program as it was given; None when that stays, or could not be compared.
-        flags_alone: the flags without entries, against the same; None where the flags are as given.
-        left_out: entries that won alone and are not used.
-        note: why, if something is left out or nothing is used.
-    """
-
-    tuned: Tuned
-    version: ProgramVersion
+    tuned: Tuned  # the choice of flags
+    version: ProgramVersion  # what is used: flags, and entries
+    # compared with the original program; None if that is kept, or was not compared
     found: ProgramComparison | None = None
-    flags_alone: Comparison | None = None
-    left_out: tuple[SpecEntry, ...] = ()
-    note: str = ""
+    flags_alone: Comparison | None = None  # the flags without entries, likewise; None for the original flags
+    left_out: tuple[SpecEntry, ...] = ()  # entries that won alone and are not used
+    note: str = ""  # why entries were left out, or why nothing is used
 
 
 class ProgramJudge:

@@ -41,17 +41,11 @@ FENCES = "--iree-execution-model=async-external"
 
 @dataclass(frozen=True)
 class ProgramVersion:
-    """A way to compile the program; two are equal that compile to the same.
+    """A way to compile the program; two are equal that compile to the same."""
 
-    Attributes:
-        what: it is, for people.
-        target: with the options that it is compiled with.
-        entries: of the tuning spec inside; none for the program as the compiler makes it.
-    """
-
-    what: str = field(compare=False)
-    target: Target
-    entries: tuple[SpecEntry, ...] = ()
+    what: str = field(compare=False)  # for people
+    target: Target  # with the options that it is compiled with
+    entries: tuple[SpecEntry, ...] = ()  # of the tuning spec inside; empty for the compiler's defaults
 
 
 _Compilation = tuple[ProgramVersion, int, bool]
@@ -60,19 +54,12 @@ _Compilation = tuple[ProgramVersion, int, bool]
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """How a comparison of versions is made.
+    """How a comparison of versions is made."""
 
-    Attributes:
-        places: addresses of the code.
-        rounds: pairs at most, over all places.
-        batch_s: least length of a sample, in seconds.
-        seconds: what it may take, once all is compiled.
-    """
-
-    places: int
-    rounds: int
-    batch_s: float
-    seconds: float = 120.0
+    places: int  # addresses of the code
+    rounds: int  # pairs at most, over all places
+    batch_s: float  # least length of a sample, in seconds
+    seconds: float = 120.0  # limit, after compiling
 
 
 @dataclass(frozen=True)

@@ -30,15 +30,10 @@ Rows = Sequence[Row]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart for the page.
+    """A chart for the page."""
 
-    Attributes:
-        spec: Vega-Lite, ready to be embedded.
-        about: what it shows, for readers who cannot see it.
-    """
-
-    spec: Mapping[str, object]
-    about: str
+    spec: Mapping[str, object]  # Vega-Lite, ready to be embedded
+    about: str  # what it shows, for readers who cannot see it
 
 
 def drawn(

@@ -86,17 +86,12 @@ def point_rows(profile: TimeProfile) -> list[Row]:
 
 @dataclass(frozen=True)
 class Behind:
-    """The lines behind points, and the marks of points.
+    """The lines behind points, and the marks of points."""
 
-    Attributes:
-        x, y: axes: operations for each byte, and operations a second.
-        layers: the roofs and their names.
-        data: of the layers.
-    """
-
+    # x, y: axes: operations for each byte, and operations a second
     x: alt.X
     y: alt.Y
-    layers: tuple[alt.Chart, ...]
+    layers: tuple[alt.Chart, ...]  # the roofs and their names
     data: Mapping[str, Rows]
 
 

@@ -19,20 +19,13 @@ _TICKS = 12  # values of a knob that are written
 
 @dataclass(frozen=True)
 class Explored:
-    """A chart of one space of one workload.
-
-    Attributes:
-        drawing: the chart.
-        pipeline: the space's label, where a workload has several.
-        shown: how many candidates are drawn, of `tried`.
-        fixed: knobs that had one value only.
-    """
+    """A chart of one space of one workload."""
 
     drawing: Drawing
-    pipeline: str
-    shown: int
+    pipeline: str  # the space's label, where a workload has several
+    shown: int  # how many candidates are drawn, of `tried`
     tried: int
-    fixed: tuple[str, ...]
+    fixed: tuple[str, ...]  # knobs that had one value only
 
 
 def draw_spaces(part: WorkloadPart) -> list[Explored]:

@@ -23,25 +23,15 @@ _SHUFFLED = ((4, 8), (8, 8), (16, 16))  # 32-bit tiles that LLVMCPUVectorTranspo
 
 @dataclass(frozen=True)
 class Core:
-    """A task's vector tiles on a core.
-
-    Attributes:
-        tiles: of many assignments.
-        inputs: operands except for the result.
-        lane: the loop that vectors lie along.
-        lanes: elements of a vector.
-        registers: vectors that a core holds.
-        body: instructions for a vector of elements.
-        ordered: whether lanes that are reduced must be added up in their order.
-    """
+    """A task's vector tiles on a core."""
 
     tiles: Tiles
-    inputs: Sequence[Operand]
-    lane: int
-    lanes: float
-    registers: int
-    body: float
-    ordered: bool
+    inputs: Sequence[Operand]  # operands except for the result
+    lane: int  # the loop that vectors lie along
+    lanes: float  # elements of a vector
+    registers: int  # vectors that a core holds
+    body: float  # instructions for a vector of elements
+    ordered: bool  # whether lanes that are reduced must be added up in their order
 
     def features(self) -> dict[str, Array]:
         """By name."""

@@ -16,23 +16,14 @@ PEELING = "enable_loop_peeling"
 
 @dataclass(frozen=True)
 class Tiles:
-    """Tiles of all loops, a column each; what is not tiled is whole.
+    """Tiles of all loops, a column each; what is not tiled is whole."""
 
-    Attributes:
-        sizes: of the loops.
-        task: what one task does of them.
-        cache: blocks of a task; 0 where there are none.
-        vector: what is unrolled into vectors, within blocks.
-        peeled: 1 where loops are peeled.
-        parallel: which loops are.
-    """
-
-    sizes: Array
-    task: Array
-    cache: Array
-    vector: Array
-    peeled: Array
-    parallel: NDArray[np.bool_]
+    sizes: Array  # of the loops
+    task: Array  # what one task does of them
+    cache: Array  # blocks of a task; 0 where there are none
+    vector: Array  # what is unrolled into vectors, within blocks
+    peeled: Array  # 1 where loops are peeled
+    parallel: NDArray[np.bool_]  # which loops are parallel
 
     @property
     def blocked(self) -> Array:

@@ -21,15 +21,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Operand:
-    """One operand.
+    """One operand."""
 
-    Attributes:
-        dims: for each dimension, loops and the factors that they are multiplied with.
-        bits: width of an element.
-    """
-
-    dims: tuple[tuple[tuple[int, int], ...], ...]
-    bits: int
+    dims: tuple[tuple[tuple[int, int], ...], ...]  # by dimension: loops and their factors
+    bits: int  # width of an element
 
     @cached_property
     def loops(self) -> frozenset[int]:
@@ -69,33 +64,20 @@ def total(sizes: Sequence[int]) -> float:
 
 @dataclass(frozen=True)
 class Term:
-    """A part of an estimated time, for many assignments.
+    """A part of an estimated time, for many assignments."""
 
-    Attributes:
-        name: short, also the name of a feature.
-        value: cycles, or a factor without unit.
-        unit: `cycles` or `x`.
-        why: what it follows from, with places for numbers of one assignment: `{tile_m:.0f} rows`.
-    """
-
-    name: str
-    value: Array
-    unit: str
-    why: str
+    name: str  # short, also the name of a feature
+    value: Array  # cycles, or a factor without unit
+    unit: str  # `cycles` or `x`
+    why: str  # the reason, with fields for numbers of one assignment: `{tile_m:.0f} rows`
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Features and terms of many assignments.
+    """Features and terms of many assignments."""
 
-    Attributes:
-        features: numbers by name, for models; none is infinite.
-        terms: parts of the estimate, in the order in which they are shown.
-        cycles: the estimate itself.
-    """
-
-    features: dict[str, Array]
-    terms: tuple[Term, ...]
+    features: dict[str, Array]  # numbers by name, for models; none is infinite
+    terms: tuple[Term, ...]  # parts of the estimate, in the order in which they are shown
     cycles: Array
 
 

@@ -21,20 +21,14 @@ Make = Callable[[RecordedSpace, int], Strategy]
 
 @dataclass(frozen=True)
 class Run:
-    """The run of one seed of a strategy.
-
-    Attributes:
-        strategy: its name.
-        seed: of everything random.
-        best_after: after each evaluation, the best time so far as a multiple of the recording's best;
-            infinite until something ran.
-        size: members of the recording.
-    """
+    """The run of one seed of a strategy."""
 
     strategy: str
-    seed: int
+    seed: int  # of everything random
+    # after each evaluation, the best time so far as a multiple of the recording's best; infinite until
+    # something ran
     best_after: tuple[float, ...]
-    size: int
+    size: int  # members of the recording
 
     def evaluations_to(self, within: float) -> int | None:
         """Evaluations until the best so far was within that part of the best; None when it never was."""
@@ -99,43 +93,28 @@ SHOWN_AFTER = 16
 
 @dataclass(frozen=True)
 class ReplaySummary:
-    """The runs of one strategy on one recording.
-
-    Attributes:
-        recording: its name.
-        strategy: its name.
-        seeds: how many runs.
-        members: of the recording.
-        evaluations: for each of `WITHIN`, the median of the evaluations until the best so far was that near;
-            infinite where half of the runs never came there.
-        share: median of the part of the best one's speed that was reached after `SHOWN_AFTER` evaluations.
-    """
+    """The runs of one strategy on one recording."""
 
     recording: str
     strategy: str
-    seeds: int
-    members: int
+    seeds: int  # how many runs
+    members: int  # of the recording
+    # for each of `WITHIN`, the median of the evaluations until the best so far was that near; infinite where
+    # half of the runs never came there
     evaluations: tuple[float, ...]
+    # median of the part of the best one's speed that was reached after `SHOWN_AFTER` evaluations
     share: float
 
 
 @dataclass(frozen=True)
 class Overall:
-    """A strategy on all recordings; each counts the same.
-
-    Attributes:
-        strategy: its name.
-        recordings: how many.
-        evaluations: medians of the recordings' medians.
-        share: likewise.
-        near: part of the recordings whose median run was within the last of `WITHIN` after `SHOWN_AFTER`.
-    """
+    """A strategy on all recordings; each counts the same."""
 
     strategy: str
     recordings: int
-    evaluations: tuple[float, ...]
-    share: float
-    near: float
+    evaluations: tuple[float, ...]  # medians of the recordings' medians
+    share: float  # likewise
+    near: float  # part of the recordings whose median run was within the last of `WITHIN` after `SHOWN_AFTER`
 
 
 def summarize(recording: str, runs: Sequence[Run]) -> ReplaySummary:

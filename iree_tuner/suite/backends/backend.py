@@ -22,21 +22,13 @@ Array = npt.NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Job:
-    """An operation to be computed.
-
-    Attributes:
-        operation: which.
-        inputs: .npy files of its inputs, in order; `suite.tensors` reads them.
-        device: device URI.
-        conditions: how it is timed.
-        copies: of the inputs to rotate through.
-    """
+    """An operation to be computed."""
 
     operation: Operation
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # .npy files of its inputs, in order; `suite.tensors` reads them
     device: str
     conditions: Conditions
-    copies: int = 1
+    copies: int = 1  # of the inputs to rotate through
 
 
 class Running(Protocol):

@@ -57,15 +57,10 @@ _TITLES = {DEFAULT: "IREE", TUNED: "IREE, tuned", BEFORE: "IREE, earlier run"}
 
 @dataclass(frozen=True)
 class Iree:
-    """An operation that is compiled.
+    """An operation that is compiled."""
 
-    Attributes:
-        name: `DEFAULT`, `TUNED`, `BEFORE`.
-        programs: its code; None where it did not compile.
-    """
-
-    name: str = DEFAULT
-    programs: Programs | None = None
+    name: str = DEFAULT  # `DEFAULT`, `TUNED`, `BEFORE`
+    programs: Programs | None = None  # its code; None where it did not compile
 
     @property
     def title(self) -> str:
@@ -205,21 +200,13 @@ def _pushed(device: rt.HalDevice, inputs: Sequence[Array], types: Sequence[str])
 
 @dataclass(frozen=True)
 class Version:
-    """A way to compile an operation.
+    """A way to compile an operation."""
 
-    Attributes:
-        name: behind the operation's name, of the files.
-        flags: in addition to the target's own.
-        spec: bytecode of a tuning spec; empty for none.
-        configuration: of the dispatch named; `spec` has it too, for the whole program.
-        dispatch: which dispatch it is of.
-    """
-
-    name: str
-    flags: tuple[str, ...] = ()
-    spec: bytes = b""
-    configuration: Configuration | None = None
-    dispatch: str = ""
+    name: str  # behind the operation's name, of the files
+    flags: tuple[str, ...] = ()  # in addition to the target's own
+    spec: bytes = b""  # bytecode of a tuning spec; empty for none
+    configuration: Configuration | None = None  # of the dispatch; `spec` has it too, for the whole program
+    dispatch: str = ""  # which dispatch it is of
 
 
 class Compilation:
@@ -294,17 +281,11 @@ _PLACE = re.compile(r"^(.*?)_(\d+)$")
 
 @dataclass(frozen=True)
 class Choice:
-    """Which configurations are wanted: every one, so many at random, or the ones that expressions find.
+    """Which configurations are wanted: every one, so many at random, or the ones that expressions find."""
 
-    Attributes:
-        count: how many, at most; None for every one.
-        patterns: regular expressions; one must be found in a name; none for no such condition.
-        seed: of the sample.
-    """
-
-    count: int | None = None
-    patterns: Patterns = ()
-    seed: int = 0
+    count: int | None = None  # how many, at most; None for every one
+    patterns: Patterns = ()  # regular expressions; one must be found in a name; none for no such condition
+    seed: int = 0  # of the sample
 
 
 def choice_of(text: str, seed: int = 0) -> Choice:

@@ -24,32 +24,21 @@ _LOOPS = ("batch", "group", "query", "value", "size", "key")
 
 @dataclass(frozen=True, kw_only=True)
 class Attention(Operation):
-    """softmax(q k^T / sqrt(size) + mask) v, for each head; scores and sums are held in f32.
-
-    Attributes:
-        batch: of sequences.
-        heads: of queries.
-        key_heads: of keys and values, each for heads / key_heads heads of queries; 0 for `heads`.
-        queries, keys: positions; 0 keys for as many as queries.
-        size: of a query and a key.
-        value_size: of a value, and of a result; 0 for `size`.
-        causal: whether query i sees keys up to i + keys - queries alone.
-        mask: whether an input is added to the scores, queries x keys of the element type.
-        element_type: of all inputs and of the result.
-    """
+    """softmax(q k^T / sqrt(size) + mask) v, for each head; scores and sums are held in f32."""
 
     kind: ClassVar[str] = "attention"
 
-    batch: int = 1
-    heads: int = 8
-    key_heads: int = 0
+    batch: int = 1  # of sequences
+    heads: int = 8  # of queries
+    key_heads: int = 0  # of keys and values, each for heads / key_heads heads of queries; 0 for `heads`
+    # queries, keys: positions; 0 keys for as many as queries
     queries: int = 512
     keys: int = 0
-    size: int = 64
-    value_size: int = 0
-    causal: bool = False
-    mask: bool = False
-    element_type: str = "f16"
+    size: int = 64  # of a query and a key
+    value_size: int = 0  # of a value, and of a result; 0 for `size`
+    causal: bool = False  # whether query i sees keys up to i + keys - queries alone
+    mask: bool = False  # whether an input is added to the scores, queries x keys of the element type
+    element_type: str = "f16"  # of all inputs and of the result
 
     def __post_init__(self) -> None:
         usual = (("key_heads", self.heads), ("keys", self.queries), ("value_size", self.size))

@@ -31,38 +31,34 @@ _GROUPED = {"fhwc": "conv_2d_nhwgc_gfhwc", "fchw": "conv_2d_ngchw_gfchw"}
 
 @dataclass(frozen=True, kw_only=True)
 class Convolution(Operation):
-    """A 2-D convolution; sums are held in f32, of i8 in i32.
-
-    Attributes:
-        n, h, w, c: images, and their height, width and channels; what is padded is given padded.
-        f, kh, kw: filters, and their height and width.
-        sh, sw, dh, dw: strides and dilations, of height and width.
-        groups: of channels, each with f / groups filters of its own; c of them are a depthwise convolution.
-        layout: of the images, `nhwc` or `nchw`, the result as they; filters are `hwcf` or `fchw`. `nhwc_fhwc`
-            is nhwc with filters that begin with f.
-        image, filters, out: element types; sums are converted to `out` at the end.
-        epilogue: what is done with the sums, as `bias+relu`: bias (f of them), residual (as the result),
-            relu, gelu, gelu_tanh, silu; bias and residual are inputs of type `out`. Empty for nothing.
-    """
+    """A 2-D convolution; sums are held in f32, of i8 in i32."""
 
     kind: ClassVar[str] = "convolution"
 
+    # n, h, w, c: images, and their height, width and channels; what is padded is given padded
     n: int = 1
     h: int = 58
     w: int = 58
     c: int = 64
+    # f, kh, kw: filters, and their height and width
     f: int = 64
     kh: int = 3
     kw: int = 3
+    # sh, sw, dh, dw: strides and dilations, of height and width
     sh: int = 1
     sw: int = 1
     dh: int = 1
     dw: int = 1
-    groups: int = 1
+    groups: int = 1  # of channels, each with f / groups filters; c for a depthwise convolution
+    # of the images, `nhwc` or `nchw`, the result as they; filters are `hwcf` or `fchw`. `nhwc_fhwc` is nhwc
+    # with filters that begin with f
     layout: str = "nhwc"
+    # image, filters, out: element types; sums are converted to `out` at the end
     image: str = "f32"
     filters: str = "f32"
     out: str = "f32"
+    # what is done with the sums, as `bias+relu`: bias (f of them), residual (as the result), relu, gelu,
+    # gelu_tanh, silu; bias and residual are inputs of type `out`. Empty for nothing
     epilogue: str = ""
 
     @classmethod

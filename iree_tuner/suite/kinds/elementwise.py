@@ -26,21 +26,17 @@ _SIGNED, _UNSIGNED = ("subtract", "negate"), ("abs", "exp", "sigmoid")
 
 @dataclass(frozen=True, kw_only=True)
 class Elementwise(Operation):
-    """Functions one after the other, of matrices of one size, in f32.
-
-    Attributes:
-        chain: their names, joined by `+`, as `add+relu+multiply`: the first takes the first input, each other
-            one the result before it, and functions of two values take a further input as the second.
-        rows, columns: sizes.
-        element_type: of all inputs and of the result.
-    """
+    """Functions one after the other, of matrices of one size, in f32."""
 
     kind: ClassVar[str] = "elementwise"
 
+    # their names, joined by `+`, as `add+relu+multiply`: the first takes the first input, each other one the
+    # result before it, and functions of two values take a further input as the second
     chain: str = "add"
+    # rows, columns: sizes
     rows: int = 1024
     columns: int = 1024
-    element_type: str = "f32"
+    element_type: str = "f32"  # of all inputs and of the result
 
     @classmethod
     def of_type(cls, element_type: str) -> dict[str, Value]:

@@ -27,38 +27,32 @@ _Place = Sequence[tuple[str, int]]
 
 @dataclass(frozen=True, kw_only=True)
 class ConvolutionLayer(Operation):
-    """A convolution of a network's layer, or one of its gradients; sums are held in f32.
-
-    Attributes:
-        direction: `forward`; `data`, the gradient of the images from the result's gradient and the filters;
-            `weights`, the gradient of the filters from the result's gradient and the images.
-        n, c, k: images, their channels, and filters.
-        image, kernel: sizes of images and filters, `58x58`: as many dimensions as both have.
-        strides, padding, dilations: of each dimension; padding is zeros on both sides.
-        groups: of channels, each with k / groups filters of its own.
-        in_layout, fil_layout, out_layout: how images, filters and results lie, as `NHWC`, without the letters
-            of dimensions that there are not; of filters N is k and C the channels of a group.
-        element_type: of all tensors.
-        bias: whether k numbers are added to the result; forward only.
-    """
+    """A convolution of a network's layer, or one of its gradients; sums are held in f32."""
 
     kind: ClassVar[str] = "convolution_layer"
 
+    # `forward`; `data`, the gradient of the images from the result's gradient and the filters; `weights`, the
+    # gradient of the filters from the result's gradient and the images
     direction: str = "forward"
+    # n, c, k: images, their channels, and filters
     n: int = 1
     c: int = 64
     k: int = 64
+    # image, kernel: sizes of images and filters, `58x58`: as many dimensions as both have
     image: str = "56x56"
     kernel: str = "3x3"
+    # strides, padding, dilations: of each dimension; padding is zeros on both sides
     strides: str = "1x1"
     padding: str = "1x1"
     dilations: str = "1x1"
-    groups: int = 1
+    groups: int = 1  # of channels, each with k / groups filters of its own
+    # in_layout, fil_layout, out_layout: how images, filters and results lie, as `NHWC`, without the letters
+    # of dimensions that there are not; of filters N is k and C the channels of a group
     in_layout: str = "NHWC"
     fil_layout: str = "NHWC"
     out_layout: str = "NHWC"
-    element_type: str = "f32"
-    bias: bool = False
+    element_type: str = "f32"  # of all tensors
+    bias: bool = False  # whether k numbers are added to the result; forward only
 
     @classmethod
     def of_type(cls, element_type: str) -> dict[str, Value]:

@@ -35,27 +35,22 @@ _SWAPPED = {"t": False, "n": True}
 
 @dataclass(frozen=True, kw_only=True)
 class Product(Operation):
-    """A product of two matrices, m x k and k x n; sums are held in f32, of i8 in i32.
+    """A product of two matrices, m x k and k x n; sums are held in f32, of i8 in i32."""
 
-    Attributes:
-        m, n, k: sizes.
-        lhs, rhs, out: element types of the factors and of the result; sums are converted to it at the end.
-        layout: of the factors, a letter each: `t` row-major, `n` column-major: it lies transposed in memory.
-        accumulate: whether a third matrix, m x n of type `out`, is added.
-        split_k: slices of k that are multiplied side by side and summed up afterwards; 1 for none.
-        epilogue: what is done with the sums, as `bias+relu`: bias (n of them), residual (m x n), relu, gelu,
-            gelu_tanh, silu; bias and residual are inputs of type `out`. Empty for nothing.
-    """
-
+    # m, n, k: sizes
     m: int = 512
     n: int = 512
     k: int = 512
+    # lhs, rhs, out: element types of the factors and of the result; sums are converted to it at the end
     lhs: str = "f32"
     rhs: str = "f32"
     out: str = "f32"
+    # of the factors, a letter each: `t` row-major, `n` column-major: it lies transposed in memory
     layout: str = "tt"
-    accumulate: bool = False
-    split_k: int = 1
+    accumulate: bool = False  # whether a third matrix, m x n of type `out`, is added
+    split_k: int = 1  # slices of k that are multiplied side by side and summed up afterwards; 1 for none
+    # what is done with the sums, as `bias+relu`: bias (n of them), residual (m x n), relu, gelu, gelu_tanh,
+    # silu; bias and residual are inputs of type `out`. Empty for nothing
     epilogue: str = ""
 
     @classmethod

@@ -37,22 +37,16 @@ _SUMS = ("sum", "mean")
 
 @dataclass(frozen=True, kw_only=True)
 class Reduction(Operation):
-    """One value of many.
-
-    Attributes:
-        function: sum, mean, max or min; sums are held in f32, of integers in i32.
-        rows, columns: sizes.
-        axis: what vanishes: `columns`, which lie next to each other, `rows`, or `both`.
-        element_type: of the values and the result; the result of sums of i8 is i32.
-    """
+    """One value of many."""
 
     kind: ClassVar[str] = "reduction"
 
-    function: str = "sum"
+    function: str = "sum"  # sum, mean, max or min; sums are held in f32, of integers in i32
+    # rows, columns: sizes
     rows: int = 1024
     columns: int = 1024
-    axis: str = "columns"
-    element_type: str = "f32"
+    axis: str = "columns"  # what vanishes: `columns`, which lie next to each other, `rows`, or `both`
+    element_type: str = "f32"  # of the values and the result; the result of sums of i8 is i32
 
     @classmethod
     def of_type(cls, element_type: str) -> dict[str, Value]:
@@ -173,18 +167,14 @@ _FLOPS = 5  # for each value: the largest, a difference, its exp, their sum, and
 
 @dataclass(frozen=True, kw_only=True)
 class Softmax(Operation):
-    """exp(x) by the sum of its row, in f32.
-
-    Attributes:
-        rows, columns: sizes; each row has a sum of 1.
-        element_type: of the values and the result.
-    """
+    """exp(x) by the sum of its row, in f32."""
 
     kind: ClassVar[str] = "softmax"
 
+    # rows, columns: sizes; each row has a sum of 1
     rows: int = 1024
     columns: int = 1024
-    element_type: str = "f32"
+    element_type: str = "f32"  # of the values and the result
 
     @classmethod
     def of_type(cls, element_type: str) -> dict[str, Value]:

@@ -27,20 +27,15 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class BackEndSummary:
-    """A back end's rows on a device, summarized.
+    """A back end's rows on a device, summarized."""
 
-    Attributes:
-        backend, device: the back end and the device.
-        ratio: the geometric mean of the rows' speedups.
-        rows: the number of rows; `paired` of them were interleaved with the earlier code.
-        faster, slower: the number of rows that became faster or slower.
-    """
-
+    # backend, device: the back end and the device
     backend: str
     device: str
-    ratio: float
-    rows: int
+    ratio: float  # the geometric mean of the rows' speedups
+    rows: int  # the number of rows; `paired` of them were interleaved with the earlier code
     paired: int
+    # faster, slower: the number of rows that became faster or slower
     faster: int
     slower: int
 

@@ -46,17 +46,11 @@ _DAY = len("2025-01-31")
 
 @dataclass(frozen=True)
 class Point:
-    """A row of a run.
+    """A row of a run."""
 
-    Attributes:
-        place: of the run among the shown ones, from 0 on.
-        time_us: of the row.
-        ratio: times as fast as in the first run that timed it.
-    """
-
-    place: int
+    place: int  # of the run among the shown ones, from 0 on
     time_us: float
-    ratio: float
+    ratio: float  # times as fast as in the first run that timed it
 
 
 Lines = Mapping[str, Sequence[Point]]
@@ -182,25 +176,16 @@ class Course:
 
 @dataclass(frozen=True)
 class Place:
-    """Runs whose times can be compared: on one device, under the same conditions.
+    """Runs whose times can be compared: on one device, under the same conditions."""
 
-    Attributes:
-        device: its name, and its URI.
-        conditions: as names and values.
-        runs: oldest first.
-        left_out: how many older runs are not shown.
-        ratios: of each run: geometric mean of all its rows, times as fast as in their first runs.
-        courses: by operation.
-        colors: of lines, for a legend.
-    """
-
-    device: str
-    conditions: tuple[tuple[str, str], ...]
-    runs: tuple[Results, ...]
-    left_out: int
+    device: str  # its name, and its URI
+    conditions: tuple[tuple[str, str], ...]  # as names and values
+    runs: tuple[Results, ...]  # oldest first
+    left_out: int  # how many older runs are not shown
+    # of each run: geometric mean of its rows' speedups over their first runs
     ratios: tuple[float | None, ...]
-    courses: tuple[Course, ...]
-    colors: Mapping[str, str]
+    courses: tuple[Course, ...]  # by operation
+    colors: Mapping[str, str]  # of lines, for a legend
 
 
 def history_page(history: History) -> str:

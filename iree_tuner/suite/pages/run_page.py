@@ -38,15 +38,10 @@ PACKAGE = "iree_tuner.suite.pages"
 
 @dataclass(frozen=True)
 class OnDevice:
-    """The charts of a device. A chart without data is None.
-
-    Attributes:
-        device: the device's name on the page.
-        how: the source of its roofline.
-    """
+    """The charts of a device. A chart without data is None."""
 
     device: str
-    how: str
+    how: str  # the source of its roofline
     roofline: Drawing | None
     speedups: Drawing | None
     scatter: Drawing | None

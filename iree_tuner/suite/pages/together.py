@@ -18,19 +18,12 @@ from iree_tuner.suite.run_facts import RunFacts
 
 @dataclass(frozen=True)
 class Together:
-    """The merged runs that a page shows.
+    """The merged runs that a page shows."""
 
-    Attributes:
-        runs: the facts of each run.
-        rows: the rows of all runs, with finite numbers only. `device` is a unique name.
-        rooflines: the known rooflines, by device name.
-        notes: warnings about the comparison of several runs, one line each.
-    """
-
-    runs: tuple[RunFacts, ...]
-    rows: tuple[Row, ...]
-    rooflines: Mapping[str, Roofline]
-    notes: tuple[str, ...] = ()
+    runs: tuple[RunFacts, ...]  # the facts of each run
+    rows: tuple[Row, ...]  # the rows of all runs, with finite numbers only. `device` is a unique name
+    rooflines: Mapping[str, Roofline]  # the known rooflines, by device name
+    notes: tuple[str, ...] = ()  # warnings about the comparison of several runs, one line each
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -135,38 +128,25 @@ _DEFAULTS = ("", "default")
 
 @dataclass(frozen=True)
 class Standing:
-    """A contender's row for an operation on a device: its fastest that runs.
+    """A contender's row for an operation on a device: its fastest that runs."""
 
-    Attributes:
-        contender: the back end; `BASE` for IREE's default, `BEST` for IREE with other configurations.
-        row: has a time.
-        time_us: of the row.
-        speedup: against IREE's default; None where there is none.
-        interval: of the speedup.
-    """
-
-    contender: str
-    row: Row
+    contender: str  # the back end; `BASE` for IREE's default, `BEST` for IREE with other configurations
+    row: Row  # has a time
     time_us: float
-    speedup: float | None
-    interval: tuple[float, float] | None
+    speedup: float | None  # against IREE's default; None where there is none
+    interval: tuple[float, float] | None  # of the speedup
 
 
 @dataclass(frozen=True)
 class Gain:
-    """A contender against IREE's default, over operations.
+    """A contender against IREE's default, over operations."""
 
-    Attributes:
-        contender, device: which.
-        speedup: geometric mean.
-        operations: how many.
-        faster, slower: how many of them are so, with all of their interval.
-    """
-
+    # contender, device: which
     contender: str
     device: str
-    speedup: float
+    speedup: float  # geometric mean
     operations: int
+    # faster, slower: how many of them are so, with all of their interval
     faster: int
     slower: int
 
