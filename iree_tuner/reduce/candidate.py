@@ -55,7 +55,7 @@ STEPS = (
 
 @dataclass(frozen=True, order=True)
 class ProgramSize:
-    """The counts of a module, the most important first: every accepted edit makes it smaller in this order."""
+    """The counts of a module, the most important first: every accepted edit makes it smaller so."""
 
     work: int  # ops that compute something, symbols and terminators among them
     ops: int
