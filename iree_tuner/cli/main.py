@@ -291,16 +291,11 @@ def _kept(message: str) -> str:
 
 
 class _Signals:
-    """A context in which SIGTERM and SIGHUP act like Ctrl-C.
-
-    Attributes:
-        status: the exit status after such a signal; 0 if none arrived.
-        name: what the error message says about it.
-    """
+    """A context in which SIGTERM and SIGHUP act like Ctrl-C."""
 
     def __init__(self) -> None:
-        self.status = 0
-        self.name = "interrupted"
+        self.status = 0  # the exit status after such a signal; 0 if none arrived
+        self.name = "interrupted"  # what the error message says about it
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Self:

@@ -212,13 +212,11 @@ class Reducer:
     Args:
         lab: makes and judges candidates.
         tell: is called after each few candidates.
-
-    Attributes:
-        smallest: the smallest module so far that shows the defect, also after `run` was interrupted; None
-            until the input is known to show it.
     """
 
     def __init__(self, lab: InWorkers, tell: Callable[[ReductionProgress], None] = lambda _: None) -> None:
+        # the smallest module so far that shows the defect, also after `run` was interrupted; None until the
+        # input is known to show it
         self.smallest: Candidate | None = None
         self._start: Candidate | None = None
         self._lab = lab

@@ -96,7 +96,7 @@ def _harness(task: Task) -> Harness:
 
 
 def _result(check: Future[bytes], lab: Lab) -> bytes:
-    """A compiled check; empty, so that the host checks, where the compiler does not survive it."""
+    """A compiled check. Empty if the compiler dies on it: then the host checks."""
     end = lab.compilers.end(check)
     return end.value if isinstance(end, Ok) else b""
 
@@ -131,7 +131,6 @@ def _fails(outcome: Outcome, message: str, harness: Harness) -> str:
 
 
 def _begin_emitting(task: Task, lab: Lab) -> Callable[[], Emitted]:
-    """The compiler's constraints, where it has any: how to wait for them."""
     if not isinstance(task.dispatches[0].limits, GpuLimits):
         return Emitted
     return begin_emitting(_harness(task), task.workload, lab.target, lab.compilers)

@@ -57,7 +57,7 @@ class FinalPlan:
         return comparison.verdict == "win" or comparison.speedup >= self.least
 
     def names(self, comparison: Comparison) -> bool:
-        """Whether it is named: of several also one that does not win alone, and may in the program."""
+        """Whether a candidate is named: of several also one that wins only in the program."""
         return self.takes(comparison) or (self.keep > 1 and comparison.speedup >= NEARLY)
 
     @property
@@ -92,8 +92,6 @@ Building = dict[Trial, Future[Built]]
 
 @dataclass
 class _Finals:
-    """One search on its way through the steps."""
-
     search: Search
     plan: FinalPlan
     waiting: Iterator[Trial]
@@ -107,7 +105,7 @@ class _Finals:
 
     @property
     def note(self) -> str:
-        """Why others did not win; if none did, also the ones that could not be built."""
+        """Why others did not win; without a winner, also those that could not be built."""
         if self.final.winner is not None:
             return self.final.note
         if self.final.comparison is None and not self.final.note and not self.refused:
@@ -120,17 +118,14 @@ def play_finals(
     done: Callable[[Search, Final], None] = lambda _, __: None,
     fits: Callable[[Search, int], bool] = lambda _, __: True,
 ) -> dict[Search, Final]:  # fmt: skip
-    """The finals of some searches.
+    """The finals of searches, of each that there was time for. A winner's verdict is stored.
 
     Args:
-        searches: what was tried.
+        searches: with their trials.
         lab: where finalists are built and compared.
-        plan_of: how each is played, when so many comparisons are left at most; asked again before each.
+        plan_of: the plan of a search, given the number of comparisons that are left; asked again before each.
         done: called with each that has ended.
-        fits: whether there is time for one, asked when it is its turn, and so many are to be judged.
-
-    Returns:
-        Of each search that there was time for. A winner's verdict is stored.
+        fits: whether there is time for a search's final, given the number of those that wait to be judged.
     """
     every: list[_Finals] = []
     for search in searches:
@@ -171,7 +166,7 @@ def play_finals(
 
 
 def _settle(lab: Lab, futures: Sequence[Future[Built]]) -> None:
-    """Nothing is timed during compilations on the same cores."""
+    """Wait: nothing is timed during compilations on the same cores."""
     if lab.alternate:
         wait(futures)
 
@@ -189,7 +184,7 @@ def _promising(search: Search, most: float) -> Iterator[Trial]:
 
 
 def _build_next(finals: _Finals, count: int) -> Building:
-    """Begin to build the next finalists, once more: when they were screened their IR was not verified."""
+    """Begin to build the next finalists again: the IR was not verified when they were screened."""
     kind, building = finals.search.kind, Building()
     for trial in finals.waiting:
         building[trial] = kind.submit(trial.assignment, _ANY, place=0, verify=True)
@@ -199,7 +194,7 @@ def _build_next(finals: _Finals, count: int) -> Building:
 
 
 def _choose(finals: _Finals, lab: Lab) -> None:
-    """The best finalist in turns with the default whose numbers are right. One alone is only checked."""
+    """Choose the best correct finalist, in turns with the default. A single one is only checked."""
     bench, plan, search = finals.search.kind.bench, finals.plan, finals.search
     ready = _built(finals, lab)
     while ready:
@@ -238,18 +233,17 @@ def _choose(finals: _Finals, lab: Lab) -> None:
 
 def _in_turns(
     ready: Mapping[Trial, Built], bench: AnyBench, plan: FinalPlan, lab: Lab
-) -> list[tuple[Trial, Comparison | None]]:
-    """Finalists with their comparisons, best first; None for a single one, whose samples are to judge it."""
+) -> Sequence[tuple[Trial, Comparison | None]]:
+    """Finalists with their comparisons, best first; None for a single one, which is judged later."""
     if len(ready) == 1:
         return [(trial, None) for trial in ready]
     placed: Placed = [(bench.default, [built.vmfb for built in ready.values()])]
     compared = lab.measurer.compare(placed, bench, JudgePlan(plan.rounds, seconds=plan.seconds))
-    order = sorted(zip(ready, compared, strict=True), key=lambda each: -each[1].speedup)
-    return [(trial, comparison) for trial, comparison in order]
+    return sorted(zip(ready, compared, strict=True), key=lambda each: -each[1].speedup)
 
 
 def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
-    """Finalists that build; the next ones replace the ones that do not."""
+    """Finalists that build. Those that do not are replaced by the next."""
     ready: dict[Trial, Built] = {}
     building = finals.building
     while building:
@@ -272,7 +266,7 @@ def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
 
 
 def _of_this_code(search: Search, trial: Trial, built: Built, lab: Lab) -> Trial:
-    """A trial of the code that was built now: what an earlier run timed may have become other code."""
+    """The trial, measured again if its code has changed since an earlier run."""
     if built.digest == trial.digest:
         return trial
     timed = lab.measurer.time(
@@ -286,7 +280,7 @@ def _of_this_code(search: Search, trial: Trial, built: Built, lab: Lab) -> Trial
 
 
 def _build_places(finals: _Finals, lab: Lab) -> None:
-    """Begin to build the default and the chosen one at the other places."""
+    """Begin to build the default and the chosen candidate at the other places."""
     winner, kind = finals.final.winner, finals.search.kind
     assert winner is not None, "one was chosen"
     bench = kind.bench
@@ -298,7 +292,6 @@ def _build_places(finals: _Finals, lab: Lab) -> None:
 
 
 def _judge(finals: _Finals, lab: Lab) -> None:
-    """The chosen one again, on fresh samples, at every place where both could be built."""
     bench, plan, chosen = finals.search.kind.bench, finals.plan, finals.final
     assert chosen.built is not None, "one was chosen"
     placed: Placed = [(bench.default, [chosen.built.vmfb])]
@@ -336,9 +329,9 @@ def build_placed(harness: Harness, configurations: Sequence[Configuration], lab:
 def why_not_elsewhere(
     task: Task, configuration: Configuration, bench: Bench, lab: Lab, plan: FinalPlan
 ) -> str:
-    """Why a winner does not do for another dispatch with the same workload; empty when it does for all.
+    """Why a winner is not good for another dispatch with the same workload; empty if it is for all.
 
-    A spec matches the root op, so that it reaches them all; what is fused with it may differ.
+    A spec matches the root op, so it reaches them all; the ops fused with it may differ.
     """
     for dispatch in task.dispatches:
         harness = dispatch.harness

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -75,10 +76,7 @@ class WorkloadResult:
     @property
     def outcomes(self) -> dict[str, int]:
         """The number of trials by outcome."""
-        counts: dict[str, int] = {}
-        for trial in self.trials:
-            counts[trial.outcome] = counts.get(trial.outcome, 0) + 1
-        return counts
+        return dict(Counter(trial.outcome for trial in self.trials))
 
 
 def entries_of(results: Sequence[WorkloadResult]) -> list[SpecEntry]:

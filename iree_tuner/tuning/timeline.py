@@ -86,11 +86,7 @@ class TimeUse:
 
 
 class Timeline:
-    """Stages of one run. A stage within another interrupts it.
-
-    Args:
-        clock: the time, in seconds.
-    """
+    """Stages of one run. A stage within another interrupts it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -116,17 +112,12 @@ class Timeline:
         return self.clock() - self.began
 
     def use(self, pools: Sequence[tuple[str, Sequence[Span]]]) -> TimeUse:
-        """Where the time went so far; neighboring stages of one name are joined.
-
-        Args:
-            pools: names of the pools of workers, and what these did.
-        """
+        """Where the time went so far; neighboring stages of one name are joined. `pools` have spans."""
         self._close_stretch()
         lanes = [lane for name, spans in pools for lane in self._lanes(name, spans)]
         return TimeUse(tuple(_joined(self._stages)), tuple(lanes))
 
     def _lanes(self, name: str, spans: Sequence[Span]) -> list[WorkerTimeline]:
-        """The work of each worker of a pool, on this run's clock."""
         calls: dict[int, list[tuple[str, float, float]]] = {}
         for each in spans:
             row = calls.setdefault(each.worker, [])

@@ -29,11 +29,6 @@ class Encoder:
         names: knobs, of all of the spaces.
         machine: what it runs on.
         shapes: of the matrix instructions that `mma_idx` counts.
-
-    Attributes:
-        kind: which features there are: `cpu`, `gpu_matrix`, `gpu_attention`, `gpu_threads`, `gpu_streams`,
-            or `knobs` where there is no model of costs.
-            Rows of the same kind can be compared across workloads, except for `knobs`.
     """
 
     def __init__(
@@ -51,6 +46,9 @@ class Encoder:
         self._shapes = tuple(shapes)
         blank = {name: np.zeros(1) for name in self._names}
         if machine.kind == "cpu":
+            # which features there are: `cpu`, `gpu_matrix`, `gpu_attention`, `gpu_threads`, `gpu_streams`, or
+            # `knobs` where there is no model of costs. Rows of the same kind can be compared across
+            # workloads, except for `knobs`
             self.kind = "cpu"
         else:
             models = {"gpu_matrix": gpu, **_MODELS}

@@ -49,25 +49,22 @@ class RecordedSpace:
     """The members of a recording, as a landscape.
 
     Neighbors are the members that differ least, for only a sample of the space is known.
-
-    Attributes:
-        name: of the workload.
-        scores: for each member, its time at first sight relative to the default's then; infinite where it
-            did not run.
-        times_us: for each, the best that is known of its time: the second look's where there was one.
     """
 
     def __init__(
         self, name: str, workload: Workload, encoder: Encoder, scores: Mapping[Assignment, float],
         times_us: Mapping[Assignment, float], default_us: float, start: Assignment | None = None,
     ) -> None:  # fmt: skip
-        self.name = name
+        self.name = name  # of the workload
         self.workload = workload
         self.encoder = encoder
         self.features = encoder.features
         self.kind = encoder.kind
+        # for each member, its time at first sight relative to the default's then; infinite where it did not
+        # run
         self.scores = scores
         self._nearest: dict[Assignment, list[Assignment]] = {}
+        # for each, the best that is known of its time: the second look's where there was one
         self.times_us = times_us
         self.default_us = default_us
         self.start = start

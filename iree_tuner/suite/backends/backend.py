@@ -92,17 +92,12 @@ Failure = Literal["cannot", "failed", "lost", "missing"]
 
 
 class BackendError(Exception):
-    """A back end is missing, cannot do an operation, failed, or was lost with its host.
-
-    Attributes:
-        state: of the row that comes of it.
-        message: why, in one line.
-    """
+    """A back end is missing, cannot do an operation, failed, or was lost with its host."""
 
     def __init__(self, state: Failure, message: str) -> None:
         super().__init__(state, message)  # so that it can be pickled
-        self.state: Failure = state
-        self.message = message
+        self.state: Failure = state  # of the row that comes of it
+        self.message = message  # why, in one line
 
     def __str__(self) -> str:
         return self.message

@@ -98,16 +98,11 @@ def model_of(operation: Operation) -> bytes:
 
 
 class OnnxPrimitives:
-    """Adds nodes to a graph, as exporters write them; `Primitives[Node]`.
-
-    Attributes:
-        nodes: in order.
-        constants: tensors that the graph holds.
-    """
+    """Adds nodes to a graph, as exporters write them; `Primitives[Node]`."""
 
     def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        self.nodes: list[Any] = []  # in order
+        self.constants: list[Any] = []  # tensors that the graph holds
 
     def cast(self, x: Node, element_type: str) -> Node:
         """Other elements; the same node where they are of this type."""
