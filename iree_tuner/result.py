@@ -37,9 +37,9 @@ from iree_tuner.store.record import (
     Pair,
     RunRecord,
     Size,
-    Step,
+    StepRecord,
     Stretch,
-    Timeline,
+    TimelineRecord,
     Use,
     WholeRecord,
     Worker,
@@ -396,14 +396,14 @@ def whole_record(result: TuningResult) -> WholeRecord:
     )
 
 
-def _step(step: ComparisonStep) -> Step:
+def _step(step: ComparisonStep) -> StepRecord:
     sizes = [Size(dim=case, error=each.error, **_compared(each.comparison)) for case, each in step.by_case]
-    return Step(
+    return StepRecord(
         what=step.what, against=step.against, error=step.error, sizes=sizes, **_compared(step.comparison)
     )
 
 
-def _timeline(use: TimeUse) -> Timeline:
+def _timeline(use: TimeUse) -> TimelineRecord:
     """A worker's work without a visible pause is one stretch."""
     pause_s = use.total_s / _DRAWN
     workers: list[Worker] = []
@@ -417,7 +417,7 @@ def _timeline(use: TimeUse) -> Timeline:
             else:
                 busy.append((begin, end))
         workers.append(Worker(lane.worker, busy, seconds))
-    return Timeline([Stretch(stage.name, stage.begin, stage.end) for stage in use.stages], workers)
+    return TimelineRecord([Stretch(stage.name, stage.begin, stage.end) for stage in use.stages], workers)
 
 
 def _compared(comparison: Comparison | None) -> dict[str, Any]:

@@ -23,10 +23,8 @@ from iree_tuner.device.outcome import Outcome
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, planned_output, writing
 from iree_tuner.store import Store
-from iree_tuner.store.causes import cause_of
-from iree_tuner.store.exchange import Added, counts, records, to_t4
+from iree_tuner.store.exchange import Added, csv_rows, records, to_t4
 from iree_tuner.store.exchange import merge as merge_stores
-from iree_tuner.store.failures import failures as grouped
 from iree_tuner.store.lines import import_file, write_lines
 from iree_tuner.store.queries import (
     LastVerdict,
@@ -39,10 +37,10 @@ from iree_tuner.store.queries import (
     summaries,
     unwanted,
 )
+from iree_tuner.store.queries import failures as grouped
 from iree_tuner.store.queries import prune as delete
 from iree_tuner.store.recordings import Recording, to_recording
 from iree_tuner.store.rows import trial_to_json
-from iree_tuner.store.spreadsheet import csv_rows
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.options import DATABASE, DatabaseOptions
 
@@ -221,9 +219,9 @@ def _age_s(written: str) -> float:
 
 def _tell_added(added: Added, *, as_json: bool) -> None:
     if as_json:
-        print_json(counts(added))
+        print_json(asdict(added))
     else:
-        parts = ", ".join(f"{count} {name}" for name, count in counts(added).items())
+        parts = ", ".join(f"{count} {name}" for name, count in asdict(added).items())
         people.print(f"added: {parts}")
 
 
@@ -333,7 +331,7 @@ def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) 
     if limit < 0:
         raise UsageError("--limit must not be negative")
     with to_read(db) as store:
-        found = grouped(store, cause_of)
+        found = grouped(store)
     found = found[:limit] if limit else found
     names = ("outcome", "count", "studies", "cause", "reproducer")
     causes = table(*names, words=("cause", "reproducer"), apart=True)

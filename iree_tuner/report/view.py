@@ -23,14 +23,13 @@ from iree_tuner.report.labels import clipped, short, unlike
 from iree_tuner.space.joint import JOINED, SPACE, named
 from iree_tuner.store import Store, StoreError
 from iree_tuner.store.causes import cause_of
-from iree_tuner.store.failures import FailureGroup
-from iree_tuner.store.queries import key_of
+from iree_tuner.store.queries import FailureGroup, key_of
 from iree_tuner.store.record import (
     Count,
     Finite,
     Positive,
     RunRecord,
-    Timeline,
+    TimelineRecord,
     Use,
     WholeRecord,
     WorkloadRecord,
@@ -174,9 +173,9 @@ class RunReport:
         return tuple(each for each in (self.before, self.after) if each is not None)
 
     @property
-    def time(self) -> Timeline:
+    def time(self) -> TimelineRecord:
         """Where the time of the run went."""
-        return self.whole.timeline if self.whole else Timeline()
+        return self.whole.timeline if self.whole else TimelineRecord()
 
 
 @dataclass(frozen=True)
@@ -419,7 +418,7 @@ def _place(trial: Trial, label: str) -> tuple[str, dict[str, int]]:
 
 
 def _failures(tried: Sequence[Tried]) -> tuple[FailureGroup, ...]:
-    """As `store.failures` groups them, of this run only."""
+    """As `store.queries` groups them, of this run only."""
     groups: dict[tuple[str, str, str], FailureGroup] = {}
     where: dict[tuple[str, str, str], set[str]] = {}
     newest_first = sorted(

@@ -53,7 +53,7 @@ class Compared(Struct, kw_only=True, frozen=True):
     interval: tuple[Positive, Positive] | None = None
 
 
-class Timed(Compared, kw_only=True, frozen=True):
+class TimedRecord(Compared, kw_only=True, frozen=True):
     """A comparison with its times: the default's, the other's, and the number of paired samples."""
 
     default_us: Positive | UnsetType = UNSET
@@ -61,7 +61,7 @@ class Timed(Compared, kw_only=True, frozen=True):
     pairs: Count | UnsetType = UNSET
 
 
-class KernelRecord(Timed, frozen=True):
+class KernelRecord(TimedRecord, frozen=True):
     """An external kernel that was tried for a workload."""
 
     kernel: str = ""
@@ -73,7 +73,7 @@ class KernelRecord(Timed, frozen=True):
     knobs: Mapping[str, int] | UnsetType = UNSET  # of the variant that won
 
 
-class WorkloadRecord(Timed, frozen=True):
+class WorkloadRecord(TimedRecord, frozen=True):
     """One workload and its last comparison."""
 
     workload: str = ""  # its name; `key` its key, `family` its op family
@@ -99,8 +99,8 @@ class Size(Compared, frozen=True):
     error: str | UnsetType = UNSET
 
 
-class Step(Compared, frozen=True):
-    """A comparison of the whole program on the way to the last one: `what` was compared `against` what."""
+class StepRecord(Compared, frozen=True):
+    """A comparison of the whole program before the last one: `what` was compared with `against`."""
 
     what: str = ""
     against: str = ""
@@ -124,14 +124,14 @@ class Worker(Struct, frozen=True):
     seconds: Mapping[str, Finite] = {}
 
 
-class Timeline(Struct, frozen=True):
+class TimelineRecord(Struct, frozen=True):
     """Where the time of the run went."""
 
     stages: Sequence[Stretch] = ()
     workers: Sequence[Worker] = ()
 
 
-class WholeRecord(Timed, frozen=True):
+class WholeRecord(TimedRecord, frozen=True):
     """The program with and without the result."""
 
     program: str = ""  # its name, tuned for `target`
@@ -148,10 +148,10 @@ class WholeRecord(Timed, frozen=True):
     entries: Count = 0  # how many the spec has
     kernels: Sequence[str] = ()  # external kernels that are part of the result
     left_out: Sequence[str] = ()  # workloads whose entries are left out: the program is faster without
-    steps: Sequence[Step] = ()  # all comparisons on the way, in order
+    steps: Sequence[StepRecord] = ()  # all comparisons on the way, in order
     seconds: Finite = 0.0  # of the run, and of each of its `stages`
     stages: Mapping[str, Finite] = {}
-    timeline: Timeline = Timeline()
+    timeline: TimelineRecord = TimelineRecord()
     searched_s: Finite = 0.0  # time of the search, its rate, and the part of it in which devices measured
     candidates_per_hour: Finite = 0.0
     devices_busy: Finite = 0.0
@@ -199,7 +199,7 @@ def as_json(record: Struct | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def record_of(findings: Iterable[Finding]) -> RunRecord:
-    """The record that the database has; of several findings of a kind the last counts."""
+    """The stored record; of several findings of a kind the last counts."""
     kept: dict[str, list[Mapping[str, Any]]] = {}
     for each in sorted(findings, key=lambda finding: finding.at):
         kept.setdefault(each.kind, []).append(each.body)
@@ -207,24 +207,21 @@ def record_of(findings: Iterable[Finding]) -> RunRecord:
     whole = dict(last.get("whole", {}))
     if "time" in last:  # had a finding of its own
         whole["timeline"] = last["time"]
-    (found,) = known(
-        {
-            # `count` was `space_count`
-            "workloads": [{"count": body.get("space_count"), **body} for body in kept.get("workload", ())],
-            "whole": whole if "whole" in last or "time" in last else None,
-            "profiles": kept.get("profile", ()),
-            "conditions": last.get("conditions", {}),
-            "use": last.get("use"),
-        },
-        RunRecord,
-    )
-    return found
+    record = {
+        # `count` was `space_count`
+        "workloads": [{"count": body.get("space_count"), **body} for body in kept.get("workload", ())],
+        "whole": whole if "whole" in last or "time" in last else None,
+        "profiles": kept.get("profile", ()),
+        "conditions": last.get("conditions", {}),
+        "use": last.get("use"),
+    }
+    return known(record, RunRecord)[0]
 
 
 def known(value: Any, kind: Any) -> list[Any]:  # noqa: ANN401 (any type that a member has)
     """A value as a type, in a list, which is empty for a value of another type.
 
-    Odd members of objects have their defaults, odd items of lists are left out. Pairs ascend.
+    Members of objects with other types have their defaults, such items of lists are left out. Pairs ascend.
     """
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
@@ -261,7 +258,7 @@ def conditions_of(setting: Setting, trials: Iterable[Trial] = ()) -> Mapping[str
 
 
 def body_text(body: Mapping[str, object]) -> str:
-    """A body as JSON. Numbers that JSON does not have become texts, and so do values that are not JSON."""
+    """A body as JSON. Other values and numbers that JSON does not have become texts."""
     return json.dumps(_plain(body), default=str, allow_nan=False)
 
 

@@ -242,7 +242,6 @@ def write_reproducer(folder: Path, failure: FailedCandidate) -> tuple[str, str]:
 
 
 def _files(failure: FailedCandidate) -> dict[str, str]:
-    """All files of a folder, `reproduce.sh` last."""
     context = _context()
     with context, ir.Location.unknown():
         texts, expected = _modules(failure)
@@ -263,7 +262,7 @@ def _files(failure: FailedCandidate) -> dict[str, str]:
 
 
 def _modules(failure: FailedCandidate) -> tuple[dict[str, str], list[str]]:
-    """The dispatch with its configuration (and, to compare, without), and the configs to look for."""
+    """The dispatch with its configuration (and, to compare, without), and the configs to find."""
     # IR as text: harnesses are stored as bytecode
     module = ir.Module.parse(failure.harness.module)
     place(module, failure.placement)
@@ -293,18 +292,16 @@ def _printed(module: ir.Module) -> str:
 
 
 def _expected(configuration: Configuration | None) -> list[str]:
-    found: list[str] = []
-    for item in configuration.ops if configuration else ():
-        attribute = item.to_ir()
-        if isinstance(attribute, iree_codegen.CompilationInfoAttr):
-            found.append(str(attribute.lowering_config))
-        elif item.attribute == "lowering_config":
-            found.append(str(attribute))
-    return found
+    attributes = [(each.attribute, each.to_ir()) for each in (configuration.ops if configuration else ())]
+    return [
+        str(found.lowering_config if isinstance(found, iree_codegen.CompilationInfoAttr) else found)
+        for name, found in attributes
+        if name == "lowering_config" or isinstance(found, iree_codegen.CompilationInfoAttr)
+    ]
 
 
 def _add_run(module: ir.Module, function: str) -> None:
-    """Add a function that IREE's tools can call: one run on the buffer of the view that they give."""
+    """Add a function that IREE's tools can call: one run on the buffer of its argument."""
     view, buffer = hal_type("buffer_view"), hal_type("buffer")
     i32 = ir.IntegerType.get_signless(32)
     signature = ir.FunctionType.get([view], [view])
@@ -325,14 +322,12 @@ def _add_run(module: ir.Module, function: str) -> None:
 def _layout(harness: Harness) -> dict[str, object]:
     tensors = [
         {
-            "offset": binding.offset + tensor.offset,
-            "shape": list(tensor.shape),
-            "type": tensor.element_type,
-            "access": tensor.access,
+            "offset": binding.offset + tensor.offset, "shape": list(tensor.shape),
+            "type": tensor.element_type, "access": tensor.access,
         }
         for binding in harness.bindings
         for tensor in binding.tensors
-    ]
+    ]  # fmt: skip
     return {"bytes": harness.buffer_bytes, "tensors": tensors}
 
 

@@ -46,14 +46,8 @@ class StudyKey:
 
 def to_json(key: StudyKey) -> dict[str, object]:
     """The key as JSON-ready data."""
-    return {
-        "setting": asdict(key.setting),
-        "workload": workloads.to_json(key.workload),
-        "code": key.code,
-        "space": key.space,
-        "space_label": key.space_label,
-        "space_size": key.space_size,
-    }
+    rest = {name: getattr(key, name) for name in ("code", "space", "space_label", "space_size")}
+    return {"setting": asdict(key.setting), "workload": workloads.to_json(key.workload), **rest}
 
 
 def from_json(data: Mapping[str, object]) -> StudyKey:

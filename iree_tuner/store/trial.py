@@ -36,7 +36,7 @@ class Trial:
 
     @property
     def corrects(self) -> bool:
-        """Whether it ran, and is right where the default is wrong: its message says what is wrong there."""
+        """Whether it is correct, but the default is wrong: its message says what is wrong there."""
         return self.outcome == "ok" and self.message.startswith(DEFAULT_WRONG)
 
     @property
@@ -55,7 +55,7 @@ PROTOCOL = 3
 
 @dataclass(frozen=True)
 class Setting:
-    """The machine and the software that candidates are compiled and timed with. Trials are reused only where
+    """The machine and the software that candidates are compiled and timed with. Trials are reused only if
     it is equal.
     """
 
