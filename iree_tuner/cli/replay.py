@@ -23,8 +23,8 @@ from iree_tuner.search.replay.run import (
     SHOWN_AFTER,
     WITHIN,
     Overall,
+    ReplayRun,
     ReplaySummary,
-    Run,
     finite,
     overall,
     replay_all,
@@ -119,7 +119,7 @@ def _summaries(spaces: Sequence[RecordedSpace], plan: _Plan, *, as_json: bool) -
             space.prior = train_prior(space, spaces) if can_train() else None
             for name in plan.strategies:
                 progress.update(task, description=f"{space.name}: {name}")
-                runs: list[Run] = []
+                runs: list[ReplayRun] = []
                 for run in replay_all(space, name, range(plan.seeds), plan.budget, plan.batch):
                     runs.append(run)
                     progress.advance(task)
@@ -140,7 +140,7 @@ def _progress(*, as_json: bool) -> Progress:
     )  # fmt: skip
 
 
-def _run_to_json(recording: str, run: Run) -> dict[str, object]:
+def _run_to_json(recording: str, run: ReplayRun) -> dict[str, object]:
     found: dict[str, object] = {"recording": recording, "strategy": run.strategy, "seed": run.seed}
     found |= {name: run.evaluations_to(within) for name, within in _NAMED.items()}
     return found | {"best_after": [finite(round(best, 5)) for best in run.best_after]}

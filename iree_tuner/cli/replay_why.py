@@ -11,7 +11,7 @@ from rich.table import Table
 
 from iree_tuner.cli.output import answers, people, print_json
 from iree_tuner.errors import TunerError
-from iree_tuner.search.cost.terms import Array, Estimate, Term
+from iree_tuner.search.cost.terms import Array, CostTerm, Estimate
 from iree_tuner.search.replay.recorded import RecordedSpace
 from iree_tuner.space.configuration import Assignment
 
@@ -76,7 +76,7 @@ def _order(values: Array) -> list[int]:
     return [int(place) for place in np.argsort(np.round(values, 6), kind="stable")]
 
 
-def _told(term: Term, features: Mapping[str, Array], row: int) -> tuple[str, float, str, str]:
+def _told(term: CostTerm, features: Mapping[str, Array], row: int) -> tuple[str, float, str, str]:
     numbers = {name: float(column[row]) for name, column in features.items()}
     return term.name, float(term.value[row]), term.unit, term.why.format_map(numbers)
 

@@ -76,12 +76,12 @@ FOLDER = Path(__file__).parent / "priors"
 
 @cache
 def shipped_prior(kind: str) -> Forest | None:
-    """The forest for a kind of features; None where there is none."""
+    """The forest for a kind of features; None if there is none."""
     path = FOLDER / f"{kind}.npz"
     return Forest.load(path) if path.is_file() else None
 
 
 def guess(forest: Forest, features: Sequence[str], rows: Array) -> Array:
-    """The forest's values, in whatever order the columns are. Raises ValueError for a missing one."""
+    """The forest's values, for columns in any order. Raises ValueError for a missing one."""
     places = [list(features).index(name) for name in forest.features]
     return forest.predict(rows[:, places])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,7 +63,7 @@ def total(sizes: Sequence[int]) -> float:
 
 
 @dataclass(frozen=True)
-class Term:
+class CostTerm:
     """A part of an estimated time, for many assignments."""
 
     name: str  # short, also the name of a feature
@@ -72,12 +72,18 @@ class Term:
     why: str  # the reason, with fields for numbers of one assignment: `{tile_m:.0f} rows`
 
 
+def terms_of(found: Mapping[str, Array], **why: str) -> tuple[CostTerm, ...]:
+    """Terms by name, in this order: cycles (`..._cycles`), or factors."""
+    units = {name: "cycles" if name.endswith("_cycles") else "x" for name in why}
+    return tuple(CostTerm(name, found[name], units[name], text) for name, text in why.items())
+
+
 @dataclass(frozen=True)
 class Estimate:
     """Features and terms of many assignments."""
 
     features: dict[str, Array]  # numbers by name, for models; none is infinite
-    terms: tuple[Term, ...]  # parts of the estimate, in the order in which they are shown
+    terms: tuple[CostTerm, ...]  # parts of the estimate, in the order in which they are shown
     cycles: Array
 
 
@@ -93,13 +99,13 @@ _ORDERED = ("addf", "mulf")
 
 
 def body_instructions(workload: Workload, label: str) -> float | None:
-    """Instructions for a vector of elements of the op with that label; None where the DAG does not say."""
+    """Instructions for a vector of elements of the op with that label; None if not known."""
     body = facts_of(workload.dag).body(label)
     return None if body is None else max(1.0, sum(_instructions(*each) for each in body.arithmetic))
 
 
 def keeps_order(workload: Workload, label: str) -> bool:
-    """Whether an op that reduces must do so one element after the other: sums and products of floats."""
+    """Whether a reducing op must add one element after the other: sums and products of floats."""
     body = facts_of(workload.dag).body(label)
     if body is None:
         return workload.types[-1].is_float
