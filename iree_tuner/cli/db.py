@@ -17,7 +17,7 @@ from typing import Annotated, Literal, TextIO, TypeVar
 from cyclopts import App, Parameter
 from rich.table import Table
 
-from iree_tuner.cli.output import answers, people, print_json
+from iree_tuner.cli.output import AsJson, answers, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.device.outcome import Outcome
 from iree_tuner.errors import TunerError, UsageError
@@ -76,7 +76,6 @@ Database = Annotated[
     Path | None,
     Parameter(name="--db", help="The database. Default: iree_tuner/trials.db in the user's data folder."),
 ]
-AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON, one object per line.")]
 
 
 def to_read(path: Path | None) -> Store:
@@ -291,7 +290,7 @@ def show(study: Study, /, *, limit: Limit = 20, db: Database = None, as_json: As
                 continue
             key = key_of(store, number)
             title = f"study {number}: {key.workload.name}, {key.space_label}, {key.setting.target}"
-            answers.print(title, markup=False)
+            answers.print(title)
             print_table(answers, _trials(shown), spare=("conditions", "compile", "samples"))
             if len(shown) < len(trials):
                 answers.print(f"{len(trials) - len(shown)} more (--limit 0 shows all)")
@@ -344,24 +343,16 @@ def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) 
 
 
 def _summary_to_json(each: StudySummary) -> dict[str, object]:
-    best = each.best
+    best, key, setting = each.best, each.key, each.key.setting
     return {
-        "study": each.number,
-        "workload": each.key.workload.name,
-        "workload_key": each.key.workload.key,
-        "target": each.key.setting.target,
-        "device": each.key.setting.device,
-        "processor": each.key.setting.processor,
-        "compiler": each.key.setting.compiler,
-        "space": each.key.space_label,
-        "space_count": each.key.space_size,
-        "count": sum(each.outcomes.values()),
-        "outcomes": each.outcomes,
+        "study": each.number, "workload": key.workload.name, "workload_key": key.workload.key,
+        "target": setting.target, "device": setting.device, "processor": setting.processor,
+        "compiler": setting.compiler, "space": key.space_label, "space_count": key.space_size,
+        "count": sum(each.outcomes.values()), "outcomes": each.outcomes,
         "time_us": best and best.time_us,
         "score": best.score if best is not None and best.baseline_us > 0 else None,
-        "last_run": each.last_run,
-        "program": each.program,
-    }
+        "last_run": each.last_run, "program": each.program,
+    }  # fmt: skip
 
 
 def _best_to_json(each: StudySummary, trial: Trial) -> Mapping[str, object]:
@@ -370,8 +361,8 @@ def _best_to_json(each: StudySummary, trial: Trial) -> Mapping[str, object]:
     compared = None if verdict is None else {**asdict(verdict.comparison), "assignment": chosen}
     summary = _summary_to_json(each)
     kept = {name: summary[name] for name in ("study", "workload", "target", "time_us", "score")}
-    space = {"space": each.key.space_label}
-    return {**kept, "assignment": dict(trial.assignment), "comparison": compared, **space}
+    own = {"assignment": dict(trial.assignment), "comparison": compared, "space": each.key.space_label}
+    return kept | own
 
 
 def _trials(shown: list[Trial]) -> Table:

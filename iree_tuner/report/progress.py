@@ -100,7 +100,9 @@ class Progress:
             verdict += f", {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
         note = f"  [dim]{result.note}[/]" if result.note else ""
         tried = f"{len(result.trials)} tried" if result.trials else "not searched"
-        self._console.print(f"  {result.share:4.0%}  {result.task.workload.name}: {tried}, {verdict}{note}")
+        self._console.print(
+            f"  {result.share:4.0%}  {result.task.workload.name}: {tried}, {verdict}{note}", markup=True
+        )
 
     def compared(self, what: str, comparison: Comparison) -> None:
         """Print a comparison of two versions of the whole program."""
