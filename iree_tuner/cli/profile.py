@@ -22,7 +22,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
 from iree_tuner.kernels.save import located, problems_in
 from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind
-from iree_tuner.profiling.profile import Method, Profile, ProfileRow, row_to_json, to_json
+from iree_tuner.profiling.profile import Method, Profile, ProfileRow, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
 from iree_tuner.suite.profilers.onnx import profile_onnx
@@ -143,7 +143,7 @@ def records(found: Profile, others: Sequence[OtherProfile] = ()) -> list[Mapping
     """Convert a profile to JSON-ready records: dispatches, workloads, kinds of layers, totals."""
     whole = {name: value for name, value in to_json(found).items() if name != "rows"}
     return [
-        *({"row": "dispatch", **row_to_json(row)} for row in found.rows),
+        *({"row": "dispatch", **asdict(row)} for row in found.rows),
         *(
             {
                 "row": "workload", "workload": each.workload, "workload_name": each.name,

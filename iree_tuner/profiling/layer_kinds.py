@@ -46,7 +46,7 @@ class OtherProfile:
 
 @dataclass(frozen=True)
 class KindTimes:
-    """A kind of layer in all of them."""
+    """A kind of layer in all profiles."""
 
     kind: str  # one of `KINDS`
     time_us: float  # in one invocation
@@ -55,7 +55,7 @@ class KindTimes:
 
 
 def by_kind(profile: Profile, others: Sequence[OtherProfile]) -> list[KindTimes]:
-    """Sum up all profiles by kind of layer, in the order of `KINDS`. Kinds that none has are left out."""
+    """Sum up all profiles by kind of layer, in the order of `KINDS`, without empty kinds."""
     own: dict[str, float] = dict.fromkeys(KINDS, 0.0)
     flops: dict[str, float] = dict.fromkeys(KINDS, 0.0)
     for row in profile.rows:
@@ -100,7 +100,6 @@ def _sizes(name: str) -> tuple[int, ...]:
 
 
 def _flops(name: str) -> float:
-    """Operations of a product or a convolution: two for each iteration of its loops."""
     return 2.0 * math.prod(_sizes(name)) if _sizes(name) else 0.0
 
 

@@ -46,11 +46,6 @@ class ProfileRow:
         """Achieved movement of data."""
         return self.bytes / self.time_us * 1e6 if self.time_us else 0.0
 
-    @property
-    def headroom_us(self) -> float:
-        """The largest possible gain; 0 where the roofline says nothing."""
-        return max(0.0, self.time_us - self.attainable_us) if self.attainable_us else 0.0
-
 
 @dataclass(frozen=True)
 class WorkloadShare:
@@ -99,57 +94,34 @@ class Profile:
         """The whole less all rows; negative where they add up to more."""
         return self.whole_us - self.explained_us
 
-    @property
-    def explained(self) -> float:
-        """The sum of the rows' shares."""
-        return self.explained_us / self.whole_us if self.whole_us else 0.0
-
     def by_workload(self) -> tuple[WorkloadShare, ...]:
         """Rows that have a workload, summed by it; largest time first."""
         rows: dict[str, list[ProfileRow]] = {}
         for row in self.rows:
             if row.workload:
                 rows.setdefault(row.workload, []).append(row)
+        sums = ("calls", "time_us", "share", "attainable_us")
         summed = (
             WorkloadShare(
-                key,
-                group[0].workload_name,
-                tuple(row.name for row in group),
-                sum(row.calls for row in group),
-                sum(row.time_us for row in group),
-                sum(row.share for row in group),
-                sum(row.attainable_us for row in group),
+                key, group[0].workload_name, tuple(row.name for row in group),
+                *(sum(getattr(row, name) for row in group) for name in sums),
             )
             for key, group in rows.items()
-        )
+        )  # fmt: skip
         return tuple(sorted(summed, key=lambda each: -each.time_us))
 
 
 def to_json(profile: Profile) -> dict[str, object]:
     """As JSON-ready data; sums are added for readers."""
     return {
-        "format": FORMAT,
-        "program": profile.program,
-        "target": profile.target,
-        "device": profile.device,
-        "functions": list(profile.functions),
-        "method": profile.method,
-        "whole_us": profile.whole_us,
-        "whole_range_us": list(profile.whole_range_us),
-        "profiled_us": profile.profiled_us,
-        "dispatches_us": profile.dispatches_us,
-        "explained_us": profile.explained_us,
-        "rest_us": profile.rest_us,
-        "rows": [row_to_json(row) for row in profile.rows],
+        "format": FORMAT, "program": profile.program, "target": profile.target, "device": profile.device,
+        "functions": list(profile.functions), "method": profile.method, "whole_us": profile.whole_us,
+        "whole_range_us": list(profile.whole_range_us), "profiled_us": profile.profiled_us,
+        "dispatches_us": profile.dispatches_us, "explained_us": profile.explained_us,
+        "rest_us": profile.rest_us, "rows": [asdict(row) for row in profile.rows],
         "roofline": None if profile.roofline is None else rooflines.to_json(profile.roofline),
-        "conditions": dict(profile.conditions),
-        "notes": list(profile.notes),
-    }
-
-
-def row_to_json(row: ProfileRow) -> dict[str, object]:
-    """As JSON-ready data."""
-    return asdict(row)
+        "conditions": dict(profile.conditions), "notes": list(profile.notes),
+    }  # fmt: skip
 
 
 def from_json(data: Mapping[str, Any]) -> Profile:
@@ -159,8 +131,3 @@ def from_json(data: Mapping[str, Any]) -> Profile:
     roofline = None if data["roofline"] is None else rooflines.from_json(data["roofline"])
     found = msgspec.convert({**data, **rooflines.pairs(data, "conditions"), "roofline": None}, Profile)
     return replace(found, roofline=roofline)
-
-
-def row_from_json(data: Mapping[str, Any]) -> ProfileRow:
-    """The inverse of `row_to_json`. Raises ValueError for other data."""
-    return msgspec.convert(data, ProfileRow)

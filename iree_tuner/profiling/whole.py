@@ -60,17 +60,7 @@ class _Call:
 
 
 def measure_here(path: str, device: str, run: ProgramRun, plan: ProfilePlan) -> MeasuredProgram:
-    """Time a program and profile it.
-
-    Args:
-        path: the VM module.
-        device: device URI.
-        run: the functions and their inputs.
-        plan: how much.
-
-    Raises:
-        TunerError: it does not load or run, or has no function that can be run.
-    """
+    """Time a program, the VM module at `path`, and profile it. Raises TunerError if it does not run."""
     loaded = LoadedProgram(path, device, run)
     try:
         first_s = min(loaded.batch(1) for _ in range(1 + _WARM_UP))
@@ -116,7 +106,7 @@ class _Tool:
         self._calls = [(call.name, _inputs(call, folder / f"inputs_{i}")) for i, call in enumerate(calls)]
 
     def profile(self, count: int, found: list[list[Times]]) -> str:
-        """Add so many profiled invocations of each function to `found`; why not, where they are not had."""
+        """Add `count` profiled invocations of each function to `found`. Returns why not, if that fails."""
         if not found:
             found.extend([] for _ in self._calls)
         total = count + _WARM_UP
@@ -134,7 +124,7 @@ class _Tool:
         return ""
 
     def _record(self, flags: Sequence[str], total: int) -> EventRecording | str:
-        """The profile of so many invocations, or why there is none."""
+        """The profile of `total` invocations, or why there is none."""
         file, profile = self._folder / "flags.txt", self._folder / "profile.ireeprof"
         chosen = (f"--device_profiling_mode={_FAMILIES}", f"--device_profiling_output={profile}")
         file.write_text("\n".join((*self._common, *flags, *chosen)) + "\n")
@@ -151,7 +141,7 @@ class _Tool:
 
 
 def _run(tool: str, *arguments: str) -> bytes | str:
-    """The output of a tool of the runtime, or why there is none."""
+    """The output of a tool of the runtime, or why it failed."""
     from iree._runtime import libs  # where the runtime's package keeps its programs
 
     try:
@@ -185,7 +175,7 @@ def _inputs(call: _Call, folder: Path) -> list[str]:
 
 
 def _parameters(run: ProgramRun, folder: Path) -> list[str]:
-    """Flags for archives; those parameters that are in none are generated into one."""
+    """Flags for archives; parameters that are in none are generated into one."""
     flags = [_parameter_flag(scope, path) for scope, path in run.parameters]
     for number, scope in enumerate(scopes_of(run.wanted)):
         present = {key for key, _ in load_index([p for own, p in run.parameters if own == scope]).items()}

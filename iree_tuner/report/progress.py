@@ -36,11 +36,7 @@ def tell_stopping() -> None:
 
 
 class Progress:
-    """An observer that prints the progress of a run.
-
-    Args:
-        console: the console to print on. Default: standard error.
-    """
+    """An observer that prints the progress of a run, by default on standard error."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
@@ -128,7 +124,6 @@ class Progress:
         self._status.update(spinner)
 
     def _table(self) -> Iterator[Table]:
-        """The table of the largest searches, if there are several."""
         if len(self._standings) < 2:
             return
         table = Table("workload", "share", "tried", "best", "saves us", "", box=None)

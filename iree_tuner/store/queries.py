@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from iree_tuner.measure.statistics import Comparison
@@ -302,19 +302,26 @@ def failures(store: Store) -> list[FailureGroup]:
     Failures of an external kernel are its own: they say nothing about the compiler or other kernels.
     """
     kernels = {number: key_of(store, number).kernel for number in all_studies(store)}
-    groups: dict[tuple[str, str, str], FailureGroup] = {}
-    studies: dict[tuple[str, str, str], set[int]] = {}
     query = NEWEST + (
         "SELECT study_id, outcome, message, reproducer FROM newest "
         "WHERE outcome NOT IN ('ok', 'too_slow') ORDER BY at DESC, id DESC"
     )
-    for row in store.read(query):
-        kernel = kernels[row["study_id"]]
-        group = (row["outcome"], cause_of(row["outcome"], row["message"]), kernel)
-        studies.setdefault(group, set()).add(row["study_id"])
-        known = groups.get(group) or FailureGroup(*group[:2], 0, 0, row["message"], "", kernel)
+    return group_failures(
+        (row["outcome"], row["message"], row["reproducer"], kernels[row["study_id"]], row["study_id"])
+        for row in store.read(query)
+    )
+
+
+def group_failures(failed: Iterable[tuple[str, str, str, str, object]]) -> list[FailureGroup]:
+    """Group failures, the newest first, each with outcome, message, reproducer, kernel and study."""
+    groups: dict[tuple[str, str, str], FailureGroup] = {}
+    studies: dict[tuple[str, str, str], set[object]] = {}
+    for outcome, message, reproducer, kernel, study in failed:
+        group = (outcome, cause_of(outcome, message), kernel)
+        studies.setdefault(group, set()).add(study)
+        known = groups.get(group) or FailureGroup(*group[:2], 0, 0, message, "", kernel)
         groups[group] = replace(
             known, count=known.count + 1, studies=len(studies[group]),
-            reproducer=known.reproducer or row["reproducer"],
+            reproducer=known.reproducer or reproducer,
         )  # fmt: skip
     return sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.named_cause))

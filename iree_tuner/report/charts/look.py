@@ -48,6 +48,11 @@ def drawn(
     return Drawing(spec, about)
 
 
+def colored(field: str, colors: Mapping[str, str]) -> alt.Color:
+    """A color for each value of a field, with a legend."""
+    return alt.Color(field, title=None, scale=alt.Scale(domain=list(colors), range=list(colors.values())))
+
+
 def rows_high(count: int) -> int:
     """Height of a chart with a row for each of something, in pixels."""
     return max(2, count) * ROW_PX
