@@ -101,7 +101,7 @@ def printed(program: Program) -> Candidate:
     """A program without any edit, as text.
 
     Raises:
-        CompileError: it cannot be parsed, does not verify, or does not parse again as it is printed.
+        CompileError: it cannot be parsed, does not verify, or does not parse again after printing.
         TunerError: it is not text and not bytecode.
     """
     try:
@@ -116,16 +116,16 @@ def printed(program: Program) -> Candidate:
 
 
 def count(text: str, step: int) -> int:
-    """How many edits of a step a module has."""
+    """The number of edits of a step."""
     with _context_for(text) as context, ir.Location.unknown():
         return len(STEPS[step].edits(parse_module(text, context)))
 
 
 def edited(text: str, step: int, chosen: frozenset[int]) -> Candidate | None:
-    """The module with edits of a step made, which may leave it as it is.
+    """The module after edits of a step, which may be unchanged.
 
-    None where it is changed and no smaller, or does not verify; for a step of single edits also where it is
-    not changed.
+    None if it is changed and no smaller, or does not verify; for a step of single edits also if it is
+    unchanged.
     """
     context = _context_for(text)
     with context, ir.Location.unknown():
@@ -149,9 +149,9 @@ def _text(module: ir.Module) -> str:
 
 
 def _context_for(text: str) -> ir.Context:
-    """One context for all modules, as making one takes longer than parsing most of them.
+    """One context for all modules, because making one takes longer than parsing most of them.
 
-    Not for those with resources: a context that knows a resource's name gives the next one another name.
+    Modules with resources get a new one: a context that knows a resource's name renames the next one.
     """
     return _new_context() if "dialect_resources" in text else _kept_context()
 

@@ -73,7 +73,7 @@ def load_script(source: str | os.PathLike[str]) -> Script:
     library in transforms/library; its own sequences go before the library's.
 
     Raises:
-        TunerError: there is none, it is empty or no MLIR, includes what is nowhere, or has no entry.
+        TunerError: it is missing, empty or not MLIR, includes an unknown sequence, or has no entry.
     """
     path = _find(source)
     context = new_context()
@@ -87,10 +87,8 @@ def load_script(source: str | os.PathLike[str]) -> Script:
         _merge(module, offered, path)
     for op in _sequences(module):
         if _is_declaration(op):
-            where = place_of(op)
-            raise TunerError(
-                f"neither the script nor the library has a sequence @{symbol_of(op)}", location=where
-            )
+            what = f"neither the script nor the library has a sequence @{symbol_of(op)}"
+            raise TunerError(what, location=place_of(op))
     if ENTRY not in own:
         raise TunerError(f"not a codegen script: no sequence named @{ENTRY}", location=str(path))
     _erase_unused(module, own)
@@ -130,10 +128,8 @@ def _merge(module: ir.Module, library: ir.Module, path: Path) -> None:
     try:
         interpreter.copy_symbols_and_merge_into(module.operation, library.operation)
     except ValueError as error:
-        message = str(error).strip().splitlines()[-1]
-        raise TunerError(
-            f"the script cannot be linked with the library: {message}", location=str(path)
-        ) from None
+        message = f"the script cannot be linked with the library: {str(error).strip().splitlines()[-1]}"
+        raise TunerError(message, location=str(path)) from None
 
 
 def _sequences(module: ir.Module) -> list[ir.Operation]:
@@ -145,7 +141,6 @@ def _is_declaration(sequence: ir.Operation) -> bool:
 
 
 def _erase_unused(module: ir.Module, own: set[str]) -> None:
-    """Take out what of the library nothing refers to."""
     sequences = {symbol_of(op): op for op in _sequences(module)}
     wanted = list(own)
     used: set[str] = set()

@@ -6,17 +6,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from iree_tuner.report.charts.look import (
-    FAINT,
-    HEIGHT_PX,
-    OTHERS,
-    SERIES,
-    Drawing,
-    Row,
-    colored,
-    drawn,
-    ratios,
-)
+from iree_tuner.report.charts import look
+from iree_tuner.report.charts.look import FAINT, HEIGHT_PX, OTHERS, SERIES, Drawing, Row, drawn, ratios
 from iree_tuner.report.view import RunReport, WorkloadPart
 
 MOST = 40
@@ -48,7 +39,7 @@ def draw_convergence(report: RunReport) -> Drawing | None:
     shown = (
         base.transform_filter(f"datum.series != '{REST}'")
         .mark_line(interpolate="step-after", strokeWidth=2, point=alt.OverlayMarkDef(size=22))
-        .encode(color=colored("series:N", dict(zip(series, SERIES, strict=False))))
+        .encode(color=look.colored("series:N", dict(zip(series, SERIES, strict=False))))
     )
     one = alt.Chart(alt.NamedData("one")).mark_rule(color=FAINT, strokeDash=[4, 3]).encode(y="one:Q")
     behind = [others] if any(row["series"] == REST for row in rows) else []

@@ -8,18 +8,8 @@ from itertools import zip_longest
 
 import altair as alt
 
-from iree_tuner.report.charts.look import (
-    AFTER,
-    BEFORE,
-    FAINT,
-    HEIGHT_PX,
-    INK,
-    Drawing,
-    Row,
-    Rows,
-    colored,
-    drawn,
-)
+from iree_tuner.report.charts import look
+from iree_tuner.report.charts.look import AFTER, BEFORE, FAINT, HEIGHT_PX, INK, Drawing, Row, Rows, drawn
 from iree_tuner.report.view import Roof, RoofLevel, RunReport, TimeProfile
 
 MOST = 60
@@ -58,7 +48,7 @@ def _point_layers(points: list[Row], x: alt.X, y: alt.Y) -> tuple[alt.Chart, ...
         .encode(
             x=x,
             y=y,
-            color=colored("when:N", {each: colors[each] for each in when}),
+            color=look.colored("when:N", {each: colors[each] for each in when}),
             size=alt.Size("time:Q", legend=None, scale=alt.Scale(range=[50, 500], zero=True)),
             tooltip=[
                 "part:N",
