@@ -16,15 +16,15 @@ from iree_tuner.suite.run_facts import RunFacts
 from iree_tuner.suite.spread import Spreads, estimate
 
 Verdict = Literal["BROKEN", "FIXED", "SLOWER", "FASTER", "AMBIGUOUS", "NEW", "GONE", "SAME"]
-"""In the order in which people want to see them."""
+"""In the order of reports."""
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 WORTH = 0.03
-"""Relative difference that is worth a word."""
+"""Relative difference that counts as a change."""
 
 ALIKE = 0.06
-"""Relative difference up to which times are called the same, if all of the interval is within."""
+"""Relative difference up to which times count as equal, if the whole interval is within."""
 
 Key = tuple[str, str, str, str]
 
@@ -45,16 +45,12 @@ class Change:
 
 
 def changes(
-    before: Results,
-    after: Results,
-    *,
-    worth: float = WORTH,
-    alike: float = ALIKE,
+    before: Results, after: Results, *, worth: float = WORTH, alike: float = ALIKE,
     spreads: Spreads | None = None,
-) -> tuple[Change, ...]:
-    """The changes, in the order of the later run's rows; what is gone comes last.
+) -> tuple[Change, ...]:  # fmt: skip
+    """The changes, in the order of the later run's rows, followed by missing ones.
 
-    Rows that work in neither run are left out: there is nothing to compare.
+    Rows that work in no run are left out.
 
     Args:
         before, after: the runs.
@@ -99,10 +95,10 @@ def _of_states(before: Row | None, after: Row | None) -> Verdict | None:
 def ratio_of(
     before: Row, after: Row, spreads: Spreads | None = None
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """Times as fast, and its interval, of rows of two runs that did not take turns.
+    """Speedup and its interval, of rows of two runs that did not take turns.
 
-    By the samples of both, where both have enough, and else by their times and intervals. The errors of both
-    and the spread between runs are added as independent errors are.
+    From the samples, if both have enough, else from times and intervals. The errors of both and the spread
+    between runs are added as independent errors.
     """
     one, other = _estimates(before, after)
     if one is None or other is None:
@@ -115,7 +111,7 @@ def ratio_of(
 
 
 def _estimates(before: Row, after: Row) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
-    """Of both in the same way: centers of samples are not medians."""
+    """Of both in the same way, since centers of samples are not medians."""
     both = (before.samples_us, after.samples_us)
     if all(len(each) >= LEAST_PAIRS and all(0 < time < math.inf for time in each) for each in both):
         return center_of(before.samples_us), center_of(after.samples_us)
@@ -123,7 +119,7 @@ def _estimates(before: Row, after: Row) -> tuple[tuple[float, float] | None, tup
 
 
 def verdict_of(ends: tuple[float, float] | None, worth: float, alike: float) -> Verdict:
-    """The verdict of a ratio's interval; without one nothing is known."""
+    """The verdict of a ratio's interval; without one it is ambiguous."""
     if ends is None:
         return "AMBIGUOUS"
     low, high = ends
@@ -135,13 +131,13 @@ def verdict_of(ends: tuple[float, float] | None, worth: float, alike: float) -> 
 
 
 def counts(found: Sequence[Change]) -> dict[Verdict, int]:
-    """How many there are of each verdict that there is, in the order of `Verdict`."""
+    """The number of changes of each existing verdict, in the order of `Verdict`."""
     taken = Counter(each.verdict for each in found)
     return {each: taken[each] for each in VERDICTS if taken[each]}
 
 
 def cautions(before: RunFacts, after: RunFacts) -> tuple[str, ...]:
-    """Differences between two runs other than code, which make their times hard to compare; a line each."""
+    """Differences between two runs other than code, which make their times hard to compare; one line each."""
     devices = [
         f"{device} was {before.devices[device]} and is {name}"
         for device, name in after.devices.items()

@@ -49,15 +49,15 @@ class Entrant:
 
 
 def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:
-    """The operations of generated folders, of suites by name, of suite files, and of commands; each once.
+    """The operations of generated folders, suites, suite files and commands; each once.
 
     Args:
-        sources: folders; files that end in .toml; commands of another project's driver, or files of them that
-            end in .txt; the rest are names.
-        f8: what the type `f8` stands for: the target's own.
+        sources: folders, names of suites, .toml files, commands of another project's driver, or .txt files of
+            these.
+        f8: the type that `f8` stands for.
 
     Raises:
-        TunerError: something of these is not there, or has a mistake.
+        TunerError: one of them does not exist, or has a mistake.
     """
     found: dict[str, Item] = {}
     for source in sources:

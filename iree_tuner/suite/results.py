@@ -9,7 +9,8 @@ import csv
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -18,13 +19,11 @@ from typing import Any, Literal
 import msgspec
 
 from iree_tuner.errors import TunerError
-from iree_tuner.files import parse_json, read_json, write
-from iree_tuner.suite import results as rows_
-from iree_tuner.suite import run_facts
+from iree_tuner.files import data_of, parse_json, read_json, write
 from iree_tuner.suite.operation import Value
 from iree_tuner.suite.run_facts import RunFacts
 
-# A row: what came of one operation on one back end, in one configuration, on one device.
+# A row: the result of one operation on one back end, in one configuration, on one device.
 
 
 Verification = Literal["SUCCESS", "FAILED", "NOT VERIFIED"]
@@ -74,7 +73,7 @@ class Row:
 
     @property
     def dispatch(self) -> str:
-        """The name that regular expressions are of: the operation's, with the configuration's behind it."""
+        """The name that regular expressions search: the operation's, followed by the configuration's."""
         return f"{self.operation}_{self.configuration}" if self.configuration else self.operation
 
     @property
@@ -94,7 +93,7 @@ def to_json(row: Row) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any]) -> Row:
-    """The inverse of `to_json`; unknown keys are left out. Raises ValueError for other text."""
+    """The inverse of `to_json`; unknown keys are left out. Raises ValueError for other data."""
     return msgspec.convert(data, Row)
 
 
@@ -126,48 +125,44 @@ class ResultsFolder:
         self.path = path
 
     def begin(self, facts: RunFacts) -> None:
-        """Write the head; rows that are there already stay."""
-        with _told(self.path):
+        """Write the head; existing rows stay."""
+        with _writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             fresh = self.path / f"{FACTS}.new"
-            fresh.write_text(json.dumps(run_facts.to_json(facts), indent=1) + "\n", encoding="utf-8")
+            fresh.write_text(json.dumps(asdict(facts), indent=1) + "\n", encoding="utf-8")
             fresh.replace(self.path / FACTS)
             whole, _ = _without_torn_line(self.path / ROWS)
             if whole is not None:
                 (self.path / ROWS).write_bytes(whole)
 
     def clear(self) -> None:
-        """Forget the rows, and what was compiled; specs stay."""
-        with _told(self.path):
+        """Delete the rows and the compiled programs; specs stay."""
+        with _writing(self.path):
             (self.path / ROWS).unlink(missing_ok=True)
             shutil.rmtree(self.path / PROGRAMS, ignore_errors=True)
 
     def add(self, row: Row) -> None:
         """Append a row; it is on disk when this returns."""
-        line = json.dumps(rows_.to_json(row)) + "\n"
-        with _told(self.path / ROWS), (self.path / ROWS).open("a", encoding="utf-8") as file:
+        line = json.dumps(to_json(row)) + "\n"
+        with _writing(self.path / ROWS), (self.path / ROWS).open("a", encoding="utf-8") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
 
-    def read(self) -> Results:
-        """The results in a folder. Raises TunerError where it is not a run's results."""
-        return read_results(self.path)
-
 
 def read_results(path: Path) -> Results:
-    """A run's results. Raises TunerError for a folder that holds none, with the line that is not a row."""
+    """A run's results. Raises TunerError for a folder that holds none, and for a line that is not a row."""
     if not (path / FACTS).is_file():
         raise TunerError("the folder has no results of `iree-tuner suite` (no run.json)", location=str(path))
     try:
-        facts = run_facts.from_json(read_json(path / FACTS))
+        facts = data_of(read_json(path / FACTS), RunFacts)
     except (ValueError, KeyError, TypeError) as error:
         raise TunerError(f"not a description of a run: {error}", location=str(path / FACTS)) from None
     found: dict[tuple[str, ...], Row] = {}
     whole, torn = _without_torn_line(path / ROWS)
     for number, line in enumerate((whole or b"").decode("utf-8", "replace").splitlines(), 1):
         try:
-            each = rows_.from_json(parse_json(line, f"{path / ROWS}:{number}"))
+            each = from_json(parse_json(line, f"{path / ROWS}:{number}"))
         except (ValueError, KeyError, TypeError) as error:
             raise TunerError(f"not a row: {error}", location=f"{path / ROWS}:{number}") from None
         found.pop(each.key, None)
@@ -186,22 +181,15 @@ def write_csv(rows: Iterable[Row], path: Path) -> None:
 
 
 def _cells(row: Row) -> Mapping[str, Any]:
-    low, high = row.interval_us or (None, None)
-    slow, fast = row.speedup_interval or (None, None)
-    before, after = row.change_interval or (None, None)
-    more = {
-        "low_us": low,
-        "high_us": high,
-        "speedup_low": slow,
-        "speedup_high": fast,
-        "change_low": before,
-        "change_high": after,
-    }
-    return {**rows_.to_json(replace(row, samples_us=())), **more}
+    cells = to_json(replace(row, samples_us=()))
+    intervals = (row.interval_us, row.speedup_interval, row.change_interval)
+    for name, both in zip(("{}_us", "speedup_{}", "change_{}"), intervals, strict=True):
+        cells[name.format("low")], cells[name.format("high")] = both or (None, None)
+    return cells
 
 
 def _without_torn_line(path: Path) -> tuple[bytes | None, bool]:
-    """The file up to its last whole line, None where there is no file; and whether there is more."""
+    """The file up to its last whole line, None without a file; and whether it goes on."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -210,15 +198,9 @@ def _without_torn_line(path: Path) -> tuple[bytes | None, bool]:
     return whole, len(whole) < len(data)
 
 
-class _told:  # noqa: N801 (reads as a statement)
-    """Errors of the system as TunerError."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise TunerError(f"cannot write: {error.strerror}", location=str(self._path)) from None
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from iree_tuner.files import data_of
 from iree_tuner.suite.backends.backend import Backend, Job, Running
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.kinds.product import Matmul
@@ -34,16 +33,6 @@ class RunFacts:
     started: float = 0.0  # seconds since the epoch
 
 
-def to_json(facts: RunFacts) -> dict[str, Any]:
-    """JSON-ready."""
-    return asdict(facts)
-
-
-def from_json(data: Mapping[str, Any]) -> RunFacts:
-    """The inverse of `to_json`. Raises ValueError for other data."""
-    return data_of(data, RunFacts)
-
-
 # Work that keeps a device busy before a sample, as the rest of a model does.
 
 
@@ -54,8 +43,8 @@ class BackgroundLoad:
     """A large product of f32 on the same device, by the same library, in the same process.
 
     Args:
-        backend: whose.
-        job: the job that it runs next to; its device and its threads count.
+        backend: that library.
+        job: the measured job, of whose device and threads it is.
 
     Raises:
         CannotError: the back end multiplies no f32.
@@ -71,7 +60,7 @@ class BackgroundLoad:
         self._running.run(1)
 
     def run_for(self, seconds: float) -> None:
-        """Compute for so long; a product that has begun ends."""
+        """Compute for this long; a product that has begun ends."""
         passed = 0.0
         while passed < seconds:
             passed += self._running.run(1)

@@ -239,7 +239,8 @@ def _in_turns(
         return [(trial, None) for trial in ready]
     placed: Placed = [(bench.default, [built.vmfb for built in ready.values()])]
     compared = lab.measurer.compare(placed, bench, JudgePlan(plan.rounds, seconds=plan.seconds))
-    return sorted(zip(ready, compared, strict=True), key=lambda each: -each[1].speedup)
+    pairs = sorted(zip(ready, compared, strict=True), key=lambda pair: -pair[1].speedup)
+    return list(pairs)
 
 
 def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:

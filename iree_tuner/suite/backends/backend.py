@@ -32,13 +32,13 @@ class Job:
 
 
 class Running(Protocol):
-    """An operation that is loaded, with its inputs where they are needed.
+    """A loaded operation, with its inputs where they are needed.
 
-    It may also have a `note`: what is worth knowing of how it runs, in one line.
+    It may also have a `note`: one line about how it runs.
     """
 
     def run(self, count: int) -> float:
-        """Compute it so many times, on the copies of its inputs in turn; seconds until all are done."""
+        """Compute it this many times, on the copies of its inputs in turn; seconds until all are done."""
         ...
 
     def result(self) -> Array:
@@ -72,7 +72,7 @@ class Backend(Protocol):
         ...
 
     def refuses(self, operation: Operation, device: str) -> str:
-        """Why it cannot do an operation, where that is known before it is tried; empty when it may."""
+        """Why it cannot do an operation, where that is known without trying; empty when it may."""
         ...
 
     def load(self, job: Job) -> Running:
@@ -82,9 +82,6 @@ class Backend(Protocol):
             CannotError: it cannot do the operation.
         """
         ...
-
-
-# Why a back end did not do what it was asked for.
 
 
 Failure = Literal["cannot", "failed", "lost", "missing"]

@@ -11,8 +11,7 @@ from iree.compiler import ir
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import scalars
-from iree_tuner.suite.hints import did_you_mean
-from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
+from iree_tuner.suite.operation import Operation, TensorType, check_sizes, did_you_mean
 from iree_tuner.suite.primitives import Binary, Primitives, T, Unary
 from iree_tuner.suite.scalars import WIDE, check_type, in_name
 from iree_tuner.suite.tensors import element, elementwise
@@ -30,18 +29,13 @@ class Elementwise(Operation):
 
     kind: ClassVar[str] = "elementwise"
 
-    # their names, joined by `+`, as `add+relu+multiply`: the first takes the first input, each other one the
-    # result before it, and functions of two values take a further input as the second
+    # names of functions, joined by `+`, as `add+relu+multiply`: each takes the previous result, the first one
+    # the first input, and functions of two values take a further input as the second
     chain: str = "add"
     # rows, columns: sizes
     rows: int = 1024
     columns: int = 1024
     element_type: str = "f32"  # of all inputs and of the result
-
-    @classmethod
-    def of_type(cls, element_type: str) -> dict[str, Value]:
-        """All of one type."""
-        return {"element_type": element_type}
 
     @property
     def name(self) -> str:
@@ -71,7 +65,7 @@ class Elementwise(Operation):
 
     @property
     def tolerance(self) -> Tolerance:
-        """That of as many roundings as there are functions, each to the element type as libraries may do."""
+        """That of as many roundings as functions, each to the element type, as libraries may do."""
         return Tolerance(self.element_type, len(self._functions))
 
     @property

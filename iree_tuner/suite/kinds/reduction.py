@@ -14,7 +14,7 @@ from iree_tuner.compiler.linalg import SoftmaxOp
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
+from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
 from iree_tuner.suite.primitives import Reduction as Function
 from iree_tuner.suite.scalars import (
@@ -37,7 +37,7 @@ _SUMS = ("sum", "mean")
 
 @dataclass(frozen=True, kw_only=True)
 class Reduction(Operation):
-    """One value of many."""
+    """One value from many."""
 
     kind: ClassVar[str] = "reduction"
 
@@ -45,13 +45,8 @@ class Reduction(Operation):
     # rows, columns: sizes
     rows: int = 1024
     columns: int = 1024
-    axis: str = "columns"  # what vanishes: `columns`, which lie next to each other, `rows`, or `both`
+    axis: str = "columns"  # reduced: `columns`, which are next to each other in memory, `rows`, or `both`
     element_type: str = "f32"  # of the values and the result; the result of sums of i8 is i32
-
-    @classmethod
-    def of_type(cls, element_type: str) -> dict[str, Value]:
-        """All of one type."""
-        return {"element_type": element_type}
 
     @property
     def name(self) -> str:
@@ -74,7 +69,7 @@ class Reduction(Operation):
 
     @property
     def positive(self) -> bool:
-        """A sum of all elements of both signs may be near zero, and nothing is known of it then."""
+        """A sum of all elements of both signs may be near zero, without a significant digit."""
         return self.axis == "both" and self.function in ("sum", "mean")
 
     @property
@@ -126,7 +121,7 @@ class Reduction(Operation):
 
     @property
     def _held(self) -> str:
-        """The type that values are reduced in: comparisons need no other type."""
+        """The type that values are reduced in; comparisons need no other type."""
         return sums_of(self.element_type) if self._adds else self.element_type
 
     @property
@@ -150,7 +145,6 @@ class Reduction(Operation):
         return binary("maximum" if self.function == "max" else "minimum", value, best)
 
     def _mean(self, sums: ir.Value) -> ir.Value:
-        """Of sums."""
         out = element(self.result.element_type)
 
         def body(total: ir.Value) -> ir.Value:
@@ -175,11 +169,6 @@ class Softmax(Operation):
     rows: int = 1024
     columns: int = 1024
     element_type: str = "f32"  # of the values and the result
-
-    @classmethod
-    def of_type(cls, element_type: str) -> dict[str, Value]:
-        """All of one type."""
-        return {"element_type": element_type}
 
     @property
     def name(self) -> str:
