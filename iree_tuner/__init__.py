@@ -18,7 +18,6 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """Import names that need the compiler on first use. Without it, a worker starts five times as fast."""
     if name in ("Observer", "TuningResult", "tune_module"):
         from iree_tuner import tune
 

@@ -32,7 +32,7 @@ _Identity = tuple[int, int]
 
 
 class _Named:
-    """The files that one command has been given, whatever they are called: inputs, and planned outputs."""
+    """The files of one command: inputs, and planned outputs."""
 
     def __init__(self) -> None:
         self.inputs: set[_Identity] = set()
@@ -62,8 +62,7 @@ def note_input(path: str | os.PathLike[str]) -> None:
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The content of an input; `-` is standard input.
 
-    Raises:
-        TunerError: it cannot be read, or has no end: a device, or the pipe has more than 2 GiB.
+    Raises TunerError if it cannot be read, or is endless.
     """
     path = Path(path)
     location = name_of(path)
@@ -117,18 +116,14 @@ def parse_json(text: str, location: str) -> Any:  # noqa: ANN401 (as json.loads)
 
 
 def data_of(data: object, kind: type[T]) -> T:
-    """A dataclass from JSON's values. Unlike by `msgspec.convert`, keys that it does not know are refused.
-
-    Raises:
-        ValueError: it is not one, and where.
-    """
+    """A dataclass from JSON's values. Unlike with `msgspec.convert`, unknown keys raise ValueError too."""
     found = msgspec.convert(data, kind)
     refuse_unknown(data, msgspec.to_builtins(found))
     return found
 
 
 def refuse_unknown(data: object, known: object, place: str = "$") -> None:
-    """Raises ValueError for a key of the data, at any depth, that what was read of it does not have."""
+    """Raises ValueError for a key of the data, at any depth, that `known` does not have."""
     if isinstance(data, Mapping) and isinstance(known, Mapping):
         for name, value in cast("Mapping[str, object]", data).items():
             if name not in known:
@@ -153,17 +148,10 @@ def name_of(path: str | os.PathLike[str]) -> str:
 
 
 def planned_output(path: Path, *suffixes: str) -> Path:
-    """See that an output can be written, before the work that makes it.
-
-    Args:
-        path: of the file.
-        suffixes: what its name may end in; anything without one.
-
-    Returns:
-        The path.
+    """Check that an output can be written, before the work that makes it. Returns the path.
 
     Raises:
-        UsageError: the name has another suffix, or names an input or another output.
+        UsageError: the name has none of the suffixes, or is that of an input or another output.
         TunerError: nothing can be written there.
     """
     if suffixes and path.suffix not in suffixes:
@@ -186,7 +174,7 @@ def planned_output(path: Path, *suffixes: str) -> Path:
 
 
 def planned_folder(path: Path) -> Path:
-    """A folder for outputs, made where there is none. Raises TunerError where that cannot be."""
+    """A folder for outputs, created if missing. Raises TunerError."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
@@ -198,7 +186,7 @@ def planned_folder(path: Path) -> Path:
 
 @contextmanager
 def writing(path: Path) -> Generator[BinaryIO]:
-    """A file that takes its place when this is left well; else what was there before stays.
+    """A file that replaces the one at the path if the block ends without an error.
 
     Raises:
         UsageError: it is an input of the same command.
@@ -244,7 +232,7 @@ def _check(path: Path) -> None:
 
 
 def _identity(path: Path) -> _Identity | None:
-    """The identity of a regular file, equal for all of its names; None for anything else."""
+    """The identity of a regular file, equal for all of its names; None for other files."""
     with suppress(OSError, ValueError):
         found = path.stat()
         if stat.S_ISREG(found.st_mode):
@@ -253,7 +241,7 @@ def _identity(path: Path) -> _Identity | None:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether it is there, and a device or a pipe: those are written to, and not replaced."""
+    """Whether it is a device or a pipe, which is written to and not replaced."""
     return path.exists() and not path.is_file()
 
 

@@ -11,14 +11,9 @@ T = TypeVar("T")
 
 
 def brought(group: str, what: str) -> dict[str, EntryPoint]:
-    """Entry points of a group, by name, sorted; nothing is imported.
+    """Entry points of a group, by name, sorted; nothing is imported. `what` names them in messages.
 
-    Args:
-        group: of entry points.
-        what: they are, for people: `kernel`.
-
-    Raises:
-        TunerError: two packages bring one name. A package that is found twice is one.
+    Raises TunerError if two packages have one name. A package that is found twice is one.
     """
     found: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=group), key=lambda each: each.name):
@@ -32,7 +27,7 @@ def brought(group: str, what: str) -> dict[str, EntryPoint]:
 
 
 def usable(entry: EntryPoint, what: str, *arguments: object) -> object:
-    """The object that an entry point makes. Raises TunerError where it cannot be imported, or fails."""
+    """The object that an entry point makes. Raises TunerError if it cannot be imported, or fails."""
     try:
         return entry.load()(*arguments)
     except TunerError:
@@ -45,15 +40,9 @@ def usable(entry: EntryPoint, what: str, *arguments: object) -> object:
 
 
 def members(group: str, what: str, kind: type[T]) -> dict[str, T]:
-    """The objects that the entry points of a group make, by name.
+    """The objects that the entry points of a group make, by name. `what` names them in messages.
 
-    Args:
-        group: of entry points.
-        what: they are, for people.
-        kind: what each has to be.
-
-    Raises:
-        TunerError: as `brought` and `usable`, and where one is something else.
+    Raises TunerError as `brought` and `usable`, and for an object that is not a `kind`.
     """
     found: dict[str, T] = {}
     for name, entry in brought(group, what).items():

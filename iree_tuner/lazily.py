@@ -7,11 +7,9 @@ from importlib import import_module
 
 
 def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Create a package's `__getattr__`.
+    """Create a package's `__getattr__` from the module that defines each exported name.
 
-    Args:
-        package: the package's `__name__`.
-        homes: the module that defines each exported name. A name must not equal a module's name.
+    `package` is the package's `__name__`. A name must not equal a module's name.
     """
 
     def find(name: str) -> object:

@@ -37,9 +37,9 @@ from iree_tuner.store.record import (
     Pair,
     RunRecord,
     Size,
-    Step,
+    StepRecord,
     Stretch,
-    Timeline,
+    TimelineRecord,
     Use,
     WholeRecord,
     Worker,
@@ -68,17 +68,11 @@ SPEEDUP = "speedup (98% CI)"
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast the searches of a run tried candidates. The final comparisons do not count.
+    """How fast the searches of a run tried candidates. The final comparisons do not count."""
 
-    Attributes:
-        candidates: the number of candidates that became trials.
-        searched_s: the duration of the searches, in seconds.
-        measured_s: the time that devices were busy with candidates, in seconds, added over all devices.
-    """
-
-    candidates: int
-    searched_s: float
-    measured_s: float
+    candidates: int  # the number of candidates that became trials
+    searched_s: float  # the duration of the searches, in seconds
+    measured_s: float  # the time that devices were busy with candidates, in seconds, added over all devices
 
     @property
     def per_hour(self) -> float:
@@ -154,11 +148,8 @@ class TuningResult:
         """How fast candidates were tried. Trials of earlier runs do not count."""
         every = ((each, trial) for each in self.results for trial in each.all_trials)
         fresh = [trial for each, trial in every if trial.at >= each.began]
-        return Pace(
-            len(fresh),
-            self.time.seconds().get(SEARCH, 0.0),
-            sum(trial.measure_s for trial in fresh),
-        )
+        searched_s = self.time.seconds().get(SEARCH, 0.0)
+        return Pace(len(fresh), searched_s, sum(trial.measure_s for trial in fresh))
 
     @property
     def judged(self) -> bool:
@@ -281,7 +272,6 @@ class TuningResult:
         return f"<TuningResult of {self.program.name} for {self.target}: {self._summary}>"
 
     def _repr_html_(self) -> str:
-        """A table for notebooks. `report` has the full results."""
         rows = "".join(
             f"<tr><td>{escape(each.task.workload.name)}</td><td>{each.share:.1%}</td>"
             f"<td>{times_of(each.comparison)}</td><td>{each.verdict}</td></tr>"
@@ -330,37 +320,24 @@ def workload_record(result: WorkloadResult) -> WorkloadRecord:
     if compared:
         compared["verdict"] = result.verdict
     return WorkloadRecord(
-        workload=workload.name,
-        key=workload.key,
-        family=workload.family,
-        dispatches=[dispatch.name for dispatch in result.task.dispatches],
-        calls=result.task.calls,
-        share=result.share,
-        count=result.space_count,
-        trials=len(result.trials),
-        outcomes=result.outcomes,
-        seconds=result.seconds,
-        searched_s=result.searched_s,
-        note=result.note,
+        workload=workload.name, key=workload.key, family=workload.family,
+        dispatches=[dispatch.name for dispatch in result.task.dispatches], calls=result.task.calls,
+        share=result.share, count=result.space_count, trials=len(result.trials), outcomes=result.outcomes,
+        seconds=result.seconds, searched_s=result.searched_s, note=result.note,
         competitors=[_competitor(each) for each in result.competitors] or UNSET,
         configuration={op.label: op.value for op in entry.configuration.ops} if entry else UNSET,
         **compared,
-    )
+    )  # fmt: skip
 
 
 def _competitor(found: Competitor) -> KernelRecord:
     final = found.final
     compared = _timed(final.comparison) or dict.fromkeys(("verdict", "speedup", "interval"), UNSET)
     return KernelRecord(
-        kernel=found.kind.name,
-        count=found.kind.size,
-        trials=len(found.trials),
-        outcomes=Counter(trial.outcome for trial in found.trials),
-        note=final.note,
-        over=over(found),
-        knobs=dict(final.winner.assignment) if final.winner is not None else UNSET,
-        **compared,
-    )
+        kernel=found.kind.name, count=found.kind.size, trials=len(found.trials),
+        outcomes=Counter(trial.outcome for trial in found.trials), note=final.note, over=over(found),
+        knobs=dict(final.winner.assignment) if final.winner is not None else UNSET, **compared,
+    )  # fmt: skip
 
 
 def whole_record(result: TuningResult) -> WholeRecord:
@@ -369,48 +346,32 @@ def whole_record(result: TuningResult) -> WholeRecord:
     by_case = whole.by_case if whole else ()
     run: dict[str, Any] = {}
     if whole is not None and whole.comparison is not None:
-        run = {
-            "function": whole.function,
-            "memory_provided": whole.memory_provided,
-            **_timed(whole.comparison),
-        }
+        run = {"function": whole.function, "memory_provided": whole.memory_provided}
+        run |= _timed(whole.comparison)
     return WholeRecord(
-        program=result.program.name,
-        target=str(result.target),
-        workloads=len(result.results),
-        wins=len(result.wins),
-        sizes=[Size(dim=case, **_compared(each.comparison)) for case, each in by_case],
-        flags=result.flags,
-        flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
+        program=result.program.name, target=str(result.target), workloads=len(result.results),
+        wins=len(result.wins), sizes=[Size(dim=case, **_compared(each.comparison)) for case, each in by_case],
+        flags=result.flags, flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
         runtime_flags=result.runtime.flags,
         runtime_flags_speedup=result.runtime.speedup if result.runtime.flags else None,
-        entries=len(result.entries),
-        kernels=[site.problem.name for site, _ in result.kernels],
+        entries=len(result.entries), kernels=[site.problem.name for site, _ in result.kernels],
         left_out=[entry.workload.name for entry in result.left_out],
-        steps=[_step(step) for step in result.steps],
-        seconds=result.time.total_s,
-        stages=dict(result.time.seconds()),
-        timeline=_timeline(result.time),
-        searched_s=pace.searched_s,
-        candidates_per_hour=pace.per_hour,
-        devices_busy=pace.busy,
-        checked_s=result.time.checked_s,
-        interrupted=result.interrupted,
-        dropped=result.dropped,
-        note=result.note,
-        **run,
-    )
+        steps=[_step(step) for step in result.steps], seconds=result.time.total_s,
+        stages=dict(result.time.seconds()), timeline=_timeline(result.time), searched_s=pace.searched_s,
+        candidates_per_hour=pace.per_hour, devices_busy=pace.busy, checked_s=result.time.checked_s,
+        interrupted=result.interrupted, dropped=result.dropped, note=result.note, **run,
+    )  # fmt: skip
 
 
-def _step(step: ComparisonStep) -> Step:
+def _step(step: ComparisonStep) -> StepRecord:
     sizes = [Size(dim=case, error=each.error, **_compared(each.comparison)) for case, each in step.by_case]
-    return Step(
+    return StepRecord(
         what=step.what, against=step.against, error=step.error, sizes=sizes, **_compared(step.comparison)
     )
 
 
-def _timeline(use: TimeUse) -> Timeline:
-    """A worker's work without a visible pause is one stretch."""
+def _timeline(use: TimeUse) -> TimelineRecord:
+    """The time of a run. A worker's work without a visible pause is one stretch."""
     pause_s = use.total_s / _DRAWN
     workers: list[Worker] = []
     for lane in use.lanes:
@@ -423,7 +384,7 @@ def _timeline(use: TimeUse) -> Timeline:
             else:
                 busy.append((begin, end))
         workers.append(Worker(lane.worker, busy, seconds))
-    return Timeline([Stretch(stage.name, stage.begin, stage.end) for stage in use.stages], workers)
+    return TimelineRecord([Stretch(stage.name, stage.begin, stage.end) for stage in use.stages], workers)
 
 
 def _compared(comparison: Comparison | None) -> dict[str, Any]:

@@ -65,12 +65,7 @@ def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResu
         run = request(program, run.functions, run.inputs, run.parameters)
     with watching(arguments.observer, shown=arguments.progress) as watch:
         return tune_program(
-            program,
-            arguments,
-            run=run,
-            kernels=arguments.kernels,
-            observer=watch,
-            client=arguments.client,
+            program, arguments, run=run, kernels=arguments.kernels, observer=watch, client=arguments.client
         )
 
 

@@ -35,7 +35,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.search.registry import DEFAULT, GROUP, check_strategy, make_strategy
 from iree_tuner.search.replay.leave_out import can_train, others, train_prior
 from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
-from iree_tuner.search.replay.run import SHOWN_AFTER, WITHIN, Run, finite, replay_all, summarize
+from iree_tuner.search.replay.run import SHOWN_AFTER, WITHIN, ReplayRun, finite, replay_all, summarize
 
 AFTER = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Evaluations at which the curves are written down."""
@@ -184,9 +184,9 @@ def own_strategies(space: RecordedSpace) -> tuple[str, ...]:
     return tuple(found)
 
 
-def all_runs(plan: Plan, jobs: int) -> list[dict[str, list[Run]]]:
+def all_runs(plan: Plan, jobs: int) -> list[dict[str, list[ReplayRun]]]:
     """For each recording, the runs of each strategy in the order of their seeds."""
-    runs: list[dict[str, list[Run]]] = [{} for _ in plan.paths]
+    runs: list[dict[str, list[ReplayRun]]] = [{} for _ in plan.paths]
     parts = [range(first, min(first + AT_ONCE, plan.seeds)) for first in range(0, plan.seeds, AT_ONCE)]
     start = time.monotonic()
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
@@ -206,7 +206,7 @@ def all_runs(plan: Plan, jobs: int) -> list[dict[str, list[Run]]]:
     return [{name: sorted(each[name], key=lambda run: run.seed) for name in plan.strategies} for each in runs]
 
 
-def replayed(place: int, name: str, seeds: range, plan: Plan) -> list[Run]:
+def replayed(place: int, name: str, seeds: range, plan: Plan) -> list[ReplayRun]:
     """Some seeds of a strategy on a recording. Runs in a process of its own."""
     return list(replay_all(left_out(place, plan.paths), name, seeds, plan.budget, plan.batch))
 
@@ -220,7 +220,9 @@ def left_out(place: int, paths: Sequence[Path]) -> RecordedSpace:
     return space
 
 
-def told(place: int, runs: Mapping[str, list[Run]], plan: Plan) -> tuple[dict[str, object], dict[str, Curve]]:
+def told(
+    place: int, runs: Mapping[str, list[ReplayRun]], plan: Plan
+) -> tuple[dict[str, object], dict[str, Curve]]:
     """One recording: its row of the results, and a curve for each strategy."""
     spaces = read_all(plan.paths)
     space = spaces[place]
@@ -252,7 +254,7 @@ def read_all(paths: Sequence[Path]) -> list[RecordedSpace]:
     return [read_recording(path) for path in paths]
 
 
-def quartiles(runs: Sequence[Run], budget: int) -> Curve:
+def quartiles(runs: Sequence[ReplayRun], budget: int) -> Curve:
     """Share of the best after 1 to `budget` evaluations: median and quartiles over the seeds."""
     shares = np.array([[run.share_after(count) for count in range(1, budget + 1)] for run in runs])
     low, median, high = np.percentile(shares, [25, 50, 75], axis=0)

@@ -13,7 +13,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.db import NoDatabase, with_database
-from iree_tuner.cli.inputs import InputFlags, ProgramName, ScriptFlags, opened
+from iree_tuner.cli.inputs import INPUTS, NO_SCRIPT, InputFlags, ProgramName, ScriptFlags, opened
 from iree_tuner.cli.kernel_report import comparison_to_json, told
 from iree_tuner.cli.output import OUTPUT, answers_to, people, print_json
 from iree_tuner.cli.script import LIBRARY_FLAG
@@ -44,8 +44,6 @@ from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.versions import widened_of
 
-_DEFAULTS = InputFlags()
-_NO_SCRIPT = ScriptFlags()
 _BATCH_S, _SECONDS = 0.05, 120.0
 _SHOWN = 3  # failed assignments
 
@@ -96,9 +94,9 @@ def bench(
     program: ProgramName,
     /,
     *,
-    scripting: ScriptFlags = _NO_SCRIPT,
+    scripting: ScriptFlags = NO_SCRIPT,
     options: BenchOptions = _OPTIONS,
-    inputs: InputFlags = _DEFAULTS,
+    inputs: InputFlags = INPUTS,
     no_db: NoDatabase = False,
     save_script_to: Annotated[Path | None, Parameter(name="--save-script", group=OUTPUT)] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="", group=OUTPUT)] = False,
@@ -152,7 +150,7 @@ def _searched(
     source: Program, script: Script, lowered: tuple[str, ...], options: BenchOptions, lab: Lab,
     as_json: bool, watch: Watch,
 ) -> list[tuple[str, Script]]:  # fmt: skip
-    """Search for the best knob values, if they differ from the script's own. Ctrl-C ends the search early."""
+    """Find the best knob values, if they differ from the script's own. Ctrl-C ends the search early."""
     started = {"script": script.name, "device": lab.target.device, "seed": options.seed}
     with (
         StopRequest(tell_stopping) as stop,
@@ -165,7 +163,7 @@ def _searched(
         )  # fmt: skip
         failure = records.rescue()
     if failure:
-        people.print(failure, style="yellow", markup=False)
+        people.print(failure, style="yellow")
     _tell_search(found, as_json)
     best = found.ranked[0].assignment if found.ranked else None
     return [] if best is None or dict(best) == script.defaults else [("best found", script.chosen(best))]
@@ -178,11 +176,10 @@ def _save_best(versions: list[tuple[str, Script]], compared: list[ProgramCompari
         people.print(f"{path} was not written: no version of the script is correct", style="yellow")
         return
     write(path, script.text())
-    people.print(f"{path}: iree-compile ... {LIBRARY_FLAG}={path}", soft_wrap=True, markup=False)
+    people.print(f"{path}: iree-compile ... {LIBRARY_FLAG}={path}", soft_wrap=True)
 
 
 def _time(source: Program, request: ProgramRun, lab: Lab, as_json: bool) -> int:
-    """Measure the program as the compiler compiles it."""
     vmfb = compile_program(source, lab.target, lab.compilers).data
     lab.settle()
     samples = time_program(vmfb, lab.measurer.device, lab.measurer.workers, request, batch_s=_BATCH_S)
@@ -192,7 +189,7 @@ def _time(source: Program, request: ProgramRun, lab: Lab, as_json: bool) -> int:
                     "samples": len(samples)})  # fmt: skip
     spread = f"{least:.1f} to {most:.1f}, {len(samples)} samples"
     line = f"default: {median:.1f} us per invocation (median; {spread})"
-    answers_to(as_json=as_json).print(line, markup=False)
+    answers_to(as_json=as_json).print(line)
     return 0
 
 
@@ -220,17 +217,17 @@ def _tell_search(found: ScriptSearch, as_json: bool) -> None:
                         "time_us": trial.time_us if trial.outcome == "ok" else None})  # fmt: skip
     outcomes = Counter(trial.outcome for trial in found.trials)
     ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
-    people.print(f"{len(found.trials)} of {found.members} assignments tried: {ended}", markup=False)
+    people.print(f"{len(found.trials)} of {found.members} assignments tried: {ended}")
     for line in found.left_out:
-        people.print(f"not searched: {line}", style="yellow", markup=False)
+        people.print(f"not searched: {line}", style="yellow")
     wrong = [each for each in found.trials if each.outcome == "wrong_result"]
     failed = [each for each in found.trials if each.outcome not in ("ok", "too_slow", "wrong_result")]
     for each in (*wrong[:_SHOWN], *failed[:_SHOWN]):
         line = f"{each.outcome} with {told(each.assignment)}: {each.message}"
-        people.print(line, style="red" if each in wrong else "yellow", markup=False)
+        people.print(line, style="red" if each in wrong else "yellow")
     for each in found.ranked[:1]:
         alone = f"{each.time_us or 0.0:.1f} us, {1 / each.score:.2f}x of {found.default_us:.1f} us"
-        people.print(f"best assignment, dispatches alone: {told(each.assignment)}: {alone}", markup=False)
+        people.print(f"best assignment, dispatches alone: {told(each.assignment)}: {alone}")
 
 
 def _report(
@@ -253,5 +250,5 @@ def _report(
         times = f"{judged.default_us:.1f}", f"{judged.candidate_us:.1f}"
         judgements.add_row(name, *times, ratio, judged.verdict, knobs)
     console = answers_to(as_json=as_json)
-    console.print(f"lowered by the script: {', '.join(lowered)}", markup=False)
+    console.print(f"lowered by the script: {', '.join(lowered)}")
     print_table(console, judgements, spare=("default us", "us"))

@@ -12,8 +12,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from iree.compiler import ir
 
-from iree_tuner.cli.inputs import ProgramName, opened
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.inputs import NO_FLAGS, ProgramName, opened
+from iree_tuner.cli.output import Json, people, print_json
 from iree_tuner.cli.spec import tell_calls, tell_hits, with_own_flags
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.worker import Workers
@@ -30,8 +30,6 @@ from iree_tuner.spec.io import embed_bytes, load_spec
 from iree_tuner.targets import Target, parse_target, with_flags
 from iree_tuner.tuning.options import CompilerFlags
 
-_NO_FLAGS = CompilerFlags()
-
 
 def compile_(
     program: ProgramName,
@@ -41,10 +39,10 @@ def compile_(
     spec: Path | None = None,
     kernels: Path | None = None,
     target: str = "llvm-cpu:host",
-    compiling: CompilerFlags = _NO_FLAGS,
+    compiling: CompilerFlags = NO_FLAGS,
     provided_memory: Annotated[bool, Parameter(negative="")] = False,
     strict: Annotated[bool, Parameter(negative="")] = False,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: Json = False,
 ) -> int:
     """Compile a program with a tuning spec and with the compiler flags that the spec records.
 
@@ -90,7 +88,7 @@ def compile_(
     record = {"program": program, "output": str(output), "flags": flags, "bytes": len(vmfb), **hits}
     if as_json:
         print_json(record)
-    people.print(f"{output}: {len(vmfb)} bytes, {' '.join(flags)}", soft_wrap=True, markup=False)
+    people.print(f"{output}: {len(vmfb)} bytes, {' '.join(flags)}", soft_wrap=True)
     return 0
 
 

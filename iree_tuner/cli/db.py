@@ -17,16 +17,14 @@ from typing import Annotated, Literal, TextIO, TypeVar
 from cyclopts import App, Parameter
 from rich.table import Table
 
-from iree_tuner.cli.output import answers, people, print_json
+from iree_tuner.cli.output import AsJson, answers, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.device.outcome import Outcome
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, planned_output, writing
 from iree_tuner.store import Store
-from iree_tuner.store.causes import cause_of
-from iree_tuner.store.exchange import Added, counts, records, to_t4
+from iree_tuner.store.exchange import Added, csv_rows, records, to_t4
 from iree_tuner.store.exchange import merge as merge_stores
-from iree_tuner.store.failures import failures as grouped
 from iree_tuner.store.lines import import_file, write_lines
 from iree_tuner.store.queries import (
     LastVerdict,
@@ -39,10 +37,10 @@ from iree_tuner.store.queries import (
     summaries,
     unwanted,
 )
+from iree_tuner.store.queries import failures as grouped
 from iree_tuner.store.queries import prune as delete
 from iree_tuner.store.recordings import Recording, to_recording
 from iree_tuner.store.rows import trial_to_json
-from iree_tuner.store.spreadsheet import csv_rows
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.options import DATABASE, DatabaseOptions
 
@@ -78,7 +76,6 @@ Database = Annotated[
     Path | None,
     Parameter(name="--db", help="The database. Default: iree_tuner/trials.db in the user's data folder."),
 ]
-AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON, one object per line.")]
 
 
 def to_read(path: Path | None) -> Store:
@@ -221,9 +218,9 @@ def _age_s(written: str) -> float:
 
 def _tell_added(added: Added, *, as_json: bool) -> None:
     if as_json:
-        print_json(counts(added))
+        print_json(asdict(added))
     else:
-        parts = ", ".join(f"{count} {name}" for name, count in counts(added).items())
+        parts = ", ".join(f"{count} {name}" for name, count in asdict(added).items())
         people.print(f"added: {parts}")
 
 
@@ -293,7 +290,7 @@ def show(study: Study, /, *, limit: Limit = 20, db: Database = None, as_json: As
                 continue
             key = key_of(store, number)
             title = f"study {number}: {key.workload.name}, {key.space_label}, {key.setting.target}"
-            answers.print(title, markup=False)
+            answers.print(title)
             print_table(answers, _trials(shown), spare=("conditions", "compile", "samples"))
             if len(shown) < len(trials):
                 answers.print(f"{len(trials) - len(shown)} more (--limit 0 shows all)")
@@ -333,7 +330,7 @@ def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) 
     if limit < 0:
         raise UsageError("--limit must not be negative")
     with to_read(db) as store:
-        found = grouped(store, cause_of)
+        found = grouped(store)
     found = found[:limit] if limit else found
     names = ("outcome", "count", "studies", "cause", "reproducer")
     causes = table(*names, words=("cause", "reproducer"), apart=True)
@@ -346,24 +343,16 @@ def failures(*, limit: Limit = 0, db: Database = None, as_json: AsJson = False) 
 
 
 def _summary_to_json(each: StudySummary) -> dict[str, object]:
-    best = each.best
+    best, key, setting = each.best, each.key, each.key.setting
     return {
-        "study": each.number,
-        "workload": each.key.workload.name,
-        "workload_key": each.key.workload.key,
-        "target": each.key.setting.target,
-        "device": each.key.setting.device,
-        "processor": each.key.setting.processor,
-        "compiler": each.key.setting.compiler,
-        "space": each.key.space_label,
-        "space_count": each.key.space_size,
-        "count": sum(each.outcomes.values()),
-        "outcomes": each.outcomes,
+        "study": each.number, "workload": key.workload.name, "workload_key": key.workload.key,
+        "target": setting.target, "device": setting.device, "processor": setting.processor,
+        "compiler": setting.compiler, "space": key.space_label, "space_count": key.space_size,
+        "count": sum(each.outcomes.values()), "outcomes": each.outcomes,
         "time_us": best and best.time_us,
         "score": best.score if best is not None and best.baseline_us > 0 else None,
-        "last_run": each.last_run,
-        "program": each.program,
-    }
+        "last_run": each.last_run, "program": each.program,
+    }  # fmt: skip
 
 
 def _best_to_json(each: StudySummary, trial: Trial) -> Mapping[str, object]:
@@ -372,8 +361,8 @@ def _best_to_json(each: StudySummary, trial: Trial) -> Mapping[str, object]:
     compared = None if verdict is None else {**asdict(verdict.comparison), "assignment": chosen}
     summary = _summary_to_json(each)
     kept = {name: summary[name] for name in ("study", "workload", "target", "time_us", "score")}
-    space = {"space": each.key.space_label}
-    return {**kept, "assignment": dict(trial.assignment), "comparison": compared, **space}
+    own = {"assignment": dict(trial.assignment), "comparison": compared, "space": each.key.space_label}
+    return kept | own
 
 
 def _trials(shown: list[Trial]) -> Table:

@@ -38,11 +38,10 @@ def docs(
     if answers.is_terminal:
         answers.print(Markdown(text))
     else:
-        answers.print(text, markup=False, highlight=False, soft_wrap=True, end="")
+        answers.print(text, highlight=False, soft_wrap=True, end="")
 
 
 def _pages() -> dict[str, Path]:
-    """Find the pages by name, in the wheel or in a checkout."""
     folder = next((each for each in (_PACKAGE / "_docs", _PACKAGE.parent / "docs") if each.is_dir()), None)
     found = sorted(folder.rglob(f"*{_SUFFIX}")) if folder else []
     return {path.relative_to(folder).as_posix().removesuffix(_SUFFIX): path for path in found if folder}

@@ -5,14 +5,12 @@ from __future__ import annotations
 import importlib.util
 import platform
 from collections.abc import Mapping
-from typing import Annotated
 
-from cyclopts import Parameter
 from rich.console import Console
 
 from iree_tuner import __version__
 from iree_tuner.cli.db import default_database
-from iree_tuner.cli.output import print_json
+from iree_tuner.cli.output import Json, print_json
 from iree_tuner.compiler.versions import RELEASE, installed
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.device.sensors import describe
@@ -22,7 +20,7 @@ from iree_tuner.targets.registry import DEFAULT_DEVICE, kinds, on_host
 _EXTRAS = {"onnx": "reads .onnx models", "jax": "exports the examples", "lit": "runs the tests"}
 
 
-def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+def doctor(*, as_json: Json = False) -> int:
     """Check the installation, and list the devices and targets that can be tuned on this machine.
 
     Exit status 1 if the installed IREE packages do not match this release.
@@ -43,22 +41,13 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
     gpus = [each for own in devices.values() for each in own if each.name]
     others = [name for name, own in devices.items() if not own]
     record: dict[str, object] = {
-        "iree_tuner": __version__,
-        "python": platform.python_version(),
-        **versions,
-        "release": RELEASE,
-        "fits": fits,
-        "processor": processor_name(),
-        "cores": usable_cores(),
-        "devices": found,
+        "iree_tuner": __version__, "python": platform.python_version(), **versions, "release": RELEASE,
+        "fits": fits, "processor": processor_name(), "cores": usable_cores(), "devices": found,
         "gpus": {
             each.uri: {"name": each.name, "uuid": each.uuid, "chip": each.chip or None} for each in gpus
         },
-        "sensors": sensors,
-        "database": str(default_database()),
-        "compile_only": others,
-        "extras": extras,
-    }
+        "sensors": sensors, "database": str(default_database()), "compile_only": others, "extras": extras,
+    }  # fmt: skip
     if as_json:
         print_json(record)
         return 0 if fits else 1
@@ -80,7 +69,6 @@ def doctor(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = 
 
 
 def _told(sensors: Mapping[str, object]) -> str:
-    """Describe the sensors that are read during a measurement."""
     names = {"clock_mhz": "clock", "temperature_c": "temperature", "throttling": "throttling"}
     found = [name for key, name in names.items() if sensors[key]]
     missing = [name for key, name in names.items() if not sensors[key]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.inputs import InputFlags, ProgramName, opened
+from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
 from iree_tuner.compiler.task import preload
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.targets.registry import DEFAULT_DEVICE
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from iree_tuner.program.source import Program
     from iree_tuner.targets import Target
 
-_NO_FLAGS = CompilerFlags()
-_INPUTS = InputFlags()
-
 
 def extract(
     program: ProgramName,
@@ -30,8 +27,8 @@ def extract(
     *,
     device: str = DEFAULT_DEVICE,
     target: str | None = None,
-    compiling: CompilerFlags = _NO_FLAGS,
-    inputs: InputFlags = _INPUTS,
+    compiling: CompilerFlags = NO_FLAGS,
+    inputs: InputFlags = INPUTS,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> int:
     """List a program's dispatches: workload, number of calls, and the compiler's configuration.
@@ -66,7 +63,7 @@ def extract(
             source, chosen, workers, [name.removeprefix("@") for name in inputs.function]
         )
     for diagnostic in found.diagnostics:
-        people.print(str(diagnostic), style="yellow", markup=False)
+        people.print(str(diagnostic), style="yellow")
     if not found.dispatches:
         raise TunerError("the program has no dispatches", location=source.name)
     if as_json:
@@ -99,16 +96,11 @@ def dispatch_to_json(dispatch: Dispatch) -> dict[str, object]:
     from iree_tuner.ops.workload import to_json
 
     return {
-        "dispatch": dispatch.name,
-        "calls": dispatch.calls.count,
-        "in_loop": dispatch.calls.in_loop,
-        "tunable": dispatch.tunable,
-        "reason": dispatch.reason,
+        "dispatch": dispatch.name, "calls": dispatch.calls.count, "in_loop": dispatch.calls.in_loop,
+        "tunable": dispatch.tunable, "reason": dispatch.reason,
         "workload": to_json(dispatch.workload) if dispatch.workload else None,
-        "default": dispatch.default,
-        "pipeline": dispatch.pipeline,
-        "limits": asdict(dispatch.limits),
-    }
+        "default": dispatch.default, "pipeline": dispatch.pipeline, "limits": asdict(dispatch.limits),
+    }  # fmt: skip
 
 
 def _table(dispatches: tuple[Dispatch, ...]) -> Table:
@@ -120,11 +112,6 @@ def _table(dispatches: tuple[Dispatch, ...]) -> Table:
         workload = dispatch.workload
         calls = f"{dispatch.calls.count}{'+ (loop)' if dispatch.calls.in_loop else ''}"
         choice = dispatch.default.partition("<")[2].removesuffix(">").replace(", ", ",").replace(",v", ", v")
-        listed.add_row(
-            dispatch.name,
-            calls,
-            workload.family if workload else "-",
-            workload.name if workload else dispatch.reason,
-            choice,
-        )
+        known = (workload.family, workload.name) if workload else ("-", dispatch.reason)
+        listed.add_row(dispatch.name, calls, *known, choice)
     return listed

@@ -1,23 +1,41 @@
-"""Options that set a program's inputs, parameters and entry functions, for commands that run one."""
+"""Options that set a program's inputs, parameters and entry functions, for commands that run one.
+
+Values of knobs on the command line: `--knob rows=8`.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.knobs import Knobs, parse_knobs
 from iree_tuner.cli.output import PROGRAM, people
 from iree_tuner.device.program_run import ARCHIVES, Filled, InputValue, ProgramRun
 from iree_tuner.errors import UsageError
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.script.script import Script, load_script
+from iree_tuner.tuning.options import CompilerFlags
+
+Knobs = Annotated[tuple[str, ...], Parameter(name="--knob", negative="")]
+"""A repeatable option."""
+
+
+def parse_knobs(texts: Sequence[str]) -> Mapping[str, int]:
+    """Parse each `NAME=VALUE`. Raises UsageError."""
+    found: dict[str, int] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not value.lstrip("-").isdigit():
+            raise UsageError(f"'{text}' does not set a knob", hint="write NAME=VALUE, such as rows=8")
+        found[name] = int(value)
+    return found
+
 
 _FILLED = re.compile(r"((?:\d+x)*)([a-zA-Z]\w*)=(.+)")
 _HINT = "give a number, a .npy, .npz or .safetensors file, or a shape such as 2x3xf32=1.0"
@@ -59,20 +77,17 @@ class InputFlags:
 
         Raises what `program_request.request` raises.
         """
-        from iree_tuner.device.program_request import (
-            request,
-        )  # it loads NumPy, which not every command needs
+        from iree_tuner.device.program_request import request  # loads NumPy: not every command needs it
 
-        found = request(
-            program,
-            tuple(name.removeprefix("@") for name in self.function),
-            tuple(map(parse_input, self.input)),
-            tuple(map(parse_parameters, self.parameters)),
-            flags,
-        )
+        functions = tuple(name.removeprefix("@") for name in self.function)
+        given, archives = tuple(map(parse_input, self.input)), tuple(map(parse_parameters, self.parameters))
+        found = request(program, functions, given, archives, flags)
         for note in (*found.left_out, *found.notes, *filter(None, [found.doubt])):
-            people.print(f"note: {note}", markup=False)
+            people.print(f"note: {note}")
         return found
+
+
+NO_FLAGS, INPUTS = CompilerFlags(), InputFlags()
 
 
 def opened(name: str | Path) -> Program:
@@ -177,3 +192,6 @@ class ScriptFlags:
                 raise UsageError("--knob requires --transform-script")
             return None
         return load_script(self.transform_script).chosen(parse_knobs(self.knob))
+
+
+NO_SCRIPT = ScriptFlags()

@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from iree_tuner.cli.db import NoDatabase, with_database
-from iree_tuner.cli.inputs import InputFlags, ProgramName, opened
+from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, Knobs, ProgramName, opened, parse_knobs
 from iree_tuner.cli.kernel_report import (
     report_contests,
     report_layers,
@@ -20,8 +20,7 @@ from iree_tuner.cli.kernel_report import (
     tell_use,
     told,
 )
-from iree_tuner.cli.knobs import Knobs, parse_knobs
-from iree_tuner.cli.output import OUTPUT, answers_to, people, print_json
+from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
@@ -73,14 +72,11 @@ app = App(
     """,
 )
 
-_DEFAULTS = InputFlags()
-_NO_FLAGS = CompilerFlags()
 
 Names = Annotated[
     tuple[str, ...],
     Parameter(name="--kernel", negative="", help="Name of a kernel. Repeatable. Default: all but examples."),
 ]
-AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON, one object per line.")]
 
 
 @app.command(name="list")
@@ -95,9 +91,8 @@ def list_(*, as_json: AsJson = False) -> None:
         missing = each.missing()
         listed.add_row(each.name, each.backend, each.summary, missing)
         if as_json:
-            print_json(
-                {"kernel": each.name, "backend": each.backend, "summary": each.summary, "missing": missing}
-            )
+            record = {"kernel": each.name, "backend": each.backend}
+            print_json({**record, "summary": each.summary, "missing": missing})
     print_table(answers_to(as_json=as_json), listed)
 
 
@@ -112,7 +107,7 @@ def spec(
     ] = "llvm-cpu:host",
     kernel: Names = (),
     knob: Annotated[Knobs, Parameter(help="Set a knob of the kernels: rows=6. Repeatable.")] = (),
-    compiling: CompilerFlags = _NO_FLAGS,
+    compiling: CompilerFlags = NO_FLAGS,
     as_json: AsJson = False,
 ) -> int:
     """Write a spec that uses kernels wherever they apply in a program, without measuring.
@@ -135,12 +130,12 @@ def spec(
         raise TunerError("no kernel applies to the program", location=program)
     save_kernel_spec([*joint, *made], outlook.target, new_context(), output, movable=True)
     for site, code in joint:
-        people.print(f"{site.problem.name}: {code.entry}", markup=False)
+        people.print(f"{site.problem.name}: {code.entry}")
     for (place, site, each), (_, code) in zip(pairs, made, strict=True):
         if as_json:
             record = {"problem": site.problem.name, "kernel": each.name, "knobs": dict(code.knobs)}
             print_json({**record, "functions": list(place.functions)})
-        people.print(f"{site.problem.name}: {each.name}, {told(code.knobs)}", markup=False)
+        people.print(f"{site.problem.name}: {each.name}, {told(code.knobs)}")
     tell_use(program, output, chosen)
     return 0
 
@@ -187,7 +182,7 @@ _OPTIONS = ContestOptions()
 @app.command
 def bench(
     program: ProgramName, /, *, kernel: Names = (), options: ContestOptions = _OPTIONS,
-    inputs: InputFlags = _DEFAULTS, no_db: NoDatabase = False,
+    inputs: InputFlags = INPUTS, no_db: NoDatabase = False,
     output: Annotated[
         Path | None,
         Parameter(name=["--output", "-o"], group=OUTPUT, help="Write the winners to this file, .mlir."),
@@ -215,11 +210,11 @@ def bench(
         Lab(target, options.jobs, devices=others) as lab,
     ):
         lab.start()
-        won = _compete(source, wanted, lab, records, options, inputs, as_json=as_json)
-        if output is not None and won.chosen:
-            save_kernel_spec(won.chosen, won.target, lab.context, output, movable=True)
-            tell_use(program, output, target, won.spec)
-        if not won.chosen:
+        chosen, executable, spec = _compete(source, wanted, lab, records, options, inputs, as_json=as_json)
+        if output is not None and chosen:
+            save_kernel_spec(chosen, executable, lab.context, output, movable=True)
+            tell_use(program, output, target, spec)
+        if not chosen:
             people.print("no kernel is faster than the compiler's code")
         failure = records.rescue()
     if failure:
@@ -227,20 +222,11 @@ def bench(
     return 0
 
 
-@dataclass(frozen=True)
-class _Won:
-    """The result: kernels for an executable target, and the tuning spec to use with them, if any."""
-
-    chosen: Chosen
-    target: str
-    spec: Path | None
-
-
 def _compete(
     source: Program, wanted: Sequence[Kernel], lab: Lab, records: Records, options: ContestOptions,
     inputs: InputFlags, *, as_json: bool,
-) -> _Won:  # fmt: skip
-    """Compare kernels alone, then compare the program with the winners."""
+) -> tuple[Chosen, str, Path | None]:  # fmt: skip
+    """Compare kernels alone, then in the program: the winners, their target, and the tuning spec to use."""
     with people.status("reading the program") as status:
         outlook = look_at(source, lab.target, wanted, lab)
         tell_refusals(outlook)
@@ -266,21 +252,13 @@ def _compete(
                 spec, executable = options.spec, executable_target(bases[TUNED][1], lab.compilers)
         if options.layers and choices:
             status.update("comparing layers")
-            every = list(choices.values())[-1]
-            report_layers(
-                compare_layers(
-                    source, every, outlook.target, lab, inputs.request(source, lab.target.user_flags)
-                ),
-                as_json,
-            )
-    return _Won(chosen, executable, spec)
+            every, request = list(choices.values())[-1], inputs.request(source, lab.target.user_flags)
+            report_layers(compare_layers(source, every, outlook.target, lab, request), as_json)
+    return chosen, executable, spec
 
 
 def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:
-    """Find kernels by name.
-
-    Raises UsageError for another target's kernel, TunerError if something is missing.
-    """
+    """Kernels by name. Raises UsageError for another target's kernel, TunerError if something is missing."""
     wanted = [kernel_named(name) for name in names] or usual_kernels(target.backend)
     for each in wanted:
         if each.backend not in (ANY, target.backend):
@@ -290,7 +268,7 @@ def _chosen(names: Sequence[str], target: Target) -> list[Kernel]:
         if each.missing() and names:
             raise TunerError(f"the kernel '{each.name}': {each.missing()}")
         if each.missing():
-            people.print(f"kernel {each.name} skipped: {each.missing()}", style="yellow", markup=False)
+            people.print(f"kernel {each.name} skipped: {each.missing()}", style="yellow")
     if not found:
         raise TunerError(f"no kernel is installed for {target}", hint="iree-tuner kernel list shows all")
     return found

@@ -35,7 +35,7 @@ def tell_use(program: str, output: Path, target: Target, spec: Path | None = Non
     """Print the commands that compile a program with kernels, and with the tuning spec if there is one."""
     people.print("to use it:" if spec is None else "to use both:", style="bold")
     for line in use_of(program, target.flags, spec, str(target), output).commands:
-        people.print(f"  {line}", soft_wrap=True, markup=False)
+        people.print(f"  {line}", soft_wrap=True)
 
 
 def tell_refusals(outlook: Outlook) -> None:
@@ -43,7 +43,7 @@ def tell_refusals(outlook: Outlook) -> None:
     for each in outlook.refusals:
         where = ", ".join(dict.fromkeys(each.functions))
         line = f"{each.kernel} does not support {each.problem} in {where}: {each.why}"
-        people.print(line, style="dim", markup=False)
+        people.print(line, style="dim")
 
 
 def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool) -> None:
@@ -54,27 +54,18 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
             print_json(contest_to_json(contest, place.functions))
         best = f"{contest.over_default.candidate_us:.1f}" if contest.over_default else ""
         tuned = f"{contest.tuned.candidate_us:.1f}" if contest.tuned else ""
+        default = f"{contest.default_us:.1f}" if math.isfinite(contest.default_us) else ""
         held.add_row(
-            contest.site.problem.name,
-            contest.kernel,
-            str(len(contest.trials)),
-            f"{contest.default_us:.1f}" if math.isfinite(contest.default_us) else "",
-            tuned,
-            best,
-            times_of(contest.over_default),
-            times_of(contest.over_tuned),
-            "yes" if contest.wins else "no",
-        )
+            contest.site.problem.name, contest.kernel, str(len(contest.trials)), default, tuned, best,
+            times_of(contest.over_default), times_of(contest.over_tuned), "yes" if contest.wins else "no",
+        )  # fmt: skip
         if contest.note:
-            people.print(
-                f"{contest.site.problem.name}, {contest.kernel}: {contest.note}", style="yellow", markup=False
-            )
+            people.print(f"{contest.site.problem.name}, {contest.kernel}: {contest.note}", style="yellow")
         wrong = [each for each in contest.trials if each.outcome == "wrong_result"]
         for each in wrong[:_WRONG]:
             people.print(
                 f"{contest.kernel} with {told(each.assignment)} computes wrong results: {each.message}",
                 style="red",
-                markup=False,
             )
         if len(wrong) > _WRONG:
             people.print(f"{len(wrong) - _WRONG} other variants compute wrong results too", style="red")
@@ -83,8 +74,7 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
     for contest in contests:
         if contest.best is not None:
             people.print(
-                f"{contest.site.problem.name}: best variant of {contest.kernel}: {told(contest.best.knobs)}",
-                markup=False,
+                f"{contest.site.problem.name}: best variant of {contest.kernel}: {told(contest.best.knobs)}"
             )
 
 
@@ -98,15 +88,13 @@ def report_program(compared: InProgram, as_json: bool) -> None:
             figures = comparison_to_json(found.comparison)
             note = {"note": found.agreement.note} if found.agreement.note else {}
             print_json({"program": what, "kernels": count, "error": found.error, **figures, **note})
-        answers_to(as_json=as_json).print(
-            f"the program, {what}: {found.error or times_of(found.comparison)}", markup=False
-        )
+        answers_to(as_json=as_json).print(f"the program, {what}: {found.error or times_of(found.comparison)}")
     for note in dict.fromkeys(each.agreement.note for _, _, each in rows if each.agreement.note):
-        people.print(note, style="yellow", markup=False)
+        people.print(note, style="yellow")
     best = compared.best.what if compared.best else "the default"
     if compared.best is not None and compared.best.chosen and not compared.chosen:
         best = f"{TUNED} (kernels make no difference)"
-    people.print(f"fastest version of the program: {best}", markup=False)
+    people.print(f"fastest version of the program: {best}")
 
 
 def report_layers(layers: Sequence[Layer], as_json: bool) -> None:

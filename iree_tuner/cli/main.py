@@ -38,87 +38,46 @@ Example: `iree-tuner tune model.mlir --device local-task -o model.spec.mlir`
 """
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "tune": (
-        "tune:tune",
-        "Search for faster configurations of a program's dispatches and write them as a tuning spec.",
-    ),
-    "compile": (
-        "compile:compile_",
-        "Compile a program with a tuning spec and with the compiler flags that the spec records.",
-    ),
-    "extract": (
-        "extract:extract",
-        "List a program's dispatches: workload, number of calls, and the compiler's configuration.",
-    ),
-    "profile": (
-        "profile:profile",
-        "Show how much time each dispatch takes, compared with the device's roofline.",
-    ),
-    "space": (
-        "space:space",
-        "Print the search spaces of a program's workloads: size, knobs, constraints and samples.",
-    ),
-    "verify": (
-        "verify:verify",
-        "Check the lowering configs in a program or a spec against constraints, without compiling.",
-    ),
+    "tune": ("tune:tune",
+        "Search for faster configurations of a program's dispatches and write them as a tuning spec."),
+    "compile": ("compile:compile_",
+        "Compile a program with a tuning spec and with the compiler flags that the spec records."),
+    "extract": ("extract:extract",
+        "List a program's dispatches: workload, number of calls, and the compiler's configuration."),
+    "profile": ("profile:profile",
+        "Show how much time each dispatch takes, compared with the device's roofline."),
+    "space": ("space:space",
+        "Print the search spaces of a program's workloads: size, knobs, constraints and samples."),
+    "verify": ("verify:verify",
+        "Check the lowering configs in a program or a spec against constraints, without compiling."),
     "spec": ("spec:app", "Build, link, check, embed and explain tuning specs. List the specs that ship."),
-    "sanitize": (
-        "sanitize:sanitize_",
-        "Run a program's dispatches under a memory checker and report out-of-bounds accesses.",
-    ),
+    "sanitize": ("sanitize:sanitize_",
+        "Run a program's dispatches under a memory checker and report out-of-bounds accesses."),
     "kernel": ("kernel:app", "List, measure and use external kernels in place of compiled dispatches."),
-    "run": (
-        "run:run",
-        "Run a program once, print its results, and check them against a reference.",
-    ),
-    "bench": (
-        "bench:bench",
-        "Measure a program's run time. With a codegen script, compare it with the baseline.",
-    ),
+    "run": ("run:run", "Run a program once, print its results, and check them against a reference."),
+    "bench": ("bench:bench",
+        "Measure a program's run time. With a codegen script, compare it with the baseline."),
     "script": ("script:app", "List, link and inspect codegen scripts in the transform dialect."),
-    "suite": (
-        "suite:app",
-        "Generate, verify and measure operations, and compare IREE with other libraries.",
-    ),
-    "db": (
-        "db:app",
-        "List, export, merge and prune stored trials. Record search spaces and replay searches on them.",
-    ),
-    "db record": (
-        "record:record",
-        "Measure a random sample of each workload's search space and write it as a recording.",
-    ),
-    "db replay": (
-        "replay:replay",
-        "Run search strategies on recordings, without a device. Results depend only on the seed.",
-    ),
-    "spec reduce": (
-        "spec_reduce:reduce",
-        "Shrink a program or a spec that triggers a defect. A command of yours tests each candidate.",
-    ),
-    "spec shipped": (
-        "spec_shipped:shipped",
-        "List the specs that ship, with their workloads, hardware and measured speedup.",
-    ),
-    "report": (
-        "report_html:report",
-        "Write a report of a tuning run: one HTML file with tables and charts.",
-    ),
-    "worker": (
-        "cluster:worker",
-        "Start a worker that compiles and measures for `tune --scheduler`. Stop it with Ctrl-C.",
-    ),
-    "cluster": (
-        "cluster:cluster",
-        "List a cluster's workers with their compile slots, devices and current work.",
-    ),
+    "suite": ("suite:app", "Generate, verify and measure operations, and compare IREE with other libraries."),
+    "db": ("db:app",
+        "List, export, merge and prune stored trials. Record search spaces and replay searches on them."),
+    "db record": ("record:record",
+        "Measure a random sample of each workload's search space and write it as a recording."),
+    "db replay": ("replay:replay",
+        "Run search strategies on recordings, without a device. Results depend only on the seed."),
+    "spec reduce": ("spec_reduce:reduce",
+        "Shrink a program or a spec that triggers a defect. A command of yours tests each candidate."),
+    "spec shipped": ("spec_shipped:shipped",
+        "List the specs that ship, with their workloads, hardware and measured speedup."),
+    "report": ("report_html:report", "Write a report of a tuning run: one HTML file with tables and charts."),
+    "worker": ("cluster:worker",
+        "Start a worker that compiles and measures for `tune --scheduler`. Stop it with Ctrl-C."),
+    "cluster": ("cluster:cluster",
+        "List a cluster's workers with their compile slots, devices and current work."),
     "docs": ("docs:docs", "Print a page of the documentation. Without a name, list the pages."),
-    "doctor": (
-        "doctor:doctor",
-        "Check the installation, and list the devices and targets that can be tuned on this machine.",
-    ),
-}
+    "doctor": ("doctor:doctor",
+        "Check the installation, and list the devices and targets that can be tuned on this machine."),
+}  # fmt: skip
 """Where each command is defined, and the first line of its help. A command is imported when it is called.
 
 Names of two words are commands of a group that are not imported with the group."""
@@ -272,7 +231,6 @@ def _drop_output() -> None:
 
 
 def _defect(error: BaseException) -> str:
-    """Describe a defect of this program in one line, and save the traceback to a file."""
     shown = "".join(traceback.format_exception(error))
     what = f"{type(error).__name__}: {error}"[:_LONGEST]
     where = _kept(f"{' '.join(sys.argv)}\n\n{shown}")
@@ -299,16 +257,11 @@ class _ClosedOutput(TextIOBase):
 
 
 class _Signals:
-    """A context in which SIGTERM and SIGHUP act like Ctrl-C.
-
-    Attributes:
-        status: the exit status after such a signal; 0 if none arrived.
-        name: what the error message says about it.
-    """
+    """A context in which SIGTERM and SIGHUP act like Ctrl-C."""
 
     def __init__(self) -> None:
-        self.status = 0
-        self.name = "interrupted"
+        self.status = 0  # the exit status after such a signal; 0 if none arrived
+        self.name = "interrupted"  # what the error message says about it
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Self:

@@ -6,9 +6,9 @@ import json
 import sys
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from cyclopts import Group
+from cyclopts import Group, Parameter
 from rich.console import Console
 from rich.text import Text
 
@@ -41,13 +41,14 @@ class _SafeConsole(Console):
     """A console that escapes control codes in names."""
 
     def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 (as the base has it)
-        """Render text as the base class does."""
         return super().render_str(printable(text), **options)
 
 
 def _console(*, stderr: bool) -> Console:
-    console = _SafeConsole(stderr=stderr, highlight=False)
-    return console if console.is_terminal else _SafeConsole(stderr=stderr, highlight=False, width=_WIDE)
+    console = _SafeConsole(stderr=stderr, highlight=False, markup=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    return console
 
 
 people = _console(stderr=True)
@@ -73,3 +74,6 @@ def print_json(record: Mapping[str, object]) -> None:
 
 PROGRAM = Group("Program", sort_key=1)
 OUTPUT = Group("Output", sort_key=7)
+
+Json = Annotated[bool, Parameter(name="--json", negative="")]
+AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON, one object per line.")]

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from iree_tuner.cli.compile import with_kernels
 from iree_tuner.cli.db import default_database
-from iree_tuner.cli.inputs import InputFlags, ProgramName, opened
-from iree_tuner.cli.output import answers_to, one_line, people, print_json
+from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
+from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
@@ -22,7 +22,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
 from iree_tuner.kernels.save import located, problems_in
 from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind
-from iree_tuner.profiling.profile import Method, Profile, ProfileRow, row_to_json, to_json
+from iree_tuner.profiling.profile import Method, Profile, ProfileRow, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
 from iree_tuner.suite.profilers.onnx import profile_onnx
@@ -31,8 +31,6 @@ from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device
 from iree_tuner.tuning.options import CompilerFlags
 
 _METHODS = cast("tuple[str, ...]", get_args(Method))
-_DEFAULTS = InputFlags()
-_NO_FLAGS = CompilerFlags()
 _COLUMNS = ("share", "calls", "time us", "GFLOP/s", "GB/s", "bound us", "of bound", "dispatch", "workload")
 _SHORTEST = 0.0005  # rows below this share are summed, unless all are asked for
 
@@ -74,15 +72,15 @@ def profile(
     *,
     device: str = DEFAULT_DEVICE,
     chip: str = "host",
-    compiling: CompilerFlags = _NO_FLAGS,
-    inputs: InputFlags = _DEFAULTS,
+    compiling: CompilerFlags = NO_FLAGS,
+    inputs: InputFlags = INPUTS,
     method: str | None = None,
     kernels: Path | None = None,
     others: OtherRuntimes = _ALONE,
     no_roofline: Annotated[bool, Parameter(negative="")] = False,
     every: Annotated[bool, Parameter(name="--all", negative="")] = False,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: Json = False,
 ) -> int:
     """Show how much time each dispatch takes, compared with the device's roofline.
 
@@ -131,7 +129,7 @@ def profile(
 
 
 def _with_problems(found: Profile, kernels: Path | None) -> Profile:
-    """With the names of their problems in the rows of external kernels."""
+    """The profile, with the names of problems in the rows of external kernels."""
     if kernels is None:
         return found
     names = problems_in(located(kernels, new_context()))
@@ -145,23 +143,18 @@ def records(found: Profile, others: Sequence[OtherProfile] = ()) -> list[Mapping
     """Convert a profile to JSON-ready records: dispatches, workloads, kinds of layers, totals."""
     whole = {name: value for name, value in to_json(found).items() if name != "rows"}
     return [
-        *({"row": "dispatch", **row_to_json(row)} for row in found.rows),
+        *({"row": "dispatch", **asdict(row)} for row in found.rows),
         *(
             {
-                "row": "workload",
-                "workload": each.workload,
-                "workload_name": each.name,
-                "dispatches": list(each.dispatches),
-                "calls": each.calls,
-                "time_us": each.time_us,
-                "share": each.share,
-                "attainable_us": each.attainable_us,
+                "row": "workload", "workload": each.workload, "workload_name": each.name,
+                "dispatches": list(each.dispatches), "calls": each.calls, "time_us": each.time_us,
+                "share": each.share, "attainable_us": each.attainable_us,
             }
             for each in found.by_workload()
         ),
         *({"row": "kind", **asdict(each)} for each in (by_kind(found, others) if others else ())),
         {"row": "profile", **whole},
-    ]
+    ]  # fmt: skip
 
 
 def _tell(found: Profile, others: Sequence[OtherProfile], *, every: bool, as_json: bool) -> None:
@@ -195,9 +188,9 @@ def _show(found: Profile, every: bool, console: Console) -> None:
         console.print(f"profiled     {found.profiled_us:10.1f} us, {part}: an invocation under the profiler")
     console.print(f"unexplained  {found.rest_us:+10.1f} us, {_part(found.rest_us, found)}")
     if found.roofline is not None:
-        console.print(roofline_line(found.roofline), markup=False)
+        console.print(roofline_line(found.roofline))
     for note in found.notes:
-        console.print(f"note: {note}", style="yellow", markup=False)
+        console.print(f"note: {note}", style="yellow")
 
 
 def _show_kinds(found: Profile, others: Sequence[OtherProfile], console: Console) -> None:
@@ -223,7 +216,7 @@ def _show_kinds(found: Profile, others: Sequence[OtherProfile], console: Console
 
 
 def _compared(other_us: float, own_us: float) -> str:
-    """Another runtime's time, and how many times as fast ours is; empty where it has nothing of a kind."""
+    """Another runtime's time, and our speedup over it; empty if it has no layer of the kind."""
     if not other_us:
         return ""
     return f"{other_us:.0f} ({other_us / own_us:.2f}x)" if own_us else f"{other_us:.0f}"
@@ -237,16 +230,12 @@ def _tells(row: ProfileRow) -> bool:
 def _cells(row: ProfileRow) -> tuple[str, ...]:
     achieved = row.attainable_us / row.time_us if row.time_us else 0.0
     return (
-        f"{row.share:.1%}",
-        f"{row.calls:g}",
-        f"{row.time_us:.1f}",
+        f"{row.share:.1%}", f"{row.calls:g}", f"{row.time_us:.1f}",
         f"{row.flops_per_s / 1e9:.1f}" if row.flops else "",
         f"{row.bytes_per_s / 1e9:.1f}" if row.bytes else "",
-        f"{row.attainable_us:.1f}" if row.attainable_us else "",
-        f"{achieved:.0%}" if achieved else "",
-        row.name,
-        row.workload_name if row.tunable else row.note,
-    )
+        f"{row.attainable_us:.1f}" if row.attainable_us else "", f"{achieved:.0%}" if achieved else "",
+        row.name, row.workload_name if row.tunable else row.note,
+    )  # fmt: skip
 
 
 def _part(time_us: float, found: Profile) -> str:

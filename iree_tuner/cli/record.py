@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +19,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
 from iree_tuner.program.dynamic import sized
 from iree_tuner.report.progress import Progress
-from iree_tuner.store.recordings import Recording, to_recording
+from iree_tuner.store.recordings import to_recording
 from iree_tuner.tuning.options import RecordingOptions
 from iree_tuner.tuning.recording import Recorded, record_program
 
@@ -84,23 +85,11 @@ def _write(item: Recorded, folder: Path, chip: str) -> Path | None:
 
 def _tell(item: Recorded, path: Path | None, *, as_json: bool) -> None:
     recording = item.recording
-    outcomes = _outcomes(recording) if recording else {}
+    counts = Counter(trial.outcome for trial in recording.trials) if recording else Counter[str]()
+    outcomes = dict(counts.most_common())
     if as_json:
-        print_json(
-            {
-                "workload": item.name,
-                "path": str(path) if path else None,
-                "outcomes": outcomes,
-                "note": item.note,
-            }
-        )
+        written = str(path) if path else None
+        print_json({"workload": item.name, "path": written, "outcomes": outcomes, "note": item.note})
     counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()) or "no trials"
     note = f" ({item.note})" if item.note else ""
-    people.print(f"{item.name}: {counted}{f', written to {path}' if path else ''}{note}", markup=False)
-
-
-def _outcomes(recording: Recording) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for trial in recording.trials:
-        found[trial.outcome] = found.get(trial.outcome, 0) + 1
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
+    people.print(f"{item.name}: {counted}{f', written to {path}' if path else ''}{note}")

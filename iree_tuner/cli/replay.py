@@ -1,21 +1,25 @@
-"""`iree-tuner db replay`: run search strategies on recordings."""
+"""`iree-tuner db replay`: run search strategies on recordings.
+
+`iree-tuner db replay --why`: explain the cost model's estimates and compare them with recorded times.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from cyclopts import Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from iree_tuner.cli.output import answers_to, people, print_json
-from iree_tuner.cli.replay_why import explain
+from iree_tuner.cli.output import answers, answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.errors import UsageError
+from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.search.cost.terms import Array, CostTerm, Estimate
 from iree_tuner.search.registry import DEFAULT, check_strategy
 from iree_tuner.search.replay.leave_out import can_train, others, train_prior
 from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
@@ -23,26 +27,116 @@ from iree_tuner.search.replay.run import (
     SHOWN_AFTER,
     WITHIN,
     Overall,
+    ReplayRun,
     ReplaySummary,
-    Run,
     finite,
     overall,
     replay_all,
     summarize,
 )
+from iree_tuner.space.configuration import Assignment
 
-_LEARN = "pip install 'iree-tuner[learn]'"
-_NAMED = {f"evaluations_to_{within * 100:.0f}_percent": within for within in WITHIN}
+_TITLES = {"estimate": "first by the cost model", "time": "fastest recorded"}
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """The runs on each recording."""
+class _Explained:
+    """One member of a space with its estimate and its recorded time."""
 
-    strategies: tuple[str, ...]
-    seeds: int
-    budget: int
-    batch: int
+    by: str  # the ranking that selected it: `estimate` or `time`
+    member: Assignment  # its knobs
+    cycles: float  # the estimate
+    estimated_place: int  # its rank by the estimate, from 1
+    time_us: float | None  # the recorded time. None if it did not run
+    recorded_place: int | None  # its rank by the recorded time, from 1. None if it did not run
+    terms: tuple[tuple[str, float, str, str], ...]  # name, value, unit and description of each term
+
+
+def explain(spaces: Sequence[RecordedSpace], count: int, *, as_json: bool) -> None:
+    """Print the terms of the `count` members that the model ranks first, and of the `count` fastest.
+
+    Raises TunerError if the cost model supports none of the recordings.
+    """
+    told = 0
+    for space in spaces:
+        estimate = space.encoder.estimate(space.members)
+        if estimate is None:
+            people.print(f"{space.name}: the cost model does not support it")
+            continue
+        told += 1
+        for each in _explained(space, estimate, count):
+            if as_json:
+                print_json(_to_json(space, each))
+            else:
+                _print(space, each)
+    if not told:
+        raise TunerError("the cost model supports none of these recordings")
+
+
+def _explained(space: RecordedSpace, estimate: Estimate, count: int) -> list[_Explained]:
+    """The members selected by the estimate, then those selected by the time."""
+    expected = _order(np.log2(np.maximum(estimate.cycles, 1e-9)))
+    times = np.array([space.times_us.get(member, np.inf) for member in space.members])
+    ran = [place for place in _order(times) if np.isfinite(times[place])]
+    by_estimate = {row: place for place, row in enumerate(expected, 1)}
+    by_time = {row: place for place, row in enumerate(ran, 1)}
+    return [
+        _Explained(
+            by, space.members[row], float(estimate.cycles[row]), by_estimate[row],
+            float(times[row]) if row in by_time else None, by_time.get(row),
+            tuple(_told(term, estimate.features, row) for term in estimate.terms),
+        )
+        for by, rows in (("estimate", expected[:count]), ("time", ran[:count]))
+        for row in rows
+    ]  # fmt: skip
+
+
+def _order(values: Array) -> list[int]:
+    """Ranks by value, lowest first. The sort is stable, so that it is the same on every machine."""
+    return [int(place) for place in np.argsort(np.round(values, 6), kind="stable")]
+
+
+def _told(term: CostTerm, features: Mapping[str, Array], row: int) -> tuple[str, float, str, str]:
+    numbers = {name: float(column[row]) for name, column in features.items()}
+    return term.name, float(term.value[row]), term.unit, term.why.format_map(numbers)
+
+
+def _to_json(space: RecordedSpace, each: _Explained) -> dict[str, object]:
+    return {
+        "recording": space.name, "by": each.by, "knobs": dict(each.member),
+        "estimated_cycles": round(each.cycles, 1), "estimated_place": each.estimated_place,
+        "time_us": each.time_us, "best_us": space.best_us, "recorded_place": each.recorded_place,
+        "terms": [
+            {"name": name, "value": round(value, 4), "unit": unit, "why": why}
+            for name, value, unit, why in each.terms
+        ],
+    }  # fmt: skip
+
+
+def _print(space: RecordedSpace, each: _Explained) -> None:
+    members = len(space.members)
+    first = each.estimated_place if each.by == "estimate" else each.recorded_place
+    if first == 1:
+        answers.print(f"\n{space.name}: {_TITLES[each.by]}", style="bold")
+    knobs = " ".join(f"{name}={value}" for name, value in each.member.items())
+    answers.print(f"\n{first}. {knobs}", soft_wrap=True)
+    recorded = "it did not run"
+    if each.time_us is not None:
+        times = each.time_us / space.best_us
+        recorded = f"recorded {each.time_us:,.1f} us, {times:.2f} times the best, rank {each.recorded_place}"
+    answers.print(
+        f"   estimated {each.cycles:,.0f} cycles, rank {each.estimated_place} of {members}; {recorded}"
+    )
+    terms = Table(box=None, padding=(0, 1), pad_edge=False, show_header=False)
+    for justify in ("left", "right", "left", "left"):
+        terms.add_column(justify=justify)
+    for name, value, unit, why in each.terms:
+        terms.add_row(f"   {name}", f"{value:,.0f}" if unit == "cycles" else f"{value:,.2f}", unit, why)
+    answers.print(terms)
+
+
+_LEARN = "pip install 'iree-tuner[learn]'"
+_NAMED = {f"evaluations_to_{within * 100:.0f}_percent": within for within in WITHIN}
 
 
 def replay(
@@ -78,16 +172,16 @@ def replay(
     """
     if budget < 0 or seeds < 1 or batch < 1 or (why is not None and why < 1):
         raise UsageError("--budget must be at least 0; --seeds, --batch and --why at least 1")
-    plan = _Plan(tuple(dict.fromkeys(strategy)), seeds, budget, batch)
-    for name in plan.strategies:
+    strategies = tuple(dict.fromkeys(strategy))
+    for name in strategies:
         check_strategy(name)
     spaces = [read_recording(path) for path in find_recordings(recordings)]
     if why is not None:
         explain(spaces, why, as_json=as_json)
         return 0
     _tell_left_out(spaces)
-    found = list(_summaries(spaces, plan, as_json=as_json))
-    totals = [overall([each for each in found if each.strategy == name]) for name in plan.strategies]
+    found = list(_summaries(spaces, strategies, seeds, budget, batch, as_json=as_json))
+    totals = [overall([each for each in found if each.strategy == name]) for name in strategies]
     for total in totals if as_json else ():
         print_json(_overall_to_json(total))
     console = answers_to(as_json=as_json)
@@ -107,20 +201,23 @@ def _tell_left_out(spaces: Sequence[RecordedSpace]) -> None:
     if not can_train():
         reason = f"scikit-learn is not installed ({_LEARN})"
     if alone or not can_train():
-        people.print(f"no prior{which}: {reason}", markup=False, soft_wrap=True)
+        people.print(f"no prior{which}: {reason}", soft_wrap=True)
 
 
-def _summaries(spaces: Sequence[RecordedSpace], plan: _Plan, *, as_json: bool) -> Iterator[ReplaySummary]:
+def _summaries(
+    spaces: Sequence[RecordedSpace], strategies: Sequence[str], seeds: int, budget: int, batch: int, *,
+    as_json: bool,
+) -> Iterator[ReplaySummary]:  # fmt: skip
     """Run all strategies. With `as_json`, print runs and summaries as they finish."""
     with _progress(as_json=as_json) as progress:
-        task = progress.add_task("", total=len(spaces) * len(plan.strategies) * plan.seeds)
+        task = progress.add_task("", total=len(spaces) * len(strategies) * seeds)
         for space in spaces:
             progress.update(task, description=f"{space.name}: prior")
             space.prior = train_prior(space, spaces) if can_train() else None
-            for name in plan.strategies:
+            for name in strategies:
                 progress.update(task, description=f"{space.name}: {name}")
-                runs: list[Run] = []
-                for run in replay_all(space, name, range(plan.seeds), plan.budget, plan.batch):
+                runs: list[ReplayRun] = []
+                for run in replay_all(space, name, range(seeds), budget, batch):
                     runs.append(run)
                     progress.advance(task)
                     if as_json:
@@ -140,7 +237,7 @@ def _progress(*, as_json: bool) -> Progress:
     )  # fmt: skip
 
 
-def _run_to_json(recording: str, run: Run) -> dict[str, object]:
+def _run_to_json(recording: str, run: ReplayRun) -> dict[str, object]:
     found: dict[str, object] = {"recording": recording, "strategy": run.strategy, "seed": run.seed}
     found |= {name: run.evaluations_to(within) for name, within in _NAMED.items()}
     return found | {"best_after": [finite(round(best, 5)) for best in run.best_after]}

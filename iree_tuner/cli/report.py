@@ -8,7 +8,6 @@ from pathlib import Path
 
 from msgspec import structs
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from iree_tuner.cli.table import print_table, table
@@ -43,7 +42,7 @@ def report_result(
     if searched.row_count:
         print_table(console, searched, spare=("default us", "tuned us", "tried"))
     for line in _without_comparison(result):
-        console.print(line, markup=False)
+        console.print(line)
     alone = [item for item in result.results if not (item.all_trials or item.comparison)]
     if alone:
         share = sum(item.share for item in alone)
@@ -60,13 +59,13 @@ def report_result(
     if result.interrupted and path is not None:
         console.print("interrupted: these are the results so far")
     if result.note:
-        console.print(escape(result.note), style="yellow")
+        console.print(result.note, style="yellow")
     if result.choices[1:]:
         print_table(console, _choices(result))
     if result.runtime.flags:
         flags = f"runtime flags: {' '.join(result.runtime.flags)}"
-        console.print(f"{flags}, speedup {result.runtime.speedup:.2f}x more", soft_wrap=True, markup=False)
-        console.print(f"  pass them to iree-run-module, or to Python in {ENVIRONMENT}", markup=False)
+        console.print(f"{flags}, speedup {result.runtime.speedup:.2f}x more", soft_wrap=True)
+        console.print(f"  pass them to iree-run-module, or to Python in {ENVIRONMENT}")
     if path is None:
         return
     if result.entries or result.flags or result.kernels:
@@ -111,15 +110,12 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels
         console.print(f"program ({result.whole.called}): speedup {speedup_of(result.comparison)}")
         for case, each in result.whole.by_case:
             if each.comparison is not None:
-                console.print(f"  --dim {case}: {speedup_of(each.comparison)}", markup=False)
+                console.print(f"  --dim {case}: {speedup_of(each.comparison)}")
         if result.whole.memory_provided:
-            console.print(
-                "  of functions that iree-tuner compile --provided-memory makes; others allocate",
-                markup=False,
-            )
+            console.print("  of functions that iree-tuner compile --provided-memory makes; others allocate")
     if result.flags:
         alone = f", {speedup_of(result.flags_alone)} alone" if result.flags_alone else ""
-        console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True, markup=False)
+        console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True)
     console.print(f"spec: {path}, configures {len(result.entries)} of {len(result.results)} workloads")
     if kernels is not None:
         console.print(f"kernels: {kernels}, replaces {len(result.kernels)} kinds of dispatches")
@@ -130,7 +126,7 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels
         for site, code in result.kernels
     )
     for line, times in lines.items():
-        console.print(f"kernel: {line}{f' ({times} times)' * (times > 1)}", markup=False)
+        console.print(f"kernel: {line}{f' ({times} times)' * (times > 1)}")
     if result.verdict == "tie":
         console.print("its dispatches are faster alone, but the program is not measurably faster")
     if result.verdict is None:
@@ -138,7 +134,7 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels
     proven = result.verdict in ("win", "lose")
     console.print("to use it:" if proven else "to use it anyway:", style="bold")
     for command in how_to_use(result, path, kernels).commands:
-        console.print(f"  {command}", soft_wrap=True, markup=False)
+        console.print(f"  {command}", soft_wrap=True)
 
 
 def how_to_use(result: TuningResult, path: Path, kernels: Path | None) -> Use:
@@ -150,14 +146,11 @@ def how_to_use(result: TuningResult, path: Path, kernels: Path | None) -> Use:
 
 
 def _choices(result: TuningResult) -> Table:
-    """The table of the compiler flags that were tried."""
     choices = table("flags", SPEEDUP, "verdict", words=("flags",))
     for choice in result.choices:
         options = "+".join(options_of(choice.target)) or "no extra flags"
         comparison = choice.comparison
-        choices.add_row(
-            options, times_of(comparison) if comparison else "", comparison.verdict if comparison else ""
-        )
+        choices.add_row(options, times_of(comparison), comparison.verdict if comparison else "")
     return choices
 
 
@@ -176,14 +169,8 @@ def result_to_json(
 def nothing_to_json(error: NothingToTuneError) -> dict[str, object]:
     """The program's object where nothing can be tuned."""
     compared = dict.fromkeys(("spec", "speedup", "interval", "verdict"))
-    return {
-        "program": error.location,
-        "workloads": 0,
-        "wins": 0,
-        "entries": 0,
-        **compared,
-        "note": error.message,
-    }
+    counts = dict.fromkeys(("workloads", "wins", "entries"), 0)
+    return {"program": error.location, **counts, **compared, "note": error.message}
 
 
 def _table(result: TuningResult) -> Table:
@@ -193,14 +180,11 @@ def _table(result: TuningResult) -> Table:
     for item in searched:
         comparison = item.comparison
         workloads.add_row(
-            item.task.workload.name,
-            f"{item.share:.1%}",
-            str(len(item.trials)),
+            item.task.workload.name, f"{item.share:.1%}", str(len(item.trials)),
             f"{comparison.default_us:.1f}" if comparison else "",
-            f"{comparison.candidate_us:.1f}" if comparison and item.entry else "",
-            times_of(comparison) if comparison else "",
+            f"{comparison.candidate_us:.1f}" if comparison and item.entry else "", times_of(comparison),
             item.verdict,
-        )
+        )  # fmt: skip
         for each in item.competitors:
             workloads.add_row(*_competitor(each))
     return workloads
@@ -211,8 +195,8 @@ def _competitor(found: Competitor) -> tuple[str, ...]:
     return (
         " ".join(filter(None, (f"  {found.kind.name}", over(found)))), "", str(len(found.trials)),
         f"{comparison.default_us:.1f}" if comparison else "",
-        f"{comparison.candidate_us:.1f}" if comparison else "",
-        times_of(comparison) if comparison else "", comparison.verdict if comparison else "",
+        f"{comparison.candidate_us:.1f}" if comparison else "", times_of(comparison),
+        comparison.verdict if comparison else "",
     )  # fmt: skip
 
 

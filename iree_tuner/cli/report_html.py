@@ -7,8 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.db import AsJson, to_read
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.db import to_read
+from iree_tuner.cli.output import AsJson, people, print_json
 from iree_tuner.files import planned_output
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.report import Report
@@ -40,20 +40,13 @@ def report(
         found = report_of_run(store, run, program)
     path = Report(found).save(output)
     if as_json:
-        print_json(
-            {
-                "report": str(path),
-                "program": found.run.program,
-                "run": found.run.number,
-                "workloads": len(found.workloads),
-                "wins": len(found.wins),
-                "trials": found.tried,
-                "bytes": path.stat().st_size,
-            }
-        )
+        print_json({
+            "report": str(path), "program": found.run.program, "run": found.run.number,
+            "workloads": len(found.workloads), "wins": len(found.wins), "trials": found.tried,
+            "bytes": path.stat().st_size,
+        })  # fmt: skip
         return
     people.print(
         f"{path}: run {found.run.number} of {found.run.program}, {found.tried} trials of "
         f"{len(found.workloads)} workloads",
-        markup=False,
     )

@@ -9,12 +9,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import Parameter
-
-from iree_tuner.cli.inputs import InputFlags, ProgramName, ScriptFlags, opened
-from iree_tuner.cli.output import answers_to, one_line, people, print_json
+from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, NO_SCRIPT, InputFlags, ProgramName, ScriptFlags, opened
+from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
@@ -33,23 +31,19 @@ from iree_tuner.tuning.versions import widened_of
 
 Compare = Literal["default", "numpy", "none"]
 
-_DEFAULTS = InputFlags()
-_NO_SCRIPT = ScriptFlags()
-_NO_FLAGS = CompilerFlags()
-
 
 def run(
     program: ProgramName,
     /,
     *,
-    scripting: ScriptFlags = _NO_SCRIPT,
+    scripting: ScriptFlags = NO_SCRIPT,
     compare: Compare = "default",
     device: str = DEFAULT_DEVICE,
     chip: str = "host",
-    compiling: CompilerFlags = _NO_FLAGS,
-    inputs: InputFlags = _DEFAULTS,
+    compiling: CompilerFlags = NO_FLAGS,
+    inputs: InputFlags = INPUTS,
     save: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: Json = False,
 ) -> int:
     """Run a program once, print its results, and check them against a reference.
 
@@ -103,10 +97,8 @@ class _Found:
     @property
     def ok(self) -> bool:
         """Whether all results agree, and the program's own checks pass."""
-        every = [found for _, found in self.alone]
-        return not any(self.ran.checks) and all(
-            each.ok for each in (*every, *([self.ran.agreement] if self.ran.agreement else []))
-        )
+        every = [self.ran.agreement, *(found for _, found in self.alone)]
+        return not any(self.ran.checks) and all(each.ok for each in every if each is not None)
 
 
 def _with_script(
@@ -133,16 +125,16 @@ def _report(found: _Found, as_json: bool, *, saved: bool) -> None:
         if as_json:
             print_json(_to_json(each, number, saved))
     console = answers_to(as_json=as_json)
-    console.print(one_line(f"@{found.ran.function.replace(', ', ', @')}"), markup=False)
+    console.print(one_line(f"@{found.ran.function.replace(', ', ', @')}"))
     print_table(console, results)
     if found.scripted is not None:
         lowered, others = found.scripted.lowered, found.scripted.others
         left = f"; not lowered by the script: {', '.join(others)}" if others else ""
-        people.print(f"lowered by the script: {', '.join(lowered)}{left}", markup=False)
+        people.print(f"lowered by the script: {', '.join(lowered)}{left}")
         if as_json:
             print_json({"lowered": list(lowered), "others": list(others)})
     if found.ran.overwrites:
-        people.print(f"note: {found.ran.overwrites}", markup=False)
+        people.print(f"note: {found.ran.overwrites}")
     if found.ran.checks:
         _tell_checks(found.ran.checks, as_json)
     if found.ran.agreement is not None:
@@ -167,7 +159,7 @@ def _tell_checks(checks: Sequence[str], as_json: bool) -> None:
         print_json({"checks": len(checks), "failed": failed})
     people.print(f"{len(checks) - len(failed)} of {len(checks)} checks of the program pass")
     for why in failed:
-        people.print(f"check fails in {why}", style="red", markup=False)
+        people.print(f"check fails in {why}", style="red")
 
 
 def _tell(what: str, other: str, found: Agreement, as_json: bool) -> None:
@@ -179,6 +171,6 @@ def _tell(what: str, other: str, found: Agreement, as_json: bool) -> None:
     if found.ok:
         note = f" ({found.note})" if found.note else ""
         line = f"{what} agrees with {other}: largest difference is {found.worst:.2g} of the tolerance{note}"
-        people.print(line, markup=False)
+        people.print(line)
     else:
-        people.print(f"{what} does NOT agree with {other}: {found.message}", style="red", markup=False)
+        people.print(f"{what} does NOT agree with {other}: {found.message}", style="red")

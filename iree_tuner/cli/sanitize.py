@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from iree_tuner.cli.compile import with_kernels
-from iree_tuner.cli.inputs import InputFlags, ProgramName, opened
-from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
+from iree_tuner.cli.output import Json, answers_to, people, print_json
 from iree_tuner.cli.spec import with_own_flags
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context, to_bytecode
@@ -19,9 +19,6 @@ from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import CompilerFlags
 from iree_tuner.tuning.sanitize import CUDA_TOOLS, Sanitized, sanitize
-
-_DEFAULTS = InputFlags()
-_NO_FLAGS = CompilerFlags()
 
 
 def sanitize_(
@@ -33,9 +30,9 @@ def sanitize_(
     device: str = DEFAULT_DEVICE,
     chip: str = "host",
     tool: Annotated[tuple[str, ...], Parameter(negative="")] = CUDA_TOOLS,
-    compiling: CompilerFlags = _NO_FLAGS,
-    inputs: InputFlags = _DEFAULTS,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    compiling: CompilerFlags = NO_FLAGS,
+    inputs: InputFlags = INPUTS,
+    as_json: Json = False,
 ) -> int:
     """Run a program's dispatches under a memory checker and report out-of-bounds accesses.
 
@@ -73,13 +70,11 @@ def sanitize_(
     for hit in found.hits:
         hits.add_row(hit.dispatch, hit.tool, str(hit.count), hit.message)
         if as_json:
-            print_json(
-                {"dispatch": hit.dispatch, "tool": hit.tool, "count": hit.count, "message": hit.message}
-            )
+            print_json(asdict(hit))
     if found.hits:
         print_table(console, hits)
     wrong = len({hit.dispatch for hit in found.hits})
-    console.print(_summary(found, wrong), markup=False)
+    console.print(_summary(found, wrong))
     if as_json:
         print_json({"dispatches": found.dispatches, "wrong": wrong, "tools": list(found.tools),
                     "left_out": list(found.left_out)})  # fmt: skip

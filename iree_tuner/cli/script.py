@@ -7,9 +7,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from iree_tuner.cli.inputs import ProgramName, opened
-from iree_tuner.cli.knobs import Knobs, parse_knobs
-from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.inputs import NO_FLAGS, Knobs, ProgramName, opened, parse_knobs
+from iree_tuner.cli.output import Json, answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
@@ -21,7 +20,6 @@ from iree_tuner.tuning.options import CompilerFlags
 
 LIBRARY_FLAG = "--iree-codegen-transform-dialect-library"
 
-_NO_FLAGS = CompilerFlags()
 
 app = App(
     name="script",
@@ -35,7 +33,7 @@ app = App(
 
 
 @app.command(name="list")
-def list_(*, as_json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+def list_(*, as_json: Json = False) -> int:
     """List the scripts that ship, with their purpose and their knobs' defaults.
 
     Example: `iree-tuner script list`
@@ -79,7 +77,7 @@ def link(
     """
     chosen = load_script(script).chosen(parse_knobs(knob))
     write(planned_output(output, ".mlir"), chosen.text())
-    people.print(f"{output}: iree-compile ... {LIBRARY_FLAG}={output}", soft_wrap=True, markup=False)
+    people.print(f"{output}: iree-compile ... {LIBRARY_FLAG}={output}", soft_wrap=True)
     return 0
 
 
@@ -92,8 +90,8 @@ def stages(
     knob: Knobs = (),
     stage: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     target: str = "llvm-cpu:host",
-    compiling: CompilerFlags = _NO_FLAGS,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    compiling: CompilerFlags = NO_FLAGS,
+    as_json: Json = False,
 ) -> int:
     """Print the IR of a script's functions before its first stage and after each stage.
 

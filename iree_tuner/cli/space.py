@@ -1,57 +1,119 @@
-"""`iree-tuner space`: print the search spaces of workloads."""
+"""`iree-tuner space`: print the search spaces of workloads.
+
+The input of `iree-tuner space`: workloads with their spaces, from a program or from JSON.
+"""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.markup import escape
 
 from iree_tuner.cli.extract import chosen_target
-from iree_tuner.cli.inputs import ProgramName, opened
-from iree_tuner.cli.output import one_line, people, print_json
-from iree_tuner.cli.space_inputs import WorkloadSpaces, read_spaces
+from iree_tuner.cli.inputs import NO_FLAGS, ProgramName, opened
+from iree_tuner.cli.output import Json, one_line, people, print_json
+from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.files import parse_json
 from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.candidate import Built
-from iree_tuner.space import Assignment, Space
-from iree_tuner.space.compilers_choice import find_default, parse_assignment
+from iree_tuner.ops.workload import from_json
+from iree_tuner.program.dispatch import Dispatch
+from iree_tuner.program.dynamic import sized
+from iree_tuner.program.extract import extract
+from iree_tuner.program.source import Program
+from iree_tuner.space import Assignment, Space, build_spaces
+from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.space.interpreter import smtlib
-from iree_tuner.targets import Target
+from iree_tuner.space.compilers_choice import find_default, parse_assignment
+from iree_tuner.targets import CpuLimits, GpuLimits, Target
+from iree_tuner.targets.limits import limits_from
 from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.options import CompilerFlags
+
+
+@dataclass(frozen=True)
+class WorkloadSpaces:
+    """A workload's spaces. `dispatch` is None for a workload read from JSON."""
+
+    name: str
+    spaces: tuple[Space, ...]
+    dispatch: Dispatch | None = None
+
+
+def read_spaces(
+    program: Program, target: Target, dims: Sequence[str] = (), *, supplements: bool
+) -> Iterator[WorkloadSpaces]:
+    """Build the spaces of each workload of a program or of a JSON file.
+
+    Raises TunerError for any other file, and if no workload has a space.
+    """
+    if program.data.lstrip().startswith(b"{"):
+        yield from _from_json(program.data.decode(), program.name, supplements)
+        return
+    context = new_context()
+    with Workers(1) as workers:
+        extraction = extract(sized(program, dims), target, workers)
+        for diagnostic in extraction.diagnostics:
+            people.print(str(diagnostic), style="yellow")
+        for dispatch in extraction.dispatches:
+            if dispatch.workload is None or dispatch.harness is None:
+                people.print(f"{dispatch.name}: no space, {dispatch.reason}")
+                continue
+            emitted = Emitted()
+            if isinstance(dispatch.limits, GpuLimits):
+                emitted = emit(dispatch.harness, dispatch.workload, target, workers)
+            try:
+                spaces = build_spaces(
+                    dispatch.workload, dispatch.limits, context, emitted.modules, supplements=supplements
+                )
+            except TunerError as error:
+                note = f" ({emitted.note})" if emitted.note else ""
+                people.print(f"{dispatch.name}: {error}{note}")
+                continue
+            yield WorkloadSpaces(dispatch.name, spaces, dispatch)
+
+
+def _from_json(text: str, source: str, supplements: bool) -> Iterator[WorkloadSpaces]:
+    context = new_context()
+    for number, line in enumerate(text.splitlines(), start=1):
+        location = f"{source}:{number}"
+        if not line.strip():
+            continue
+        try:
+            record = cast(dict[str, Any], parse_json(line, location))
+            data = record.get("workload", record if "family" in record else None)
+            if data is None:
+                people.print(f"{location}: skipped, as it has no workload")
+                continue
+            workload = from_json(data)
+            limits = limits_from(record["limits"]) if "limits" in record else CpuLimits()
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise TunerError(f"not a workload: {error}", location=location) from None
+        spaces = build_spaces(workload, limits, context, supplements=supplements)
+        yield WorkloadSpaces(str(record.get("dispatch", workload.name)), spaces)
+
 
 # `iree-tuner space --compile`: compile samples of a space.
 
 
-@dataclass(frozen=True)
-class SampleCompilation:
-    """How to compile samples."""
-
-    target: Target
-    sample: int
-    seed: int
-    jobs: int | None
-    timeout_s: float
-    as_json: bool
-
-
-def compile_samples(given: WorkloadSpaces, built: Space, how: SampleCompilation) -> bool:
+def compile_samples(given: WorkloadSpaces, built: Space, target: Target, flags: SpaceFlags) -> bool:
     """Compile random samples and print one line per sample, in the sample's order. True if all compile."""
     harness = given.dispatch.harness if given.dispatch else None
     if harness is None:
         raise UsageError("--compile requires a program: a workload alone has no code to compile")
-    picked = built.sample(how.sample, how.seed)
+    picked = built.sample(flags.sample, flags.seed)
     outcomes: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     digests: set[str] = set()
-    with Workers(how.jobs or os.cpu_count() or 1) as workers:
-        builder = Builder(how.target, workers, how.timeout_s)
+    with Workers(flags.jobs or os.cpu_count() or 1) as workers:
+        builder = Builder(target, workers, flags.timeout)
         configurations = [built.configuration(each) for each in picked]
         for assignment, result in zip(picked, builder.build_all(harness, configurations), strict=True):
             outcomes[result.outcome] += 1
@@ -59,15 +121,13 @@ def compile_samples(given: WorkloadSpaces, built: Space, how: SampleCompilation)
                 digests.add(result.digest)
             else:
                 reasons[f"{result.outcome}: {headline(result.message)}"] += 1
-            _print(given.name, built, assignment, result, how.as_json)
+            _print(given.name, built, assignment, result, flags.as_json)
     people.print(
-        escape(
-            f"{one_line(given.name)}: {built.label}: {outcomes['ok']} of {len(picked)} samples compile, to "
-            f"{len(digests)} different executables; the space has {built.count()} assignments"
-        )
+        f"{one_line(given.name)}: {built.label}: {outcomes['ok']} of {len(picked)} samples compile, to "
+        f"{len(digests)} different executables; the space has {built.count()} assignments"
     )
     for reason, number in reasons.most_common():
-        people.print(escape(f"  {number} x {reason}"))
+        people.print(f"  {number} x {reason}")
     return outcomes["ok"] == len(picked)
 
 
@@ -79,16 +139,11 @@ def headline(message: str) -> str:
 
 def _print(name: str, built: Space, assignment: Assignment, result: Built, as_json: bool) -> None:
     if as_json:
-        record: dict[str, object] = {
-            "name": name,
-            "space": built.label,
-            "assignment": dict(assignment),
-            "outcome": result.outcome,
-            "seconds": round(result.seconds, 3),
-            "message": result.message,
+        print_json({
+            "name": name, "space": built.label, "assignment": dict(assignment), "outcome": result.outcome,
+            "seconds": round(result.seconds, 3), "message": result.message,
             "digest": result.digest if result.outcome == "ok" else "",
-        }
-        print_json(record)
+        })  # fmt: skip
         return
     line = " ".join(f"{knob}={value}" for knob, value in assignment.items())
     end = f": {headline(result.message)}" if result.message else ""
@@ -100,20 +155,7 @@ def _print(name: str, built: Space, assignment: Assignment, result: Built, as_js
 # Print a search space.
 
 
-@dataclass(frozen=True)
-class Shown:
-    """The parts of a space to print."""
-
-    count: bool
-    sample: int
-    seed: int
-    why: str | None
-    smtlib: bool
-    mlir: bool
-    as_json: bool
-
-
-def show(given: WorkloadSpaces, built: Space, shown: Shown) -> bool:
+def show(given: WorkloadSpaces, built: Space, shown: SpaceFlags) -> bool:
     """Print a space. Returns False if `why` names an assignment that is not legal."""
     if shown.why is not None:
         return _show_why(given, built, shown.why, shown.as_json)
@@ -149,15 +191,9 @@ def _show_why(given: WorkloadSpaces, built: Space, text: str, as_json: bool) -> 
             assignment = assignment if reasons else built.complete(assignment)
     legal = assignment is not None and not reasons
     if as_json:
-        print_json(
-            {
-                "name": given.name,
-                "space": built.label,
-                "legal": legal,
-                "assignment": dict(assignment) if assignment else None,
-                "violations": reasons,
-            }
-        )
+        record = {"name": given.name, "space": built.label, "legal": legal}
+        chosen = dict(assignment) if assignment else None
+        print_json({**record, "assignment": chosen, "violations": reasons})
         return legal
     console = Console(soft_wrap=True, highlight=False, markup=False)
     console.print(f"{one_line(given.name)}: {built.label}: {'legal' if legal else 'illegal'}")
@@ -168,14 +204,11 @@ def _show_why(given: WorkloadSpaces, built: Space, text: str, as_json: bool) -> 
     return legal
 
 
-def _record(name: str, built: Space, shown: Shown) -> dict[str, object]:
+def _record(name: str, built: Space, shown: SpaceFlags) -> dict[str, object]:
     record: dict[str, object] = {
-        "name": name,
-        "workload": built.workload.key,
-        "space": built.label,
-        "count": built.count(),
+        "name": name, "workload": built.workload.key, "space": built.label, "count": built.count(),
         "knobs": {knob.name: list(knob.values) for knob in built.knobs},
-    }
+    }  # fmt: skip
     picked = built.sample(shown.sample, shown.seed) if shown.sample else []
     if picked:
         record["samples"] = [
@@ -195,7 +228,7 @@ def _configuration(built: Space, assignment: Assignment) -> dict[str, dict[str, 
     return found
 
 
-def _show_all(given: WorkloadSpaces, built: Space, shown: Shown, console: Console) -> None:
+def _show_all(given: WorkloadSpaces, built: Space, shown: SpaceFlags, console: Console) -> None:
     count, knobs = built.count(), len(built.knobs)
     console.print(
         f"{one_line(given.name)}: {built.workload.name}, {built.label}, {count} assignments of {knobs} knobs"
@@ -268,15 +301,14 @@ class SpaceFlags:
     supplements: bool = True
     jobs: int | None = None
     timeout: float = 60.0
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
+    as_json: Json = False
 
 
 _DEFAULTS = SpaceFlags()
-_NO_FLAGS = CompilerFlags()
 
 
 def space(
-    source: ProgramName, /, *, flags: SpaceFlags = _DEFAULTS, compiling: CompilerFlags = _NO_FLAGS
+    source: ProgramName, /, *, flags: SpaceFlags = _DEFAULTS, compiling: CompilerFlags = NO_FLAGS
 ) -> int:
     """Print the search spaces of a program's workloads: size, knobs, constraints and samples.
 
@@ -298,28 +330,13 @@ def space(
         raise UsageError("--compile requires samples", hint="add --sample 20")
     program = opened(source)
     target = compiling.on(chosen_target(program, flags.target, flags.device))
-    shown = Shown(
-        count=flags.count,
-        sample=flags.sample,
-        seed=flags.seed,
-        why=flags.why,
-        smtlib=flags.smtlib,
-        mlir=flags.mlir,
-        as_json=flags.as_json,
-    )
-    compilation = SampleCompilation(
-        target, flags.sample, flags.seed, flags.jobs, flags.timeout, as_json=flags.as_json
-    )
     answers: list[bool] = []
     for given in read_spaces(program, target, flags.dim, supplements=flags.supplements):
-        own: list[bool] = []
-        for built in given.spaces:
-            if flags.pipeline in (None, built.pipeline, built.label):
-                own.append(
-                    compile_samples(given, built, compilation)
-                    if flags.compile_
-                    else show(given, built, shown)
-                )
+        own = [
+            compile_samples(given, built, target, flags) if flags.compile_ else show(given, built, flags)
+            for built in given.spaces
+            if flags.pipeline in (None, built.pipeline, built.label)
+        ]
         # An assignment is meant for one of a workload's spaces; samples are taken from all of them.
         if own:
             answers.append(any(own) if flags.why is not None else all(own))

@@ -11,8 +11,8 @@ from cyclopts import App, Parameter
 from iree.compiler import ir
 from rich.table import Table
 
-from iree_tuner.cli.inputs import opened
-from iree_tuner.cli.output import answers, people, print_json
+from iree_tuner.cli.inputs import NO_FLAGS, opened
+from iree_tuner.cli.output import AsJson, answers, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
@@ -52,15 +52,10 @@ def tell_hits(name: str | Path, matchers: Sequence[MatcherHits], *, strict: bool
     hit = sum(each.hits != () for each in matchers)  # where it cannot be seen, it may
     said = f"{hit} of {len(matchers)} matchers hit"
     if matchers and not hit:
-        why = (
-            "the spec has no effect here, as it is for other dispatches or another target "
-            "(iree-tuner spec explain shows them)"
-        )
-        if strict:
-            raise TunerError(f"{said}: {why}", location=str(name))
-        people.print(f"warning: {name}: {said}: {why}", style="yellow", soft_wrap=True, markup=False)
+        why = "the spec has no effect here, as it is for other dispatches or another target"
+        _no_effect(name, said, f"{why} (iree-tuner spec explain shows them)", strict=strict)
     else:
-        people.print(f"{name}: {said}", soft_wrap=True, markup=False)
+        people.print(f"{name}: {said}", soft_wrap=True)
     return {"matchers": len(matchers), "hits": hit}
 
 
@@ -71,13 +66,17 @@ def tell_calls(name: str | Path, use: KernelUse, *, strict: bool) -> dict[str, o
     replaced = f"{ops} of its kernels replace{'s' * (ops == 1)} ops of the program"
     if calls or ops:
         told = " and ".join([*([said] if calls else []), *([replaced] if ops else [])])
-        people.print(f"{name}: {told}", soft_wrap=True, markup=False)
+        people.print(f"{name}: {told}", soft_wrap=True)
     else:
         why = "the kernels have no effect here, as they are for other problems or another target"
-        if strict:
-            raise TunerError(f"{said}: {why}", location=str(name))
-        people.print(f"warning: {name}: {said}: {why}", style="yellow", soft_wrap=True, markup=False)
+        _no_effect(name, said, why, strict=strict)
     return {"kernel_calls": calls, "kernel_ops": ops}
+
+
+def _no_effect(name: str | Path, said: str, why: str, *, strict: bool) -> None:
+    if strict:
+        raise TunerError(f"{said}: {why}", location=str(name))
+    people.print(f"warning: {name}: {said}: {why}", style="yellow", soft_wrap=True)
 
 
 def with_own_flags(target: Target, spec: ir.Module) -> Target:
@@ -94,7 +93,6 @@ app = App(
     """,
 )
 
-_NO_FLAGS = CompilerFlags()
 
 _MOST_NEAR = 3
 """Number of near misses to show per dispatch. A spec for many matmuls nearly hits every other matmul."""
@@ -107,7 +105,6 @@ Output = Annotated[
         help="Write to this file, .mlir or .mlirbc. `-` prints text.",
     ),
 ]
-AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON, one object per line.")]
 TargetName = Annotated[
     str | None, Parameter(name="--target", help="Compile for this target. Default: `llvm-cpu:host`.")
 ]
@@ -157,7 +154,7 @@ def link(
     target: TargetName = None,
     device: Device = None,
     strict: Strict = False,
-    compiling: CompilerFlags = _NO_FLAGS,
+    compiling: CompilerFlags = NO_FLAGS,
     as_json: AsJson = False,
 ) -> None:
     """Link specs into one. If several specs match an op, the first one applies.
@@ -190,7 +187,7 @@ def check(
     ] = None,
     target: TargetName = None,
     device: Device = None,
-    compiling: CompilerFlags = _NO_FLAGS,
+    compiling: CompilerFlags = NO_FLAGS,
     as_json: AsJson = False,
 ) -> int:
     """Check a spec's grammar and names. With `--program`, also list what its matchers hit.
@@ -236,7 +233,7 @@ def embed(
     ] = False,
     target: TargetName = None,
     strict: Strict = False,
-    compiling: CompilerFlags = _NO_FLAGS,
+    compiling: CompilerFlags = NO_FLAGS,
     as_json: AsJson = False,
 ) -> None:
     """Embed a spec in a program, so that `iree-compile` applies it without further flags.
@@ -293,7 +290,6 @@ def _checked(path: Path) -> Path:
 
 
 def _illegal(module: ir.Module, target: Target, spec: Path, program: Program) -> list[SpecProblem]:
-    """Find configurations that violate constraints."""
     try:
         return verify_spec(module, target, name=name_of(spec), program=program).problems()
     except TunerError:
@@ -311,14 +307,9 @@ def _entries(path: Path) -> list[SpecEntry]:
 
 
 def _write(
-    module: ir.Module,
-    output: Path,
-    *,
-    as_json: bool,
-    count: int | None = None,
+    module: ir.Module, output: Path, *, as_json: bool, count: int | None = None,
     facts: Mapping[str, object] | None = None,
-) -> None:
-    """Save or print a module, and report it as text or as JSON."""
+) -> None:  # fmt: skip
     if _checked(output) == STANDARD:
         if as_json:
             raise UsageError("--json requires --output: JSON and the spec cannot share standard output")
@@ -327,12 +318,11 @@ def _write(
     save_spec(module, output)
     matchers = len(pairs(module)) if count is None else count
     if as_json:
-        print_json(
-            {"path": str(output), "count": matchers, "bytes": len(to_bytecode(module)), **(facts or {})}
-        )
+        written = {"path": str(output), "count": matchers, "bytes": len(to_bytecode(module))}
+        print_json({**written, **(facts or {})})
     else:
         noun = "matcher" if matchers == 1 else "matchers"
-        people.print(f"{output}: {matchers} {noun}", soft_wrap=True, markup=False)
+        people.print(f"{output}: {matchers} {noun}", soft_wrap=True)
 
 
 def _hits_to_json(found: MatcherHits) -> dict[str, object]:
@@ -347,7 +337,6 @@ def _dispatch_to_json(dispatch: str, found: ProgramCheck) -> dict[str, object]:
 
 
 def _matchers_of(dispatch: str, found: ProgramCheck) -> list[str]:
-    """The matchers that hit a dispatch."""
     hits = [(each.matcher, hit.dispatch) for each in found.matchers for hit in each.hits or ()]
     return [matcher for matcher, where in hits if where == dispatch]
 
@@ -362,7 +351,7 @@ def _show_check(spec: Path, found: ProgramCheck, problems: list[SpecProblem]) ->
     lines.extend(f"error: {spec}: {problem}" for problem in problems)
     if not problems:
         lines.append(f"{spec}: no problems found")
-    answers.print("\n".join(lines), soft_wrap=True, markup=False)
+    answers.print("\n".join(lines), soft_wrap=True)
 
 
 def _dispatch_lines(dispatch: str, found: ProgramCheck) -> list[str]:
@@ -426,11 +415,5 @@ def _speedup(found: Provenance | None) -> str:
 def _measured(found: Provenance | None) -> str:
     if found is None:
         return ""
-    parts = (
-        found.device,
-        found.chip,
-        f"IREE {found.compiler}" if found.compiler else "",
-        found.date,
-        found.dispatch,
-    )
-    return "\n".join(part for part in parts if part)
+    compiler = f"IREE {found.compiler}" if found.compiler else ""
+    return "\n".join(filter(None, (found.device, found.chip, compiler, found.date, found.dispatch)))

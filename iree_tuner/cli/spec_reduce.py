@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from rich.markup import escape
 from rich.status import Status
 
-from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.output import Json, people, print_json
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, name_of, planned_output, read_bytes, write
@@ -67,7 +67,7 @@ def reduce(
     *,
     judging: JudgeFlags,
     output: Annotated[Path, Parameter(name=["--output", "-o"], allow_leading_hyphen=True)] = STANDARD,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: Json = False,
 ) -> int:
     """Shrink a program or a spec that triggers a defect. A command of yours tests each candidate.
 
@@ -125,11 +125,10 @@ class _Lines:
         self._shown: Candidate | None = None
 
     def add(self, progress: ReductionProgress) -> None:
-        """Show a reducer's progress."""
         last, self._last = self._last, progress
         if last is not None and last.step != progress.step:
             if last.smallest is not (self._shown or last.start):
-                people.print(_line(last), markup=False)
+                people.print(_line(last))
             self._shown = last.smallest
         self._status.update(escape(_line(progress)))
 
@@ -139,27 +138,19 @@ def _line(progress: ReductionProgress) -> str:
 
 
 def _write(found: ReductionProgress, output: Path, *, as_json: bool, interrupted: bool) -> None:
-    """Write the smallest program, and report it as text or as JSON."""
     if output == STANDARD:
         print(found.smallest.text, end="")
     else:
         write(output, found.smallest.text)
     if as_json:
-        print_json(
-            {
-                "path": str(output),
-                "ops_before": found.start.size.ops,
-                "ops": found.smallest.size.ops,
-                "bytes_before": len(found.start.text.encode()),
-                "bytes": len(found.smallest.text.encode()),
-                "judged": found.judged,
-                "remembered": found.remembered,
-                "refused": found.refused,
-                "interrupted": interrupted,
-            }
-        )
+        print_json({
+            "path": str(output), "ops_before": found.start.size.ops, "ops": found.smallest.size.ops,
+            "bytes_before": len(found.start.text.encode()), "bytes": len(found.smallest.text.encode()),
+            "judged": found.judged, "remembered": found.remembered, "refused": found.refused,
+            "interrupted": interrupted,
+        })  # fmt: skip
     sizes = f"{_size(found.start)} -> {_size(found.smallest)}"
-    people.print(f"{output}: {sizes}; {found.judged} candidates tested", soft_wrap=True, markup=False)
+    people.print(f"{output}: {sizes}; {found.judged} candidates tested", soft_wrap=True)
 
 
 def _size(candidate: Candidate) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.output import answers, print_json
+from iree_tuner.cli.output import Json, answers, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import UsageError
@@ -24,7 +24,7 @@ def shipped(
     backend: Annotated[
         str | None, Parameter(help="List only the specs for this backend: llvm-cpu, cuda, hip, vulkan.")
     ] = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: Json = False,
 ) -> None:
     """List the specs that ship, with their workloads, hardware and measured speedup.
 
@@ -57,7 +57,6 @@ def shipped(
 
 
 def _below(path: Path, backend: str) -> str:
-    """A spec's path in the folder of its backend."""
     return "/".join(path.parts[len(path.parts) - path.parts[::-1].index(backend) :])
 
 
@@ -77,12 +76,6 @@ class _Shipped:
 def _record(backend: str, path: Path, rows: Sequence[ExplainedEntry]) -> _Shipped:
     told = [row.provenance for row in rows if row.provenance is not None]
     gains = [math.log(each.speedup) for each in told]
-    return _Shipped(
-        backend,
-        str(path),
-        len(rows),
-        math.exp(sum(gains) / len(gains)) if gains else 1.0,
-        tuple(sorted({each.chip for each in told})),
-        tuple(sorted({each.date for each in told})),
-        tuple(sorted({each.compiler for each in told})),
-    )
+    speedup = math.exp(sum(gains) / len(gains)) if gains else 1.0
+    facts = (tuple(sorted({getattr(each, name) for each in told})) for name in ("chip", "date", "compiler"))
+    return _Shipped(backend, str(path), len(rows), speedup, *facts)

@@ -1,30 +1,60 @@
-"""`iree-tuner suite changes`: compare two runs."""
+"""`iree-tuner suite changes`: compare two runs.
+
+Runs of the suite on the command line: a folder of results, or a run in a history.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast
 
 from cyclopts import App, Parameter
 from rich.console import Console
 
-from iree_tuner.cli.db import AsJson
-from iree_tuner.cli.output import answers_to, people, print_json
-from iree_tuner.cli.suite_inputs import run_named_as
+from iree_tuner.cli.output import AsJson, answers_to, people, print_json
 from iree_tuner.cli.table import parse_percent, print_table, table
-from iree_tuner.errors import UsageError
+from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import planned_output
 from iree_tuner.report.numbers import day
 from iree_tuner.report.page import check_installed, save
 from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, Verdict, cautions, counts
 from iree_tuner.suite.changes import changes as changes_of
-from iree_tuner.suite.history import History, read_history, runs
+from iree_tuner.suite.history import History, read_history, run_named, runs
 from iree_tuner.suite.history import add as add_run
 from iree_tuner.suite.pages.changes_page import changes_page, headline
 from iree_tuner.suite.pages.course import history_page
 from iree_tuner.suite.results import Results, read_results
 from iree_tuner.suite.spread import USUAL, Spreads, spreads_of
+
+_HINT = "give a folder of results, or HISTORY.jsonl@RUN: id, beginning of a commit, first or last"
+
+
+@dataclass(frozen=True)
+class Named:
+    """A run, and its history. The history is None for a folder."""
+
+    results: Results
+    history: History | None = None
+
+
+def run_named_as(name: str) -> Named:
+    """Load a run. Raises TunerError for a missing or empty run, and UsageError for an incomplete name."""
+    path = Path(name)
+    if path.is_dir():
+        found = Named(read_results(path))
+        if not found.results.rows:
+            raise TunerError("the run has no rows yet", location=name)
+        return found
+    if path.is_file():
+        raise UsageError(f"{name}: name a run of this history", hint=_HINT)
+    file, at, run = name.rpartition("@")
+    if not at or not Path(file).is_file():
+        raise TunerError("there are no results of that name", location=name, hint=_HINT)
+    history = read_history(Path(file))
+    return Named(run_named(history, run), history)
+
 
 _TOLD = ("BROKEN", "FIXED", "SLOWER", "FASTER", "NEW", "GONE")
 _COLUMNS = ("verdict", "operation", "back end", "device", "speedup (98% CI)", "before us", "after us", "how")
@@ -74,11 +104,11 @@ def changes(
         save(changes_page(before.results, after.results, **bounds, spreads=spreads), output)
     console = answers_to(as_json=as_json)
     _tell(found, spreads, console)
-    console.print(f"{output}: {headline(found)}" if output else headline(found), markup=False)
+    console.print(f"{output}: {headline(found)}" if output else headline(found))
     failed = {each: count for each, count in counts(found).items() if each in fatal}
     if failed:
         told = ", ".join(f"{count} {each.lower()}" for each, count in failed.items())
-        people.print(f"failed: {told}", style="red", markup=False)
+        people.print(f"failed: {told}", style="red")
     return int(bool(failed))
 
 
@@ -98,7 +128,7 @@ def _notes(*sources: History | Results | None) -> Iterable[str]:
 
 def _warn(notes: Sequence[str]) -> None:
     for note in notes:
-        people.print(note, style="yellow", markup=False)
+        people.print(note, style="yellow")
 
 
 def _tell(found: Sequence[Change], spreads: Spreads, console: Console) -> None:
@@ -114,7 +144,7 @@ def _tell(found: Sequence[Change], spreads: Spreads, console: Console) -> None:
     if any(each.ratio is not None and not each.paired for each in found):
         known = [f"{spread:.1%} on {name or 'the device'}" for name, spread in spreads.devices.items()]
         told = ", ".join(known) or f"{USUAL:.0%} (assumed: there is no history of this machine)"
-        console.print(f"variation of equal code between runs: {told}", markup=False)
+        console.print(f"variation of equal code between runs: {told}")
 
 
 def _ratio(change: Change) -> str:
@@ -141,10 +171,7 @@ def _to_json(change: Change) -> dict[str, object]:
     rows = {"before": change.before, "after": change.after}
     return {
         **dict(zip(("operation", "backend", "configuration", "device"), change.key, strict=True)),
-        "verdict": change.verdict,
-        "ratio": change.ratio,
-        "interval": change.interval,
-        "paired": change.paired,
+        **{name: getattr(change, name) for name in ("verdict", "ratio", "interval", "paired")},
         **{f"{name}_us": row and row.time_us for name, row in rows.items()},
         **{f"{name}_state": row and row.state for name, row in rows.items()},
     }
@@ -178,7 +205,7 @@ def add(
         found = read_results(folder)
         added = add_run(found, to)
         outcome = f"{added} rows added" if added else "already in the history"
-        people.print(f"{to}: run {found.facts.id} of {folder}: {outcome}", markup=False)
+        people.print(f"{to}: run {found.facts.id} of {folder}: {outcome}")
         if as_json:
             print_json({"run": found.facts.id, "rows": len(found.rows), "added": added})
 
@@ -204,7 +231,7 @@ def show(
         planned_output(output, ".html")
     history = read_history(file)
     if history.note:
-        people.print(history.note, style="yellow", markup=False)
+        people.print(history.note, style="yellow")
     by_run = {each.facts.id: each.rows for each in history.results}
     names = ("run", "started", "commit", "compiler", "devices", "rows", "ok", "name")
     listed = table(*names, words=("run", "devices", "name"))
@@ -224,4 +251,4 @@ def show(
     print_table(answers_to(as_json=as_json), listed, spare=("commit", "compiler"), otherwise="no runs")
     if output:
         save(history_page(history), output)
-        people.print(f"{output}: {len(history.results)} runs", markup=False)
+        people.print(f"{output}: {len(history.results)} runs")

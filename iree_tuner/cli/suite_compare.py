@@ -10,8 +10,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.cluster import warn_if_open
-from iree_tuner.cli.db import AsJson, default_database
-from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.db import default_database
+from iree_tuner.cli.output import AsJson, answers_to, people, print_json
 from iree_tuner.cli.suite_run import SuiteOutputs, carry_out
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
@@ -90,7 +90,7 @@ def _chosen(libraries: str, site: Site, places: Sequence[Place]) -> list[Backend
     for each in backends().values():
         reasons = [site.library(place, each).missing for place in places]
         if all(reasons):
-            people.print(f"{each.name} skipped: {reasons[0]}", style="yellow", markup=False)
+            people.print(f"{each.name} skipped: {reasons[0]}", style="yellow")
         else:
             found.append(each)
     return found
@@ -132,13 +132,13 @@ def report(
     found = [read_results(each) for each in results]
     shown = together(found)
     for note in shown.notes:
-        people.print(note, style="yellow", markup=False)
+        people.print(note, style="yellow")
     if csv:
         write_csv((row for each in found for row in each.rows), csv)
-        people.print(f"{csv}: {sum(len(each.rows) for each in found)} rows", markup=False)
+        people.print(f"{csv}: {sum(len(each.rows) for each in found)} rows")
     if output:
         save(run_page(found), output)
-        people.print(f"{output}: {len(shown.rows)} rows of {len(shown.operations)} operations", markup=False)
+        people.print(f"{output}: {len(shown.rows)} rows of {len(shown.operations)} operations")
     best = gains(standings(shown.rows))
     names = ("back end", "device", "speedup over IREE", "operations", "faster", "slower")
     gained = table(*names, words=names[:2])
@@ -152,4 +152,4 @@ def report(
             })  # fmt: skip
     if best:
         print_table(answers_to(as_json=as_json), gained)
-    answers_to(as_json=as_json).print(f"{headline(shown, best)}.", markup=False)
+    answers_to(as_json=as_json).print(f"{headline(shown, best)}.")

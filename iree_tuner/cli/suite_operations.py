@@ -10,13 +10,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.output import Json, answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import folder, operation, suite_file
-from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.kinds.registry import KINDS, fields_of, kind_named
-from iree_tuner.suite.operation import Operation, Value
+from iree_tuner.suite.operation import Operation, Value, did_you_mean
 from iree_tuner.suite.plan import items_from
 from iree_tuner.suite.scalars import NARROW, check_type
 from iree_tuner.suite.suite_file import DEFAULT_F8, TYPES, distinct, is_found, patterns_of, sweep
@@ -72,8 +71,7 @@ class OperationFlags:
 def chosen_operations(suites: Sequence[str], flags: OperationFlags) -> list[Operation]:
     """The operations of suites and of a sweep. Without both, those of the default suite.
 
-    Raises:
-        TunerError: a suite is missing or wrong, or no operation is left.
+    Raises TunerError if a suite is missing or wrong, or no operation is left.
     """
     check_type("--f8", flags.f8, NARROW)
     given = _values(flags)
@@ -89,7 +87,6 @@ def chosen_operations(suites: Sequence[str], flags: OperationFlags) -> list[Oper
 
 
 def _values(flags: OperationFlags) -> dict[str, str]:
-    """The values of fields, by name."""
     names = ("m", "n", "k", "batch", TYPES, "layout", "epilogue")
     given = {name: value for name in names if (value := getattr(flags, name)) is not None}
     for each in flags.set:
@@ -117,7 +114,6 @@ def _swept(flags: OperationFlags, given: dict[str, str]) -> list[Operation]:
 
 
 def _only(operations: list[Operation], patterns: str | None) -> list[Operation]:
-    """The operations whose names match one of the regular expressions."""
     wanted = patterns_of(patterns or "")
     found = [each for each in operations if is_found(wanted, each.name)]
     if not found:
@@ -137,7 +133,7 @@ _DEFAULTS = OperationFlags()
 def list_(
     *suites: str,
     flags: OperationFlags = _DEFAULTS,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: Json = False,
 ) -> int:
     """List the kinds of operations with their fields and defaults, and the suites with their sizes.
 
@@ -156,7 +152,7 @@ def list_(
     if suites or flags != _DEFAULTS:
         console = answers_to(as_json=as_json)
         for each in chosen_operations(suites, flags):
-            console.print(each.name, soft_wrap=True, markup=False, highlight=False)
+            console.print(each.name, soft_wrap=True, highlight=False)
             if as_json:
                 print_json({"operation": each.name, **operation.to_json(each)})
         return 0
@@ -192,7 +188,7 @@ def generate(
     *suites: str,
     flags: OperationFlags = _DEFAULTS,
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("generated"),
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: Json = False,
 ) -> int:
     """Write operations as MLIR programs, together with their arguments, to a folder.
 
@@ -210,7 +206,7 @@ def generate(
     """
     for each in chosen_operations(suites, flags):
         path = folder.write(output, each)
-        people.print(f"[Generating]: {path}", markup=False, soft_wrap=True)
+        people.print(f"[Generating]: {path}", soft_wrap=True)
         if as_json:
             print_json({"operation": each.name, **operation.to_json(each), "path": str(path)})
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Self
@@ -12,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.db import default_database
-from iree_tuner.cli.output import OUTPUT, people, print_json
+from iree_tuner.cli.output import OUTPUT, Json, people, print_json
 from iree_tuner.compiler.versions import RELEASE, other_release
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.report.progress import tell_stopping
@@ -35,7 +36,6 @@ class SuiteProgress:
     """An observer that prints the progress of a run.
 
     Args:
-        console: the console to print on.
         as_json: also print rows as JSON on standard output.
         blocks: print each row as a block of lines instead of one line.
     """
@@ -77,7 +77,7 @@ class SuiteProgress:
 
     def noted(self, message: str) -> None:
         """Print a note."""
-        self._console.print(message, style="yellow", markup=False)
+        self._console.print(message, style="yellow")
 
     def measured(self, row: Row) -> None:
         """Print a row."""
@@ -86,7 +86,7 @@ class SuiteProgress:
         self.failed += row.state in ("failed", "lost")
         style = {"failed": "red", "lost": "red", "missing": "yellow", "cannot": "yellow"}.get(row.state)
         lines = block(row) if self._blocks else [line(row)]
-        self._console.print("\n".join(lines), style=style, markup=False, soft_wrap=True)
+        self._console.print("\n".join(lines), style=style, soft_wrap=True)
 
     def done(self, operation: str) -> None:
         """Advance the progress bar."""
@@ -99,15 +99,11 @@ def block(row: Row) -> list[str]:
     """Format a row as IREE's dispatch profiler does."""
     arguments = " ".join(f"--{name}={value}" for name, value in row.arguments.items())
     parts = [
-        ("Dispatch", row.dispatch),
-        ("Provider", row.backend),
-        ("Device", f"{row.device} ({row.device_name})"),
-        ("OpKind", row.kind),
-        ("Operation", row.operation),
-        ("Configuration", row.configuration or "N/A"),
-        ("Arguments", arguments),
+        ("Dispatch", row.dispatch), ("Provider", row.backend),
+        ("Device", f"{row.device} ({row.device_name})"), ("OpKind", row.kind), ("Operation", row.operation),
+        ("Configuration", row.configuration or "N/A"), ("Arguments", arguments),
         ("Verification", row.verification),
-    ]
+    ]  # fmt: skip
     if row.message:
         parts.append(("Message", row.message))
     if row.time_us is not None:
@@ -165,7 +161,7 @@ class SuiteOutputs:
 
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("results")
     csv: Path | None = None
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
+    as_json: Json = False
 
 
 _OPTIONS, _OUTPUTS = SuiteOptions(), SuiteOutputs()
@@ -227,21 +223,19 @@ def carry_out(plan: Plan, outputs: SuiteOutputs, site: Site, *, blocks: bool) ->
     if outputs.csv is not None and not outputs.csv.resolve().parent.is_dir():
         raise TunerError("no such folder", location=str(outputs.csv.parent))
     if other := other_release():
-        people.print(f"note: this runs IREE {other}; iree_tuner is tested with {RELEASE}", markup=False)
+        people.print(f"note: this runs IREE {other}; iree_tuner is tested with {RELEASE}")
     if plan.against is not None and plan.against.resolve() == plan.folder.resolve():
         raise UsageError("--against and --output are the same folder")
     with SuiteProgress(people, as_json=outputs.as_json, blocks=blocks) as progress:
         results = run_suite(plan, progress, site=site)
     if outputs.csv is not None:
         write_csv(results.rows, outputs.csv)
-        people.print(f"Writing performance report to {outputs.csv}", markup=False)
+        people.print(f"Writing performance report to {outputs.csv}")
     _tell(results, plan)
     return 1 if any(each.state in ("failed", "lost") for each in results.rows) else 0
 
 
 def _tell(results: Results, plan: Plan) -> None:
-    counts: dict[str, int] = {}
-    for row in results.rows:
-        counts[row.state] = counts.get(row.state, 0) + 1
+    counts = Counter(row.state for row in results.rows)
     ended = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
-    people.print(f"{plan.folder}: {len(results.rows)} rows: {ended}", markup=False)
+    people.print(f"{plan.folder}: {len(results.rows)} rows: {ended}")

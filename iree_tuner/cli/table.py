@@ -25,12 +25,10 @@ class _LineTable(Table):
 
 
 def table(*names: str, words: Collection[str] = (), apart: bool = False) -> Table:
-    """Create a table without rows.
+    """A table without rows.
 
-    Args:
-        names: the columns' names. Cells are short, such as numbers, and right-aligned. They are never
-        wrapped. words: the columns with text of any length. Their cells are wrapped if there is no room.
-        apart: whether to leave an empty line between rows, for cells of several lines.
+    Columns of `words` have text of any length, which is wrapped if there is no room. Cells of the other
+    columns are short, such as numbers, and right-aligned. `apart` leaves an empty line between rows.
     """
     made = (Table if apart else _LineTable)(box=None, pad_edge=False, padding=(0, 1, int(apart), 1))
     for name in names:
@@ -45,8 +43,6 @@ def print_table(console: Console, shown: Table, *, spare: Sequence[str] = (), ot
     """Print a table.
 
     Args:
-        console: the console to print on.
-        shown: the table.
         spare: columns to drop if there is no room for all, in this order.
         otherwise: the text to print if the table has no rows.
     """

@@ -13,8 +13,8 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.db import NoDatabase, with_database
-from iree_tuner.cli.inputs import InputFlags, ProgramName, is_command, opened
-from iree_tuner.cli.output import OUTPUT, answers_to, people, print_json
+from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, is_command, opened
+from iree_tuner.cli.output import OUTPUT, Json, answers_to, people, print_json
 from iree_tuner.cli.report import how_to_use, nothing_to_json, report_result, result_to_json
 from iree_tuner.compiler.process import shared_folder
 from iree_tuner.errors import TunerError, UsageError
@@ -59,16 +59,16 @@ class Outputs:
     no_kernels: Annotated[bool, Parameter(negative="", group=CANDIDATES)] = False
     vmfb: Path | None = None
     report: Path | None = None
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False
+    as_json: Json = False
 
 
 _INTERRUPTED = 130
 
-_OPTIONS, _INPUTS, _OUTPUTS = TuningOptions(), InputFlags(), Outputs()
+_OPTIONS, _OUTPUTS = TuningOptions(), Outputs()
 
 
 def tune(
-    program: ProgramName, /, *, inputs: InputFlags = _INPUTS, options: TuningOptions = _OPTIONS,
+    program: ProgramName, /, *, inputs: InputFlags = INPUTS, options: TuningOptions = _OPTIONS,
     no_db: NoDatabase = False, outputs: Outputs = _OUTPUTS,
 ) -> int:  # fmt: skip
     """Search for faster configurations of a program's dispatches and write them as a tuning spec.
@@ -163,7 +163,7 @@ def _save(save: Callable[[Path], Path], path: Path) -> Path:
         return save(path)
     except TunerError as error:
         kept = save(Path(tempfile.mkdtemp(prefix="iree_tuner_", dir=shared_folder())) / path.name)
-        people.print(f"{error}; the spec was written to {kept} instead", style="yellow", markup=False)
+        people.print(f"{error}; the spec was written to {kept} instead", style="yellow")
         return kept
 
 

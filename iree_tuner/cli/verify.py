@@ -9,8 +9,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.extract import chosen_target
-from iree_tuner.cli.inputs import no_option, opened
-from iree_tuner.cli.output import answers, people, print_json
+from iree_tuner.cli.inputs import NO_FLAGS, no_option, opened
+from iree_tuner.cli.output import Json, answers, people, print_json
 from iree_tuner.cli.spec import with_own_flags
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
@@ -35,7 +35,6 @@ Source = Annotated[
         "executable-configurations. `-` reads standard input.",
     ),
 ]
-_NO_FLAGS = CompilerFlags()
 _STATES = (("error", "with errors"), ("warning", "with warnings"), ("unchecked", "not checked"))
 
 
@@ -49,8 +48,8 @@ def verify(
     dim: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     strict: Annotated[bool, Parameter(negative="")] = False,
     diagnostics: Annotated[bool, Parameter(negative="")] = False,
-    compiling: CompilerFlags = _NO_FLAGS,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    compiling: CompilerFlags = NO_FLAGS,
+    as_json: Json = False,
 ) -> int:
     """Check the lowering configs in a program or a spec against constraints, without compiling.
 
@@ -122,28 +121,22 @@ def _show(report: VerifyReport, name: str, *, diagnostics: bool, as_json: bool) 
         else:
             lines = each.diagnostics() if diagnostics else _lines(each)
             for line in lines:
-                answers.print(line, soft_wrap=True, markup=False)
-    people.print(f"{name}: {_summary(report)}", soft_wrap=True, markup=False)
+                answers.print(line, soft_wrap=True)
+    people.print(f"{name}: {_summary(report)}", soft_wrap=True)
 
 
 def findings_to_json(verified: Verified) -> list[dict[str, object]]:
     """Convert findings to JSON-ready records."""
     return [
         {
-            "severity": each.severity,
-            "message": each.message,
-            "rule": each.rule,
-            "location": verified.location,
-            "op": verified.op,
-            "matcher": verified.matcher or None,
-            "dispatch": verified.dispatch or None,
-            "workload": verified.workload or None,
-            "space": verified.space or None,
-            "lowering_config": verified.lowering,
+            "severity": each.severity, "message": each.message, "rule": each.rule,
+            "location": verified.location, "op": verified.op, "matcher": verified.matcher or None,
+            "dispatch": verified.dispatch or None, "workload": verified.workload or None,
+            "space": verified.space or None, "lowering_config": verified.lowering,
             "translation_info": verified.translation,
         }
         for each in verified.findings
-    ]
+    ]  # fmt: skip
 
 
 def _lines(verified: Verified) -> list[str]:
@@ -151,11 +144,8 @@ def _lines(verified: Verified) -> list[str]:
     parts = [part for part in (verified.workload, verified.space) if part]
     where = f" ({', '.join(parts)})" if parts else ""
     counts = Counter(each.severity for each in verified.findings)
-    said = ", ".join(
-        f"{count} {severity}{'' if count == 1 else 's'}"
-        for severity, count in counts.items()
-        if severity != "unchecked"
-    )
+    told = [f"{n} {severity}{'s' * (n != 1)}" for severity, n in counts.items() if severity != "unchecked"]
+    said = ", ".join(told)
     state = "not checked" if verified.state == "unchecked" else said or "legal"
     lines = [f"{verified.location}: {what}{where}: {state}"]
     for each in verified.findings:

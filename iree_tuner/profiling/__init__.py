@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["MemoryLevel", "Profile", "ProfileRow", "Roofline", "floor_us", "profile_program"]
 
 _HOMES = {
-    "MemoryLevel": "roofline",
-    "Profile": "profile",
-    "ProfileRow": "profile",
-    "Roofline": "roofline",
-    "floor_us": "attribution",
-    "profile_program": "run",
-}
+    "MemoryLevel": "roofline", "Profile": "profile", "ProfileRow": "profile", "Roofline": "roofline",
+    "floor_us": "attribution", "profile_program": "run",
+}  # fmt: skip
 
 __getattr__ = lazily(__name__, _HOMES)

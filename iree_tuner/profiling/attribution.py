@@ -25,19 +25,12 @@ from iree_tuner.search.cost.terms import operands_of
 
 @dataclass(frozen=True)
 class Work:
-    """The work of one call of a dispatch.
+    """The work of one call of a dispatch."""
 
-    Attributes:
-        flops: arithmetic operations, a multiply-add as two; 0 where they are not known.
-        read_bytes: bytes that it reads.
-        written_bytes: bytes that it writes.
-        element_type: of the elements that are multiplied or combined; empty where it is not known.
-    """
-
-    flops: float = 0.0
-    read_bytes: float = 0.0
-    written_bytes: float = 0.0
-    element_type: str = ""
+    flops: float = 0.0  # arithmetic operations, a multiply-add as two; 0 where they are not known
+    read_bytes: float = 0.0  # bytes that it reads
+    written_bytes: float = 0.0  # bytes that it writes
+    element_type: str = ""  # of the elements that are multiplied or combined; empty where it is not known
 
     @property
     def bytes(self) -> float:
@@ -59,9 +52,9 @@ def work_of(dispatch: Dispatch) -> Work:
 
 
 def floor_us(dispatch: Dispatch, roofline: Roofline) -> float:
-    """The least time of one call that the roofline allows, in microseconds; 0 where nothing bounds it.
+    """The roofline's least time of one call, in microseconds; 0 where nothing bounds it.
 
-    No call is as fast: it also has to begin and to end. A time can be compared with it; it is no promise.
+    No call is as fast, because it also has to begin and to end.
     """
     work = work_of(dispatch)
     return roofline.attainable_us(work.flops, work.bytes, work.element_type)
@@ -101,25 +94,23 @@ def _tensor_bytes(tensor: TensorSlice, most: int | None) -> float:
 
 
 def _operand_bytes(workload: Workload) -> tuple[float, float]:
-    """From the maps of the root op, where there is no harness."""
     tiles = np.array([workload.loops], dtype=np.float64)
     sizes = [float(operand.bytes(tiles)[0]) for operand in operands_of(workload)]
     return sum(sizes[:-1]), sizes[-1] if sizes else 0.0
 
 
+_MEMORY = ("(alloca)", "(dealloca)")
 _NOTES = {
     BETWEEN: "barriers, thread start-up and waiting",
-    "(alloca)": "memory of the invocation",
-    "(dealloca)": "memory of the invocation",
+    **dict.fromkeys(_MEMORY, "memory of the invocation"),
 }
-_MEMORY = ("(alloca)", "(dealloca)")
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Spent:
-    """The time that something takes of an invocation."""
+    """The time and calls of one name in an invocation."""
 
     time_us: float
     calls: float
@@ -144,7 +135,7 @@ def spent_in(functions: Sequence[Sequence[Times]]) -> dict[str, Spent]:
 
 
 def span_of(functions: Sequence[Sequence[Times]]) -> float:
-    """Microseconds of a profiled invocation, of all functions; 0 where that is not known."""
+    """Microseconds of a profiled invocation, of all functions; 0 if not known."""
     spans = [
         statistics.fmean(each.span_us for each in quieter(every, lambda each: sum(each.us.values())))
         for every in functions
@@ -160,10 +151,7 @@ def quieter(found: Sequence[T], length: Callable[[T], float]) -> list[T]:
 def rows_of(
     spent: Mapping[str, Spent], dispatches: Sequence[Dispatch], whole_us: float, roofline: Roofline | None
 ) -> tuple[ProfileRow, ...]:
-    """Rows of all that took time, and of dispatches that should have; largest time first.
-
-    Dispatches that the program does not call (those of initializers) have none.
-    """
+    """Rows of all that took time, and of called dispatches that did not run; largest time first."""
     known = {dispatch.name: dispatch for dispatch in dispatches}
     rows = [_row(name, each, known.get(name), whole_us, roofline) for name, each in spent.items()]
     rows += (

@@ -36,36 +36,24 @@ class EventSpan:
 
 @dataclass(frozen=True)
 class EventRecording:
-    """A profile as it was read.
+    """A profile as it was read."""
 
-    Attributes:
-        work: dispatches, and operations of the queue in parentheses, in the order of their begin.
-        executions: whole executions of command buffers, in the order of their begin.
-        transfers: for each command buffer, the transfers in it: index and kind.
-        lost: events that the runtime had no room for.
-        submitted_ns: when operations were given to the queue.
-    """
-
+    # dispatches, and operations of the queue in parentheses, in the order of their begin
     work: tuple[EventSpan, ...]
-    executions: tuple[EventSpan, ...]
-    transfers: Mapping[int, Sequence[tuple[int, str]]]
-    lost: int = 0
-    submitted_ns: tuple[int, ...] = ()
+    executions: tuple[EventSpan, ...]  # whole executions of command buffers, in the order of their begin
+    transfers: Mapping[int, Sequence[tuple[int, str]]]  # transfers by command buffer: index and kind
+    lost: int = 0  # events that did not fit the runtime's buffer
+    submitted_ns: tuple[int, ...] = ()  # when operations were given to the queue
 
 
 @dataclass(frozen=True)
 class Times:
-    """One invocation.
+    """One invocation."""
 
-    Attributes:
-        us: microseconds by name. Names of other work than dispatches are in parentheses.
-        calls: how often, by name.
-        span_us: from its first submission to the queue to the end of its last work; 0 where invocations
-            cannot be distinguished.
-    """
-
-    us: Mapping[str, float]
-    calls: Mapping[str, float]
+    us: Mapping[str, float]  # microseconds by name. Names of other work than dispatches are in parentheses
+    calls: Mapping[str, float]  # how often, by name
+    # from its first submission to the queue to the end of its last work; 0 where invocations cannot be
+    # distinguished
     span_us: float = 0.0
 
 
@@ -93,38 +81,30 @@ def read_recording(lines: Iterable[str]) -> EventRecording:
 
 
 def invocations_of(recording: EventRecording, count: int) -> list[Times]:
-    """The times of each of `count` invocations; one mean of all where they cannot be distinguished.
+    """The times of each of `count` invocations; one mean of all if they cannot be distinguished.
 
-    They can where all of them call the same dispatches in the same numbers.
+    They can be if all of them call the same dispatches equally often.
     """
     dispatches = [span for span in recording.work if not span.name.startswith("(")]
     size, left = divmod(len(dispatches), count)
     groups = [dispatches[i : i + size] for i in range(0, len(dispatches), size or 1)]
-    if (
-        left
-        or not size
-        or any(Counter(map(_name, each)) != Counter(map(_name, groups[0])) for each in groups)
-    ):
+    kinds = [Counter(span.name for span in group) for group in groups]
+    if left or not size or any(each != kinds[0] for each in kinds):
         whole = times_of(recording)
-        return [
-            Times(
-                {name: us / count for name, us in whole.us.items()},
-                {name: calls / count for name, calls in whole.calls.items()},
-            )
-        ]
+        us = {name: us / count for name, us in whole.us.items()}
+        return [Times(us, {name: calls / count for name, calls in whole.calls.items()})]
     starts = [_begin(recording, before[-1], after[0]) for before, after in pairwise(groups)]
-    bounds = [float("-inf"), *starts, float("inf")]
-    return [
-        times_of(
-            replace(
-                recording,
-                work=tuple(span for span in recording.work if low <= span.start_ns < high),
-                executions=tuple(span for span in recording.executions if low <= span.start_ns < high),
-                submitted_ns=tuple(each for each in recording.submitted_ns if low <= each < high),
-            )
+
+    def between(low: float, high: float) -> EventRecording:
+        work, executions = (
+            tuple(span for span in spans if low <= span.start_ns < high)
+            for spans in (recording.work, recording.executions)
         )
-        for low, high in pairwise(bounds)
-    ]
+        submitted_ns = tuple(each for each in recording.submitted_ns if low <= each < high)
+        return replace(recording, work=work, executions=executions, submitted_ns=submitted_ns)
+
+    bounds = [float("-inf"), *starts, float("inf")]
+    return [times_of(between(*ends)) for ends in pairwise(bounds)]
 
 
 def times_of(recording: EventRecording) -> Times:
@@ -132,7 +112,7 @@ def times_of(recording: EventRecording) -> Times:
     us: defaultdict[str, float] = defaultdict(float)
     for name, nanoseconds in divide(recording.work).items():
         us[name] += nanoseconds / 1e3
-    calls = Counter(map(_name, recording.work))
+    calls = Counter(span.name for span in recording.work)
     by_buffer: defaultdict[int, list[EventSpan]] = defaultdict(list)
     for span in recording.work:
         by_buffer[span.command_buffer].append(span)
@@ -174,7 +154,7 @@ def divide(spans: Sequence[EventSpan]) -> dict[str, float]:
 def _gaps(
     execution: EventSpan, inside: Sequence[EventSpan], transfers: Sequence[tuple[int, str]]
 ) -> list[tuple[str, float]]:
-    """The parts of an execution in which no dispatch runs, and what they are."""
+    """The parts of an execution without a running dispatch, and their names."""
     found: list[tuple[str, float]] = []
     reached, last_index = execution.start_ns, -1
     end = EventSpan("", execution.end_ns, execution.end_ns)
@@ -189,9 +169,9 @@ def _gaps(
 
 
 def _begin(recording: EventRecording, last: EventSpan, first: EventSpan) -> float:
-    """When an invocation began whose first dispatch follows on the last one of the invocation before.
+    """The begin of an invocation, given its first dispatch and the last one of the invocation before.
 
-    That is where something was first given to the queue after the last dispatch's execution.
+    This is the first submission to the queue after the last dispatch's execution.
     """
     ends = (span.end_ns for span in recording.executions if span.start_ns <= last.start_ns <= span.end_ns)
     end = max(ends, default=last.end_ns)
@@ -200,15 +180,7 @@ def _begin(recording: EventRecording, last: EventSpan, first: EventSpan) -> floa
     return min((*between, *around), default=first.start_ns)
 
 
-def _name(span: EventSpan) -> str:
-    return span.name
-
-
 def _span(record: Mapping[str, Any]) -> EventSpan:
-    return EventSpan(
-        record["key"] if record["op"] == "dispatch" and record["key"] else f"({record['op']})",
-        record["start_host_time_ns"],
-        record["end_host_time_ns"],
-        record["command_buffer_id"],
-        record["command_index"],
-    )
+    name = record["key"] if record["op"] == "dispatch" and record["key"] else f"({record['op']})"
+    ends = record["start_host_time_ns"], record["end_host_time_ns"]
+    return EventSpan(name, *ends, record["command_buffer_id"], record["command_index"])

@@ -36,40 +36,26 @@ _WARM_UP, _LEAST_RUNS, _SECONDS = 3, 10, 3.0
 
 @dataclass(frozen=True)
 class OtherProfile:
-    """A model in another runtime.
-
-    Attributes:
-        runtime: its name.
-        version: its version.
-        whole_us: time of one run without profiling: the mean of the quietest quarter of its samples.
-        kinds_us: time of a profiled run by kind of layer.
-    """
+    """A model in another runtime."""
 
     runtime: str
     version: str
-    whole_us: float
-    kinds_us: Mapping[str, float]
+    whole_us: float  # time of one run without profiling: the mean of the quietest quarter of its samples
+    kinds_us: Mapping[str, float]  # time of a profiled run by kind of layer
 
 
 @dataclass(frozen=True)
 class KindTimes:
-    """A kind of layer in all of them.
+    """A kind of layer in all profiles."""
 
-    Attributes:
-        kind: one of `KINDS`.
-        time_us: in one invocation.
-        flops: of products and convolutions; 0 for other kinds.
-        others_us: in one run of each other runtime, by its name.
-    """
-
-    kind: str
-    time_us: float
-    flops: float
-    others_us: Mapping[str, float]
+    kind: str  # one of `KINDS`
+    time_us: float  # in one invocation
+    flops: float  # of products and convolutions; 0 for other kinds
+    others_us: Mapping[str, float]  # in one run of each other runtime, by its name
 
 
 def by_kind(profile: Profile, others: Sequence[OtherProfile]) -> list[KindTimes]:
-    """Sum up all profiles by kind of layer, in the order of `KINDS`. Kinds that none has are left out."""
+    """Sum up all profiles by kind of layer, in the order of `KINDS`, without empty kinds."""
     own: dict[str, float] = dict.fromkeys(KINDS, 0.0)
     flops: dict[str, float] = dict.fromkeys(KINDS, 0.0)
     for row in profile.rows:
@@ -114,7 +100,6 @@ def _sizes(name: str) -> tuple[int, ...]:
 
 
 def _flops(name: str) -> float:
-    """Operations of a product or a convolution: two for each iteration of its loops."""
     return 2.0 * math.prod(_sizes(name)) if _sizes(name) else 0.0
 
 

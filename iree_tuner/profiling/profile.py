@@ -20,37 +20,21 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """The time of one dispatch, or of other work of the device, in an invocation.
+    """The time of one dispatch, or of other work of the device, in an invocation."""
 
-    Attributes:
-        name: of the dispatch, as the program's executables export it; in parentheses what is none.
-        kind: `dispatch`; `transfer` for fills and copies; `overhead` for the time between them.
-        calls: in one invocation.
-        time_us: of all of them.
-        share: part of the whole's time.
-        flops: arithmetic operations of all calls; 0 where they are not known.
-        bytes: that all calls read and write; 0 where they are not known.
-        element_type: of the elements that are multiplied or combined.
-        attainable_us: the least time for all calls that the roofline allows; 0 where nothing is known.
-        workload: key of its workload; empty where it has none.
-        workload_name: name of its workload.
-        tunable: whether it can be tuned.
-        note: why it cannot, or why there is no time of it.
-    """
-
-    name: str
-    kind: Kind
-    calls: float
-    time_us: float
-    share: float
-    flops: float = 0.0
-    bytes: float = 0.0
-    element_type: str = ""
-    attainable_us: float = 0.0
-    workload: str = ""
+    name: str  # of the dispatch, as the program's executables export it; in parentheses what is none
+    kind: Kind  # `dispatch`; `transfer` for fills and copies; `overhead` for the time between them
+    calls: float  # in one invocation
+    time_us: float  # of all of them
+    share: float  # part of the whole's time
+    flops: float = 0.0  # arithmetic operations of all calls; 0 where they are not known
+    bytes: float = 0.0  # that all calls read and write; 0 where they are not known
+    element_type: str = ""  # of the elements that are multiplied or combined
+    attainable_us: float = 0.0  # the roofline's least time for all calls; 0 if not known
+    workload: str = ""  # key of its workload; empty where it has none
     workload_name: str = ""
-    tunable: bool = False
-    note: str = ""
+    tunable: bool = False  # whether it can be tuned
+    note: str = ""  # why it cannot, or why there is no time of it
 
     @property
     def flops_per_s(self) -> float:
@@ -61,11 +45,6 @@ class ProfileRow:
     def bytes_per_s(self) -> float:
         """Achieved movement of data."""
         return self.bytes / self.time_us * 1e6 if self.time_us else 0.0
-
-    @property
-    def headroom_us(self) -> float:
-        """The largest possible gain; 0 where the roofline says nothing."""
-        return max(0.0, self.time_us - self.attainable_us) if self.attainable_us else 0.0
 
 
 @dataclass(frozen=True)
@@ -83,36 +62,22 @@ class WorkloadShare:
 
 @dataclass(frozen=True)
 class Profile:
-    """Where a program's time goes.
+    """Where a program's time goes."""
 
-    Attributes:
-        program: where it came from.
-        target: what it was compiled for.
-        device: device URI.
-        functions: the entry functions that were run, once each an invocation.
-        method: `hal`: from profiled invocations; `standalone`: dispatches were timed alone.
-        whole_us: time of one invocation without profiling: the mean of the quietest quarter of its samples.
-        whole_range_us: quartiles of all samples, which are far apart on a machine that is busy.
-        rows: largest time first.
-        profiled_us: time of a profiled invocation, by the profile's own clock, from its first submission to
-            the device to the end of its last work; 0 where there is none. The rows are parts of it.
-        roofline: the device's bounds; None where they are not known.
-        conditions: what it was measured under, as names and values.
-        notes: what a reader of the numbers should know.
-    """
-
-    program: str
+    program: str  # where it came from
     target: str
     device: str
-    functions: tuple[str, ...]
-    method: Method
-    whole_us: float
-    whole_range_us: tuple[float, float]
-    rows: tuple[ProfileRow, ...]
+    functions: tuple[str, ...]  # the entry functions that were run, once each an invocation
+    method: Method  # `hal`: from profiled invocations; `standalone`: dispatches were timed alone
+    whole_us: float  # one invocation without profiling: mean of the quietest quarter of its samples
+    whole_range_us: tuple[float, float]  # quartiles of all samples, which are far apart on a busy machine
+    rows: tuple[ProfileRow, ...]  # largest time first
+    # time of a profiled invocation, by the profile's own clock, from its first submission to the device to
+    # the end of its last work; 0 where there is none. The rows are parts of it
     profiled_us: float = 0.0
-    roofline: Roofline | None = None
-    conditions: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
+    roofline: Roofline | None = None  # the device's bounds; None where they are not known
+    conditions: tuple[tuple[str, str], ...] = ()  # what it was measured under, as names and values
+    notes: tuple[str, ...] = ()  # what a reader of the numbers should know
 
     @property
     def dispatches_us(self) -> float:
@@ -129,57 +94,34 @@ class Profile:
         """The whole less all rows; negative where they add up to more."""
         return self.whole_us - self.explained_us
 
-    @property
-    def explained(self) -> float:
-        """The sum of the rows' shares."""
-        return self.explained_us / self.whole_us if self.whole_us else 0.0
-
     def by_workload(self) -> tuple[WorkloadShare, ...]:
         """Rows that have a workload, summed by it; largest time first."""
         rows: dict[str, list[ProfileRow]] = {}
         for row in self.rows:
             if row.workload:
                 rows.setdefault(row.workload, []).append(row)
+        sums = ("calls", "time_us", "share", "attainable_us")
         summed = (
             WorkloadShare(
-                key,
-                group[0].workload_name,
-                tuple(row.name for row in group),
-                sum(row.calls for row in group),
-                sum(row.time_us for row in group),
-                sum(row.share for row in group),
-                sum(row.attainable_us for row in group),
+                key, group[0].workload_name, tuple(row.name for row in group),
+                *(sum(getattr(row, name) for row in group) for name in sums),
             )
             for key, group in rows.items()
-        )
+        )  # fmt: skip
         return tuple(sorted(summed, key=lambda each: -each.time_us))
 
 
 def to_json(profile: Profile) -> dict[str, object]:
     """As JSON-ready data; sums are added for readers."""
     return {
-        "format": FORMAT,
-        "program": profile.program,
-        "target": profile.target,
-        "device": profile.device,
-        "functions": list(profile.functions),
-        "method": profile.method,
-        "whole_us": profile.whole_us,
-        "whole_range_us": list(profile.whole_range_us),
-        "profiled_us": profile.profiled_us,
-        "dispatches_us": profile.dispatches_us,
-        "explained_us": profile.explained_us,
-        "rest_us": profile.rest_us,
-        "rows": [row_to_json(row) for row in profile.rows],
+        "format": FORMAT, "program": profile.program, "target": profile.target, "device": profile.device,
+        "functions": list(profile.functions), "method": profile.method, "whole_us": profile.whole_us,
+        "whole_range_us": list(profile.whole_range_us), "profiled_us": profile.profiled_us,
+        "dispatches_us": profile.dispatches_us, "explained_us": profile.explained_us,
+        "rest_us": profile.rest_us, "rows": [asdict(row) for row in profile.rows],
         "roofline": None if profile.roofline is None else rooflines.to_json(profile.roofline),
-        "conditions": dict(profile.conditions),
-        "notes": list(profile.notes),
-    }
-
-
-def row_to_json(row: ProfileRow) -> dict[str, object]:
-    """As JSON-ready data."""
-    return asdict(row)
+        "conditions": dict(profile.conditions), "notes": list(profile.notes),
+    }  # fmt: skip
 
 
 def from_json(data: Mapping[str, Any]) -> Profile:
@@ -189,8 +131,3 @@ def from_json(data: Mapping[str, Any]) -> Profile:
     roofline = None if data["roofline"] is None else rooflines.from_json(data["roofline"])
     found = msgspec.convert({**data, **rooflines.pairs(data, "conditions"), "roofline": None}, Profile)
     return replace(found, roofline=roofline)
-
-
-def row_from_json(data: Mapping[str, Any]) -> ProfileRow:
-    """The inverse of `row_to_json`. Raises ValueError for other data."""
-    return msgspec.convert(data, ProfileRow)

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -41,40 +41,27 @@ Speed = Annotated[float, msgspec.Meta(gt=0)]
 
 @dataclass(frozen=True)
 class MemoryLevel:
-    """A level of memory.
+    """A level of memory."""
 
-    Attributes:
-        bytes_per_s: how fast all units together read from it; None where that bounds nothing.
-        capacity_bytes: what fits in it; None for the memory behind all caches.
-    """
-
-    bytes_per_s: Speed | None
-    capacity_bytes: Annotated[int, msgspec.Meta(gt=0)] | None = None
+    bytes_per_s: Speed | None  # read bandwidth of all units together; None if it is not a limit
+    capacity_bytes: Annotated[int, msgspec.Meta(gt=0)] | None = None  # None for the memory behind all caches
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """The bounds of one device.
+    """The bounds of one device."""
 
-    Attributes:
-        name: the device as it names itself.
-        flops_per_s: by the type of the multiplied elements; `f32` stands for missing types.
-        levels: nearest first; the last one holds everything.
-        how: how the numbers were obtained: a source, or what was measured.
-        conditions: what they were measured under, as names and values.
-    """
-
-    name: str
-    flops_per_s: tuple[tuple[str, Speed], ...]
-    levels: tuple[MemoryLevel, ...]
-    how: str = ""
-    conditions: tuple[tuple[str, str], ...] = ()
+    name: str  # as the device reports it
+    flops_per_s: tuple[tuple[str, Speed], ...]  # by the multiplied type; `f32` is used for missing types
+    levels: tuple[MemoryLevel, ...]  # nearest first; the last one holds everything
+    how: str = ""  # the source of the numbers, or how they were measured
+    conditions: tuple[tuple[str, str], ...] = ()  # what they were measured under, as names and values
 
     def peak(self, element_type: str) -> float | None:
-        """Operations a second on elements of a type; None where nothing is known of it.
+        """Operations per second on elements of a type; None if not known.
 
         A type that is not listed has the number of its kind and width. If there is none, it has the number of
-        `f32`, times the elements that an f32 has room for: no known unit does more.
+        `f32`, times the number of elements in the width of an f32: no known unit does more.
         """
         known = dict(self.flops_per_s)
         if element_type in known:
@@ -87,14 +74,14 @@ class Roofline:
         return same if same is not None or base is None else base * _REFERENCE_BITS / bits
 
     def bytes_per_s(self, footprint_bytes: float) -> float | None:
-        """How fast so much data is read; None where that bounds nothing."""
+        """The speed of reading this amount of data; None where nothing bounds it."""
         for level in self.levels:
             if level.capacity_bytes is None or footprint_bytes <= level.capacity_bytes:
                 return level.bytes_per_s
         return self.levels[-1].bytes_per_s if self.levels else None
 
     def attainable_us(self, flops: float, bytes_: float, element_type: str) -> float:
-        """The least microseconds for so much work; 0 where nothing is known of it.
+        """The least microseconds for this work; 0 if not known.
 
         Data that fits in a cache is assumed to be there: a dispatch often reads data that the one before has
         written.
@@ -107,16 +94,8 @@ class Roofline:
 
 def to_json(roofline: Roofline) -> dict[str, object]:
     """As JSON-ready data."""
-    return {
-        "name": roofline.name,
-        "flops_per_s": dict(roofline.flops_per_s),
-        "levels": [
-            {"bytes_per_s": each.bytes_per_s, "capacity_bytes": each.capacity_bytes}
-            for each in roofline.levels
-        ],
-        "how": roofline.how,
-        "conditions": dict(roofline.conditions),
-    }
+    pairs_of = {"flops_per_s": dict(roofline.flops_per_s), "conditions": dict(roofline.conditions)}
+    return {**asdict(roofline), "levels": [asdict(each) for each in roofline.levels], **pairs_of}
 
 
 def from_json(data: Mapping[str, object]) -> Roofline:
@@ -136,9 +115,9 @@ _FILE = Path(__file__).with_name("datasheets.json")
 
 
 def datasheet_roofline(device_name: str, cache_bytes: int) -> Roofline | None:
-    """The roofline of a GPU by its name; None for one that is not in the table.
+    """The roofline of a GPU by its name; None if the table does not have it.
 
-    Data sheets do not say how fast caches are: what fits in `cache_bytes` is bound by arithmetic alone.
+    Data sheets do not say how fast caches are: data that fits in `cache_bytes` is bound by arithmetic alone.
     """
     for entry in _entries():
         if entry["name"] in device_name:
@@ -175,11 +154,7 @@ Levels = Mapping[str, tuple[int, ...]]
 def cpu_roofline(
     target: Target, compilers: Workers, builder: Builder, measurer: Measurer, cache: Path | None = None
 ) -> Roofline:
-    """The CPU's roofline: from the file `cache`, where it was measured before, or measured and put there.
-
-    Raises:
-        TunerError: a probe did not run; its message says why.
-    """
+    """The CPU's roofline, from the file `cache` or measured. Raises TunerError if a probe did not run."""
     conditions = conditions_of(target, measurer.facts)
     key = json.dumps(conditions, sort_keys=True)
     known = _read(cache).get(key) if cache else None
@@ -193,20 +168,17 @@ def cpu_roofline(
 
 def conditions_of(target: Target, facts: DeviceFacts) -> dict[str, str]:
     """The facts that must be equal for a roofline to be used again."""
-    release = installed()["iree-base-compiler"] or ""
     return {
-        "processor": facts.name,
-        "cores": str(facts.cores),
-        "device": driver_of(target.device or DEFAULT_DEVICE),
-        "target": target.chip.partition("+")[0],
-        "compiler": release,
-    }
+        "processor": facts.name, "cores": str(facts.cores),
+        "device": driver_of(target.device or DEFAULT_DEVICE), "target": target.chip.partition("+")[0],
+        "compiler": installed()["iree-base-compiler"] or "",
+    }  # fmt: skip
 
 
 def measure_cpu(
     target: Target, compilers: Workers, builder: Builder, measurer: Measurer, conditions: Mapping[str, str]
 ) -> Roofline:
-    """Measure it, which takes some ten seconds. Raises TunerError where a probe did not run."""
+    """Measure it, which takes some ten seconds. Raises TunerError if a probe did not run."""
     probe = _Probe(target, compilers, builder, measurer)
     units = 1 if on_one_core(measurer.device) else measurer.facts.cores
     peak = max(probe.multiply_adds_per_s(count, units) for count in _VECTORS)
@@ -228,14 +200,12 @@ def measure_cpu(
 
 
 class _Probe:
-    """Builds and times one-dispatch programs."""
-
     def __init__(self, target: Target, compilers: Workers, builder: Builder, measurer: Measurer) -> None:
         self._target, self._compilers, self._builder = target, compilers, builder
         self._measurer = measurer
 
     def multiply_adds_per_s(self, vectors: int, units: int) -> float:
-        """With so many vectors in flight."""
+        """With this number of vectors in flight."""
         lanes = 16  # of the widest registers; on narrower ones a vector is two or four of them
         tasks = units * _TASKS_PER_CORE
         size = lanes * vectors * _CHUNKS * tasks
@@ -262,7 +232,7 @@ class _Probe:
         return blocks * rows * _ROW * 4 / self._seconds(sums(blocks, rows), levels)
 
     def _seconds(self, module: bytes, levels_for: Callable[[int], Levels]) -> float:
-        """Of one run, its data where the run before has left it."""
+        """The time of one run, with its data where the run before has left it."""
         program = Program("<roofline>", module)
         (dispatch,) = extract(program, self._target, self._compilers).dispatches
         limits = dispatch.limits
@@ -308,7 +278,7 @@ def _program(
     taken: tuple[int, ...], given: tuple[int, ...], maps: tuple[ir.AffineMap, ...], kinds: tuple[str, ...],
     body: Callable[[ir.Value, ir.Value], ir.Value], *, filled: bool,
 ) -> bytes:  # fmt: skip
-    """A function of one linalg op; in the current context and location."""
+    """A function of one linalg op, in the current context and location."""
     element = ir.F32Type.get()
     operand, result = (ir.RankedTensorType.get(shape, element) for shape in (taken, given))
     module = ir.Module.create()
@@ -324,7 +294,7 @@ def _program(
 
 
 def _read(path: Path) -> dict[str, Roofline]:
-    """The roofline that was measured before; nothing where the file is not there or not one of these."""
+    """The rooflines that were measured before; empty for a missing or other file."""
     try:
         return {key: from_json(value) for key, value in json.loads(path.read_text()).items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -36,10 +36,7 @@ from iree_tuner.targets import Target, on_host
 def time_alone(
     dispatches: Sequence[Dispatch], builder: Builder, measurer: Measurer, *, cold: bool = True
 ) -> dict[str, Spent]:
-    """The time of all calls of each dispatch that the program calls, by name.
-
-    One that cannot be run alone has no time, and a note why.
-    """
+    """The time of all calls of each called dispatch, by name; a note for one that cannot be run alone."""
     called = [dispatch for dispatch in dispatches if dispatch.calls.count]
     building = [builder.submit(each.harness, None) if each.harness else None for each in called]
     built = [builder.result(each) if each else None for each in building]  # nothing compiles from here on
@@ -69,19 +66,12 @@ _BUSY = 0.25  # quartiles that are so far apart, as a part of the median
 
 @dataclass(frozen=True)
 class Tools:
-    """The workers that do the work; a run that tunes has all of it already.
-
-    Attributes:
-        compilers: compile workers.
-        builder: makes executables of dispatches.
-        measurer: the measuring worker.
-        cold: see `device.bench.Bench`.
-    """
+    """Workers for a profile."""
 
     compilers: Workers
-    builder: Builder
+    builder: Builder  # makes executables of dispatches
     measurer: Measurer
-    cold: bool = True
+    cold: bool = True  # see `device.bench.Bench`
 
 
 def profile_program(
@@ -102,17 +92,16 @@ def profile_program(
 
     Args:
         program: with its sizes, if it was given any (`program.dynamic.sized`).
-        target: what to compile for; it must have a device.
-        tools: workers to use; started and stopped here where none are given. Nothing may compile meanwhile.
-        run: the functions and their inputs; by default, the ones that can be run on generated inputs.
-        dispatches: what `extract` finds in the program for these functions, where the caller has it already.
-        method: `hal` or `standalone`; where none is asked for, `hal` on devices that can, and `standalone`
-            where that fails.
-        roofline: the device's; found or measured where not given.
+        target: of the profile; it must have a device.
+        tools: workers to use, by default new ones. Nothing may compile at the same time.
+        run: the functions and their inputs; by default, those that can be run on generated inputs.
+        dispatches: what `extract` finds in the program for these functions, if known.
+        method: `hal` or `standalone`; by default `hal` on devices that can, and `standalone` if that fails.
+        roofline: the device's; found or measured by default.
         cache: file that keeps the measured roofline of a CPU.
-        with_roofline: whether to find or measure one where none is given.
+        with_roofline: whether to find or measure a roofline.
         rounds: turns of whole and profiled invocations.
-        vmfb: the program, compiled for the target, where the caller has it already.
+        vmfb: the compiled program, if known.
 
     Raises:
         UsageError: the target has no device, or the device cannot be profiled as asked.
@@ -165,15 +154,13 @@ def _own_tools(target: Target, stack: ExitStack) -> Tools:
 def _measure(
     program: Program, vmfb: bytes, tools: Tools, run: ProgramRun, plan: ProfilePlan
 ) -> MeasuredProgram:
-    """Time a compiled program in the measuring worker."""
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         path = Path(folder) / "program.vmfb"
         path.write_bytes(vmfb)
         workers = tools.measurer.workers
         try:
-            return workers.call(
-                measure_here, SentPath(path), tools.measurer.device, run, plan, timeout_s=_TIMEOUT_S
-            )
+            device = tools.measurer.device
+            return workers.call(measure_here, SentPath(path), device, run, plan, timeout_s=_TIMEOUT_S)
         except WorkerError:
             raise
         except TunerError as error:
@@ -189,13 +176,10 @@ def _profile(
     whole_us = statistics.fmean(quieter(measured.samples_us, float))
     low, _, high = statistics.quantiles(measured.samples_us, n=4)
     conditions = {
-        "processor": facts.name,
-        "cores": str(facts.units),
-        "driver": facts.driver,
+        "processor": facts.name, "cores": str(facts.units), "driver": facts.driver,
         "compiler": installed()["iree-base-compiler"] or "",
-        "runtime": installed()["iree-base-runtime"] or "",
-        "date": datetime.now(UTC).date().isoformat(),
-    }
+        "runtime": installed()["iree-base-runtime"] or "", "date": datetime.now(UTC).date().isoformat(),
+    }  # fmt: skip
     return Profile(
         program.name, str(target), target.device or "", measured.functions, method, whole_us, (low, high),
         rows_of(spent, dispatches, whole_us, roofline), span_of(measured.invocations), roofline,
@@ -204,10 +188,7 @@ def _profile(
 
 
 def roofline_for(target: Target, tools: Tools, cache: Path | None) -> tuple[Roofline | None, str]:
-    """A device's roofline, measured or from a data sheet, or why there is none.
-
-    A CPU's is kept in the file `cache`.
-    """
+    """A device's roofline, measured or from a data sheet, or why there is none. `cache` keeps a CPU's."""
     device = tools.measurer.device
     if on_host(device):
         try:
@@ -215,12 +196,8 @@ def roofline_for(target: Target, tools: Tools, cache: Path | None) -> tuple[Roof
         except TunerError as error:
             return None, str(error)
     facts = tools.measurer.facts
-    name = facts.name
-    found = datasheet_roofline(name, facts.last_level_bytes)
-    return (
-        found,
-        "" if found else f"no roofline: there is no data sheet for '{name}'",
-    )
+    found = datasheet_roofline(facts.name, facts.last_level_bytes)
+    return found, "" if found else f"no roofline: there is no data sheet for '{facts.name}'"
 
 
 def _notes(measured: MeasuredProgram, dispatches: Sequence[Dispatch], method: Method) -> tuple[str, ...]:

@@ -35,32 +35,20 @@ _TOOL_TIMEOUT_S = 300.0
 
 @dataclass(frozen=True)
 class ProfilePlan:
-    """How much is measured.
+    """How much is measured."""
 
-    Attributes:
-        rounds: turns of whole invocations and profiled ones.
-        profiled: whether to profile; only devices on the host can.
-    """
-
-    rounds: int = 6
-    profiled: bool = True
+    rounds: int = 6  # turns of whole invocations and profiled ones
+    profiled: bool = True  # whether to profile; only devices on the host can
 
 
 @dataclass(frozen=True)
 class MeasuredProgram:
-    """A program's times.
+    """A program's times."""
 
-    Attributes:
-        functions: the functions that were run, once each in an invocation.
-        samples_us: of whole invocations, without profiling.
-        invocations: for each function, its profiled invocations, without warm-up.
-        problem: why there is no profile; empty when there is one.
-    """
-
-    functions: tuple[str, ...]
-    samples_us: tuple[float, ...]
-    invocations: tuple[tuple[Times, ...], ...] = ()
-    problem: str = ""
+    functions: tuple[str, ...]  # the functions that were run, once each in an invocation
+    samples_us: tuple[float, ...]  # of whole invocations, without profiling
+    invocations: tuple[tuple[Times, ...], ...] = ()  # profiled invocations by function, without warm-up
+    problem: str = ""  # why there is no profile; empty when there is one
 
 
 @dataclass(frozen=True)
@@ -72,17 +60,7 @@ class _Call:
 
 
 def measure_here(path: str, device: str, run: ProgramRun, plan: ProfilePlan) -> MeasuredProgram:
-    """Time a program and profile it.
-
-    Args:
-        path: the VM module.
-        device: device URI.
-        run: the functions and their inputs.
-        plan: how much.
-
-    Raises:
-        TunerError: it does not load or run, or has no function that can be run.
-    """
+    """Time a program, the VM module at `path`, and profile it. Raises TunerError if it does not run."""
     loaded = LoadedProgram(path, device, run)
     try:
         first_s = min(loaded.batch(1) for _ in range(1 + _WARM_UP))
@@ -128,7 +106,7 @@ class _Tool:
         self._calls = [(call.name, _inputs(call, folder / f"inputs_{i}")) for i, call in enumerate(calls)]
 
     def profile(self, count: int, found: list[list[Times]]) -> str:
-        """Add so many profiled invocations of each function to `found`; why not, where they are not had."""
+        """Add `count` profiled invocations of each function to `found`. Returns why not, if that fails."""
         if not found:
             found.extend([] for _ in self._calls)
         total = count + _WARM_UP
@@ -146,7 +124,7 @@ class _Tool:
         return ""
 
     def _record(self, flags: Sequence[str], total: int) -> EventRecording | str:
-        """The profile of so many invocations, or why there is none."""
+        """The profile of `total` invocations, or why there is none."""
         file, profile = self._folder / "flags.txt", self._folder / "profile.ireeprof"
         chosen = (f"--device_profiling_mode={_FAMILIES}", f"--device_profiling_output={profile}")
         file.write_text("\n".join((*self._common, *flags, *chosen)) + "\n")
@@ -163,7 +141,7 @@ class _Tool:
 
 
 def _run(tool: str, *arguments: str) -> bytes | str:
-    """The output of a tool of the runtime, or why there is none."""
+    """The output of a tool of the runtime, or why it failed."""
     from iree._runtime import libs  # where the runtime's package keeps its programs
 
     try:
@@ -197,7 +175,7 @@ def _inputs(call: _Call, folder: Path) -> list[str]:
 
 
 def _parameters(run: ProgramRun, folder: Path) -> list[str]:
-    """Flags for archives; those parameters that are in none are generated into one."""
+    """Flags for archives; parameters that are in none are generated into one."""
     flags = [_parameter_flag(scope, path) for scope, path in run.parameters]
     for number, scope in enumerate(scopes_of(run.wanted)):
         present = {key for key, _ in load_index([p for own, p in run.parameters if own == scope]).items()}

@@ -25,17 +25,11 @@ from iree_tuner.reduce.function import (
 
 @dataclass(frozen=True)
 class ReductionStep:
-    """A kind of edits.
-
-    Attributes:
-        name: for people.
-        edits: the edits that a module has.
-        alone: whether only one of them can be made at a time.
-    """
+    """A kind of edits."""
 
     name: str
-    edits: Callable[[ir.Module], Sequence[edits.Edit]]
-    alone: bool = False
+    edits: Callable[[ir.Module], Sequence[edits.Edit]]  # the edits that a module has
+    alone: bool = False  # whether only one of them can be made at a time
 
 
 STEPS = (
@@ -61,23 +55,14 @@ STEPS = (
 
 @dataclass(frozen=True, order=True)
 class ProgramSize:
-    """The counts of a module, the most important first: every accepted edit makes it smaller in this order.
+    """The counts of a module, the most important first: every accepted edit makes it smaller so."""
 
-    Attributes:
-        work: ops that compute something, symbols and terminators among them.
-        ops: all of them.
-        values: results, block arguments and operands.
-        attributes: attributes of ops, and their parts.
-        elements: numbers in dense constants that are not splats; 1 for a resource.
-        extent: the sum of the static sizes of all values.
-    """
-
-    work: int
+    work: int  # ops that compute something, symbols and terminators among them
     ops: int
-    values: int
-    attributes: int
-    elements: int
-    extent: int
+    values: int  # results, block arguments and operands
+    attributes: int  # attributes of ops, and their parts
+    elements: int  # numbers in dense constants that are not splats; 1 for a resource
+    extent: int  # the sum of the static sizes of all values
 
 
 def size_of(module: ir.Module) -> ProgramSize:
@@ -116,7 +101,7 @@ def printed(program: Program) -> Candidate:
     """A program without any edit, as text.
 
     Raises:
-        CompileError: it cannot be parsed, does not verify, or does not parse again as it is printed.
+        CompileError: it cannot be parsed, does not verify, or does not parse again after printing.
         TunerError: it is not text and not bytecode.
     """
     try:
@@ -131,16 +116,16 @@ def printed(program: Program) -> Candidate:
 
 
 def count(text: str, step: int) -> int:
-    """How many edits of a step a module has."""
+    """The number of edits of a step."""
     with _context_for(text) as context, ir.Location.unknown():
         return len(STEPS[step].edits(parse_module(text, context)))
 
 
 def edited(text: str, step: int, chosen: frozenset[int]) -> Candidate | None:
-    """The module with edits of a step made, which may leave it as it is.
+    """The module after edits of a step, which may be unchanged.
 
-    None where it is changed and no smaller, or does not verify; for a step of single edits also where it is
-    not changed.
+    None if it is changed and no smaller, or does not verify; for a step of single edits also if it is
+    unchanged.
     """
     context = _context_for(text)
     with context, ir.Location.unknown():
@@ -164,9 +149,9 @@ def _text(module: ir.Module) -> str:
 
 
 def _context_for(text: str) -> ir.Context:
-    """One context for all modules, as making one takes longer than parsing most of them.
+    """One context for all modules, because making one takes longer than parsing most of them.
 
-    Not for those with resources: a context that knows a resource's name gives the next one another name.
+    Modules with resources get a new one: a context that knows a resource's name renames the next one.
     """
     return _new_context() if "dialect_resources" in text else _kept_context()
 

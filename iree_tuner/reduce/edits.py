@@ -45,7 +45,7 @@ _SMALL = (1, 2, 4, 16, 64)
 
 
 def entries(module: ir.Module) -> list[Edit]:
-    """Take matchers and their actions out of `foreach_match`; the op itself with its last pair."""
+    """Erase matchers and their actions from `foreach_match`; the op itself with its last pair."""
     edits: list[Edit] = []
     kept: dict[ir.Operation, set[int]] = {}
     for pair in pairs(module):
@@ -68,20 +68,16 @@ def _drop_pair(op: ir.Operation, kept: set[int], index: int) -> None:
 
 @dataclass(eq=False)
 class _Symbol:
-    """A symbol, or another op next to symbols in a module, which can be taken out as a whole.
-
-    Attributes:
-        inside: the symbols that it is in, outermost first.
-        held_by: for each reference to it, the symbols that the reference is in.
-    """
+    """A symbol, or another op next to symbols in a module, which can be erased as a whole."""
 
     op: ir.Operation
-    inside: tuple[_Symbol, ...]
+    inside: tuple[_Symbol, ...]  # the symbols that it is in, outermost first
+    # for each reference, the symbols that contain it
     held_by: list[tuple[_Symbol, ...]] = field(default_factory=list["tuple[_Symbol, ...]"])
     erased: bool = False
 
     def erase(self) -> None:
-        """Unless it is gone with another, or something that is left refers to it."""
+        """Erase it, unless it is gone with another, or something that is left refers to it."""
         if any(outer.erased for outer in self.inside):
             return
         if all(self in holders or any(each.erased for each in holders) for holders in self.held_by):
@@ -90,17 +86,16 @@ class _Symbol:
 
 
 def top_level(module: ir.Module) -> list[Edit]:
-    """Take out what is at the top of the module and nothing left refers to."""
+    """Erase ops at the top of the module that nothing left refers to."""
     return [symbol.erase for symbol in _symbols(module) if not symbol.inside]
 
 
 def nested(module: ir.Module) -> list[Edit]:
-    """Take out what is at the top of modules, executables and variants inside the module."""
+    """Erase ops at the top of modules, executables and variants inside the module."""
     return [symbol.erase for symbol in _symbols(module) if symbol.inside]
 
 
 def _symbols(module: ir.Module) -> list[_Symbol]:
-    """All, each after the symbols that refer to it, if there is no cycle."""
     known: dict[ir.Operation, _Symbol] = {}
     _collect(module.operation, (), known)
     _refer(module.operation, (), [], known)
@@ -130,12 +125,10 @@ def _collect(op: ir.Operation, inside: tuple[_Symbol, ...], known: dict[ir.Opera
 
 
 def _refer(
-    op: ir.Operation,
-    inside: tuple[_Symbol, ...],
-    scopes: Sequence[Mapping[str, _Symbol]],
+    op: ir.Operation, inside: tuple[_Symbol, ...], scopes: Sequence[Mapping[str, _Symbol]],
     known: Mapping[ir.Operation, _Symbol],
-) -> None:
-    """Note each reference in an op at the symbols that it names."""
+) -> None:  # fmt: skip
+    """Add each reference in an op to the symbols that it names."""
     if op in known:
         inside = (*inside, known[op])
     for path in _references(attributes_of(op).values()):
@@ -230,7 +223,7 @@ def by_constant(module: ir.Module) -> list[Edit]:
 
 
 def _ops(module: ir.Module) -> list[ir.Operation]:
-    """The ops in bodies that end no block, the last first."""
+    """The ops in bodies, without terminators, the last first."""
     found = [
         op
         for op in walk(module.operation)
@@ -243,7 +236,7 @@ def _ops(module: ir.Module) -> list[ir.Operation]:
 
 
 def _with_function(module: ir.Module) -> Iterator[tuple[ir.Operation, Function]]:
-    """Those ops that are in a function with a body of its own, each with the function."""
+    """The ops that are in a function with a body, each with the function."""
     known = {function.op: function for function in functions(module)}
     for op in _ops(module):
         parent = op.parent
@@ -254,7 +247,7 @@ def _with_function(module: ir.Module) -> Iterator[tuple[ir.Operation, Function]]
 
 
 def _replace(op: ir.Operation, stand_in: Callable[[ir.Operation, ir.Value], Make | None]) -> None:
-    """Erase an op where each of its results has a stand-in or is not used."""
+    """Erase an op if each of its results has a stand-in or is not used."""
     used = [result for result in op.results if any(result.uses)]
     makes = [make for result in used if (make := stand_in(op, result)) is not None]
     if len(makes) == len(used):
@@ -264,7 +257,7 @@ def _replace(op: ir.Operation, stand_in: Callable[[ir.Operation, ir.Value], Make
 
 
 def _return_operands(op: ir.Operation, function: Function) -> None:
-    """Have a function return an op's operands instead of its results, if only the return uses the results."""
+    """Return an op's operands instead of its results, if only the return uses the results."""
     if not function.is_free or len(function.returns) != 1:
         return
     users = [use.owner for result in op.results for use in result.uses]
@@ -278,7 +271,7 @@ def _return_operands(op: ir.Operation, function: Function) -> None:
 
 
 def _is_data(value: ir.Value) -> bool:
-    """Whether a value is an op's and data of the program: not a size, an offset or a scalar."""
+    """Whether a value is an op's result and data of the program: not a size, an offset or a scalar."""
     scalar = isinstance(value.type, ir.IndexType | ir.IntegerType | ir.FloatType)
     return isinstance(value, ir.OpResult) and not scalar
 
@@ -342,7 +335,7 @@ def handed_over(module: ir.Module) -> list[Edit]:
 
 @dataclass
 class _Place:
-    """An op that others take the place of."""
+    """An op, which is replaced by others."""
 
     op: ir.Operation
 
@@ -357,7 +350,6 @@ def inputs(module: ir.Module) -> list[Edit]:
 
 
 def _count_inputs(op: ir.Operation) -> int:
-    """How many a `linalg.generic` has; its other operands are outputs."""
     return ir.DenseI32ArrayAttr(op.attributes[_SEGMENTS])[0]
 
 
@@ -386,7 +378,6 @@ def attributes(module: ir.Module) -> list[Edit]:
 
 
 def _removable(attribute: ir.Attribute) -> Iterator[Path]:
-    """Paths in an attribute to entries of dictionaries."""
     for key, inner in parts_of(attribute).items():
         if isinstance(attribute, ir.DictAttr):
             yield (key,)
@@ -394,7 +385,7 @@ def _removable(attribute: ir.Attribute) -> Iterator[Path]:
 
 
 def _remove(place: _Place, path: Path) -> None:
-    """Remove what is at a path, if it is still there and the op verifies without it."""
+    """Remove the attribute at a path, if it is still there and the op verifies without it."""
     name, inner = str(path[0]), path[1:]
     known = attributes_of(place.op)
     if name not in known:
@@ -419,7 +410,7 @@ def _verifies(op: ir.Operation) -> bool:
 
 
 def _without(attribute: ir.Attribute, path: Path) -> ir.Attribute:
-    """An attribute without the entry at a path; the same where there is none."""
+    """An attribute without the entry at a path."""
     key, inner = path[0], path[1:]
     parts = parts_of(attribute)
     if key not in parts:
@@ -442,7 +433,7 @@ def splats(module: ir.Module) -> list[Edit]:
 
 
 def _splat_of(attribute: ir.Attribute) -> ir.Attribute | None:
-    """A splat instead of a large constant; None for anything else."""
+    """A splat instead of a large constant; None for other attributes."""
     value = 1.0
     if isinstance(attribute, ir.DenseIntElementsAttr | ir.DenseFPElementsAttr):
         if attribute.is_splat or not len(attribute):
@@ -482,7 +473,7 @@ def _resize(module: ir.Module, old: int, new: int) -> None:
 
 
 def _resized(kind: ir.Type, old: int, new: int) -> ir.Type:
-    """A type with other sizes; the same where it holds none, or the bindings cannot make it."""
+    """A type with other sizes; the same if it has none, or the bindings cannot make it."""
     if isinstance(kind, ir.FunctionType):
         ends = ([_resized(each, old, new) for each in types] for types in (kind.inputs, kind.results))
         return ir.FunctionType.get(*ends)

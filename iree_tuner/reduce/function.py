@@ -34,7 +34,7 @@ def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
 
 
 def parts_of(attribute: ir.Attribute) -> dict[str | int, ir.Attribute]:
-    """The attributes in an attribute, by keys or positions; none where `made_of` cannot make it again."""
+    """The attributes in an attribute, by keys or positions; empty if `made_of` cannot make it again."""
     with suppress(TypeError):  # as in `attributes_of`
         match attribute:
             case ir.DictAttr():
@@ -53,7 +53,7 @@ def parts_of(attribute: ir.Attribute) -> dict[str | int, ir.Attribute]:
 
 
 def made_of(attribute: ir.Attribute, parts: dict[str | int, ir.Attribute]) -> ir.Attribute:
-    """An attribute again, of other parts under the same keys; of a dictionary's, some may be missing."""
+    """An attribute with other parts under the same keys; of a dictionary's, some may be missing."""
     values = list(parts.values())
     match attribute:
         case ir.DictAttr():
@@ -91,7 +91,7 @@ def values_of(module: ir.Module) -> Iterator[ir.Value]:
 
 
 def static_sizes(kind: ir.Type) -> list[int]:
-    """The sizes that a type fixes; none for types without a shape."""
+    """The static sizes of a type; empty for types without a shape."""
     if not isinstance(kind, ir.ShapedType) or not kind.has_rank:
         return []
     return [kind.get_dim_size(axis) for axis in range(kind.rank) if kind.is_static_dim(axis)]
@@ -99,19 +99,12 @@ def static_sizes(kind: ir.Type) -> list[int]:
 
 @dataclass(frozen=True)
 class Function:
-    """An op with a function type and one region, which is empty in a declaration.
-
-    Attributes:
-        op: the op.
-        returns: the terminators that return from it; the methods keep this up to date, and `calls`.
-        calls: the ops that call it by its name.
-        matched: whether a `foreach_match` names it, so that its signature is not its own.
-    """
+    """An op with a function type and one region, which is empty in a declaration."""
 
     op: ir.Operation
-    returns: list[ir.Operation]
-    calls: list[ir.Operation]
-    matched: bool
+    returns: list[ir.Operation]  # its return terminators; the methods keep this and `calls` up to date
+    calls: list[ir.Operation]  # the ops that call it by its name
+    matched: bool  # whether a `foreach_match` names it, so that its signature is not its own
 
     @property
     def inputs(self) -> list[ir.Type]:
@@ -143,7 +136,7 @@ class Function:
         return value
 
     def drop_argument(self, index: int) -> bool:
-        """Take out an argument, here and in the calls, unless it is used; whether it is gone."""
+        """Erase an argument, here and in the calls, unless it is used. Returns whether it is gone."""
         for entry in self.blocks[:1]:
             if any(entry.arguments[index].uses):
                 return False
@@ -157,7 +150,7 @@ class Function:
         return True
 
     def drop_result(self, index: int) -> None:
-        """Take out a result, here and in the calls, unless it is used."""
+        """Erase a result, here and in the calls, unless it is used."""
         if any(any(call.results[index].uses) for call in self.calls):
             return
         self.returns[:] = [remade(op, operands=without(list(op.operands), index)) for op in self.returns]
@@ -203,28 +196,21 @@ def functions(module: ir.Module) -> list[Function]:
 
 
 def remade(
-    op: ir.Operation,
-    *,
-    operands: Sequence[ir.Value] | None = None,
-    results: Sequence[ir.Value] | None = None,
-    attributes: Mapping[str, ir.Attribute] | None = None,
-) -> ir.Operation:
+    op: ir.Operation, *, operands: Sequence[ir.Value] | None = None,
+    results: Sequence[ir.Value] | None = None, attributes: Mapping[str, ir.Attribute] | None = None,
+) -> ir.Operation:  # fmt: skip
     """Replace an op by one with other operands or attributes, or with only some of its results.
 
-    An attribute with a default must not be deleted: verifiers and printers crash without it. An op made
-    without it has the default.
+    An attribute with a default must not be deleted, because verifiers and printers crash without it. A new
+    op without it has the default.
     """
     kept = list(op.results) if results is None else results
     made = ir.Operation.create(
-        op.name,
-        results=[result.type for result in kept],
+        op.name, results=[result.type for result in kept],
         operands=list(op.operands if operands is None else operands),
         attributes=dict(attributes_of(op) if attributes is None else attributes),
-        successors=list(op.successors),
-        regions=len(op.regions),
-        loc=op.location,
-        ip=ir.InsertionPoint(op),
-    )
+        successors=list(op.successors), regions=len(op.regions), loc=op.location, ip=ir.InsertionPoint(op),
+    )  # fmt: skip
     for old, new in zip(op.regions, made.regions, strict=True):
         for block in list(old):
             block.append_to(new)
@@ -253,12 +239,12 @@ def _fitting(op: ir.Operation, calls: Mapping[str, Sequence[ir.Operation]]) -> l
 
 
 def _of_call(call: ir.Operation) -> dict[str, ir.Attribute]:
-    """A call's attributes, without attributes that have an entry for each argument or result."""
+    """A call's attributes, without those that have an entry for each argument or result."""
     return {name: value for name, value in attributes_of(call).items() if name not in (_ARGUMENTS, _RESULTS)}
 
 
 def _has_signature(op: ir.Operation) -> bool:
-    """Whether an op has a type that can be changed here: types of the LLVM dialect are of another kind."""
+    """Whether an op has a type that can be changed here, unlike types of the LLVM dialect."""
     found = attributes_of(op).get(_SIGNATURE)
     if not isinstance(found, ir.TypeAttr) or not isinstance(found.value, ir.FunctionType):
         return False

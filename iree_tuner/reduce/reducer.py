@@ -43,17 +43,11 @@ First = Callable[[Iterator[frozenset[int]]], int | None]
 
 @dataclass(frozen=True)
 class CommandJudge:
-    """A command, and how it ends where the defect shows.
+    """A command, and how it ends if the defect is present."""
 
-    Attributes:
-        command: for a POSIX shell; `{}` stands for the candidate's path, which ends a command without it.
-        status: that it ends with.
-        output: a text that its output, of both streams, has in it.
-    """
-
-    command: str
-    status: Wanted = 0
-    output: str = ""
+    command: str  # for a POSIX shell; `{}` stands for the candidate's path, which ends a command without it
+    status: Wanted = 0  # that it ends with
+    output: str = ""  # a text that its output, of both streams, has in it
 
     def on(self, path: Path) -> str:
         """The command for a candidate."""
@@ -61,7 +55,7 @@ class CommandJudge:
         return self.command.replace(_PLACE, name) if _PLACE in self.command else f"{self.command} {name}"
 
     def accepts(self, status: int, output: str) -> bool:
-        """Whether this is how the command ends where the defect shows."""
+        """Whether this is how the command ends if the defect is present."""
         match self.status:
             case "fail":
                 fits = status != 0
@@ -74,48 +68,34 @@ class CommandJudge:
 
 @dataclass(frozen=True)
 class Answer:
-    """A judge's answer.
+    """A judge's answer."""
 
-    Attributes:
-        shows: whether the defect does.
-        status: of the command, as a shell gives it: 139 where signal 11 ended it; None where it did not end.
-        output: the end of what it printed.
-    """
-
-    shows: bool
-    status: int | None
-    output: str
+    shows: bool  # whether the defect does
+    status: int | None  # as in a shell: 139 for signal 11; None after a time-out
+    output: str  # the end of what it printed
 
 
 def ask(judge: CommandJudge, content: bytes, suffix: str) -> Answer:
-    """Run a judge on a candidate, in a folder of its own. For workers, whose process group it joins.
+    """Run a judge on a candidate, in a folder of its own. Runs in workers, whose process group it joins.
 
-    Raises:
-        OSError: the folder cannot be made, or there is no shell.
+    Raises OSError if the folder cannot be created, or there is no shell.
     """
     with tempfile.TemporaryDirectory(prefix="judge_") as folder:
         path = Path(folder) / f"candidate{suffix}"
         path.write_bytes(content)
         done = subprocess.run(
-            [_SHELL, "-c", judge.on(path)],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+            [_SHELL, "-c", judge.on(path)], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
     status = done.returncode if done.returncode >= 0 else _SIGNAL - done.returncode
     output = done.stdout.decode(errors="replace")
     return Answer(judge.accepts(status, output), status, output[-_KEPT:])
 
 
 class InWorkers:
-    """Candidates made and judged in workers, which an edit or a judge may end.
+    """Candidates made and judged in workers, because an edit or a judge may crash.
 
-    Args:
-        judge: the command.
-        jobs: how many candidates are made, and judged, at a time.
-        timeout_s: for a judge, which is killed then; the candidate does not show the defect.
+    `jobs` of each run at a time. A judge that takes longer than `timeout_s` is killed: no defect.
     """
 
     def __init__(self, judge: CommandJudge, jobs: int, timeout_s: float) -> None:
@@ -137,7 +117,7 @@ class InWorkers:
             return 0
 
     def edited(self, text: str, step: int, sets: Sequence[frozenset[int]]) -> list[Candidate | None]:
-        """The module with each of some sets of edits made; None if it is no candidate."""
+        """The module after each set of edits; None for a set that gives no candidate."""
         calls = [self.editors.submit(edited, text, step, each, timeout_s=_EDIT_S) for each in sets]
         found = list[Candidate | None]()
         for call in calls:
@@ -148,7 +128,7 @@ class InWorkers:
         return found
 
     def judged(self, contents: Sequence[bytes], suffix: str = ".mlir") -> Generator[Answer]:
-        """The judge's answers on candidates, in their order; closing this gives up the rest."""
+        """The judge's answers on candidates, in their order; closing this cancels the rest."""
         calls = [
             self.judges.submit(ask, self._judge, content, suffix, timeout_s=self._timeout_s)
             for content in contents
@@ -172,17 +152,10 @@ class InWorkers:
 
 
 def ddmin(count: int, first: First) -> frozenset[int]:
-    """A set of edits that keeps the defect, and loses it with any one edit more.
+    """A set of edits, of those from 0 to `count` - 1, that keeps the defect, and loses it with one more.
 
     All are tried together, then halves, quarters and so on down to single edits, each in addition to the
-    edits that are known to keep it.
-
-    Args:
-        count: of the edits, which are called 0 to `count` - 1.
-        first: is asked about sets that it has not found to keep the defect; no edit at all does so.
-
-    Raises:
-        Exceptions of `first`.
+    edits that are known to keep it. `first` is asked only about sets whose answer is not known.
     """
     made: frozenset[int] = frozenset()
     left = list(range(count))
@@ -208,38 +181,21 @@ def ddmin(count: int, first: First) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class ReductionProgress:
-    """How far a reduction is.
+    """The state of a reduction."""
 
-    Attributes:
-        step: what is being taken out.
-        start: the input.
-        smallest: the smallest module that shows the defect.
-        judged: how often the judge was asked.
-        remembered: candidates that were equal to one judged before.
-        refused: sets of edits that gave no smaller module, or none that verifies.
-    """
-
-    step: str
+    step: str  # what is being taken out
     start: Candidate
-    smallest: Candidate
-    judged: int
-    remembered: int
-    refused: int
+    smallest: Candidate  # the smallest module that shows the defect
+    judged: int  # how often the judge was asked
+    remembered: int  # candidates that were equal to one judged before
+    refused: int  # sets of edits that gave no smaller module, or none that verifies
 
 
 class Reducer:
-    """A module that is made smaller.
-
-    Args:
-        lab: makes and judges candidates.
-        tell: is called after each few candidates.
-
-    Attributes:
-        smallest: the smallest module so far that shows the defect, also after `run` was interrupted; None
-            until the input is known to show it.
-    """
+    """A module that is made smaller."""
 
     def __init__(self, lab: InWorkers, tell: Callable[[ReductionProgress], None] = lambda _: None) -> None:
+        # the smallest module that shows the defect, also after an interrupt; None until the input was judged
         self.smallest: Candidate | None = None
         self._start: Candidate | None = None
         self._lab = lab
@@ -251,8 +207,8 @@ class Reducer:
         """Make a program smaller; see `smallest`.
 
         Raises:
-            CompileError: it cannot be parsed, or not as it is printed.
-            TunerError: it does not show the defect, or not as it is printed.
+            CompileError: it cannot be parsed, or not after printing.
+            TunerError: it does not show the defect, or not after printing.
         """
         self._start = self.smallest = start = self._shown(program)
         self._shows[_key(start.text)] = True  # edits that leave a module as it is are done with at once
@@ -263,12 +219,11 @@ class Reducer:
         return self.smallest
 
     def progress(self, step: str = "") -> ReductionProgress | None:
-        """How far it is; None before the input is known to show the defect."""
+        """The progress; None before the input was judged."""
         if self._start is None or self.smallest is None:
             return None
-        return ReductionProgress(
-            step, self._start, self.smallest, self._judged, self._remembered, self._refused
-        )
+        counts = self._judged, self._remembered, self._refused
+        return ReductionProgress(step, self._start, self.smallest, *counts)
 
     def _shown(self, program: Program) -> Candidate:
         start = self._lab.printed(program)
@@ -282,13 +237,12 @@ class Reducer:
             (answer,) = self._lab.judged([content])
             self._judged += 1
             if not answer.shows:
-                raise _refusal(
-                    program, answer, "the input does not trigger the defect after it is printed and parsed"
-                )
+                what = "the input does not trigger the defect after it is printed and parsed"
+                raise _refusal(program, answer, what)
         return start
 
     def _step(self, step: int) -> bool:
-        """Make the edits of a step that keep the defect; whether there were any."""
+        """Make the edits of a step that keep the defect. Returns whether there were any."""
         before = self._base()
         if STEPS[step].alone:
             while self._first(step, self._base(), self._singles(step)) is not None:
@@ -305,7 +259,7 @@ class Reducer:
         return (frozenset({edit}) for edit in range(self._lab.count(self._base(), step)))
 
     def _first(self, step: int, base: str, sets: Iterator[frozenset[int]]) -> int | None:
-        """The first set of edits whose candidate shows the defect; it becomes the smallest."""
+        """The first set of edits whose candidate shows the defect, which becomes the smallest."""
         start = 0
         while some := list(islice(sets, self._lab.jobs)):
             hit = self._first_of(self._lab.edited(base, step, some))
@@ -317,7 +271,7 @@ class Reducer:
         return None
 
     def _first_of(self, made: Sequence[Candidate | None]) -> int | None:
-        """The first candidate that shows the defect: as is known already, or by asking the judge."""
+        """The first candidate that shows the defect. The judge is asked about new candidates only."""
         unknown = {_key(each.text): each.text for each in made if each and _key(each.text) not in self._shows}
         with closing(self._lab.judged([text.encode() for text in unknown.values()])) as answers:
             for position, candidate in enumerate(made):

@@ -78,14 +78,5 @@ def day(at: float | None) -> str:
         return ""
 
 
-FILTERS = {
-    "times": times,
-    "between": between,
-    "micros": micros,
-    "seconds": seconds,
-    "percent": percent,
-    "figures": figures,
-    "many": many,
-    "day": day,
-}
+FILTERS = {each.__name__: each for each in (times, between, micros, seconds, percent, figures, many, day)}
 """Their names in the template."""

@@ -59,7 +59,6 @@ def filled(template: str, *, package: str = _FOLDER, **values: object) -> str:
     """Render a template that extends `frame.html.jinja`.
 
     Args:
-        template: the template's name.
         package: the package that contains it. It may include files of this package, too.
         values: the template's variables. All of them are escaped.
     """

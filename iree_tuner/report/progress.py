@@ -36,11 +36,7 @@ def tell_stopping() -> None:
 
 
 class Progress:
-    """An observer that prints the progress of a run.
-
-    Args:
-        console: the console to print on. Default: standard error.
-    """
+    """An observer that prints the progress of a run, by default on standard error."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
@@ -100,7 +96,9 @@ class Progress:
             verdict += f", {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
         note = f"  [dim]{result.note}[/]" if result.note else ""
         tried = f"{len(result.trials)} tried" if result.trials else "not searched"
-        self._console.print(f"  {result.share:4.0%}  {result.task.workload.name}: {tried}, {verdict}{note}")
+        self._console.print(
+            f"  {result.share:4.0%}  {result.task.workload.name}: {tried}, {verdict}{note}", markup=True
+        )
 
     def compared(self, what: str, comparison: Comparison) -> None:
         """Print a comparison of two versions of the whole program."""
@@ -126,7 +124,6 @@ class Progress:
         self._status.update(spinner)
 
     def _table(self) -> Iterator[Table]:
-        """The table of the largest searches, if there are several."""
         if len(self._standings) < 2:
             return
         table = Table("workload", "share", "tried", "best", "saves us", "", box=None)

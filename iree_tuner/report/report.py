@@ -13,11 +13,7 @@ _FRAME_HEIGHT_PX = 900
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a run (see `TuningResult.report`). Notebooks display it.
-
-    Attributes:
-        data: what it shows.
-    """
+    """The report of a run (see `TuningResult.report`). Notebooks display it."""
 
     data: RunReport
 
@@ -34,7 +30,7 @@ class Report:
         return save(self.html(), Path(path))
 
     def _repr_html_(self) -> str:
-        """A frame of its own, so that styles and scripts of the page and the notebook do not meet."""
+        """A frame, so that styles and scripts of the page and of the notebook stay apart."""
         return (
             f'<iframe srcdoc="{escape(self.html(), quote=True)}" width="100%" height="{_FRAME_HEIGHT_PX}" '
             'sandbox="allow-scripts" allow="clipboard-write" title="tuning report" '

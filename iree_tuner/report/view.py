@@ -6,6 +6,7 @@ None, or an empty tuple, stands for unknown data.
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,15 +23,13 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.report.labels import clipped, short, unlike
 from iree_tuner.space.joint import JOINED, SPACE, named
 from iree_tuner.store import Store, StoreError
-from iree_tuner.store.causes import cause_of
-from iree_tuner.store.failures import FailureGroup
-from iree_tuner.store.queries import key_of
+from iree_tuner.store.queries import FailureGroup, group_failures, key_of
 from iree_tuner.store.record import (
     Count,
     Finite,
     Positive,
     RunRecord,
-    Timeline,
+    TimelineRecord,
     Use,
     WholeRecord,
     WorkloadRecord,
@@ -55,69 +54,40 @@ _WITH_ANYTHING = (
 
 @dataclass(frozen=True)
 class TrialPoint:
-    """A trial.
+    """A trial."""
 
-    Attributes:
-        order: its place among the workload's trials, from 1 on.
-        outcome: how it ended (see `device.outcome`).
-        score: its time relative to the default's; None if it did not run.
-        time_us: its time, in microseconds.
-        pipeline: label of its space; empty where there is one only.
-        knobs: its knobs there.
-    """
-
-    order: int
-    outcome: str
-    score: float | None
-    time_us: float | None
-    pipeline: str
-    knobs: Mapping[str, int]
+    order: int  # its place among the workload's trials, from 1 on
+    outcome: str  # how it ended (see `device.outcome`)
+    score: float | None  # its time relative to the default's; None if it did not run
+    time_us: float | None  # its time, in microseconds
+    pipeline: str  # label of its space; empty where there is one only
+    knobs: Mapping[str, int]  # its knobs there
 
 
 class WorkloadPart(WorkloadRecord, frozen=True):
-    """A workload of the program.
+    """A workload of the program."""
 
-    Attributes:
-        label: a shorter name, unique in the report.
-        floor_us: the least that one call can take by the roofline.
-        earlier: how many of its candidates an earlier run had tried.
-        points: its trials, oldest first.
-        target: its target, where that is not what the result is for.
-        kernel: name of the external kernel whose variants were tried; empty for configurations.
-    """
-
-    label: str = ""
-    floor_us: float | None = None
-    earlier: int = 0
+    label: str = ""  # a shorter name, unique in the report
+    floor_us: float | None = None  # the least that one call can take by the roofline
+    earlier: int = 0  # how many of its candidates an earlier run had tried
     points: tuple[TrialPoint, ...] = ()
-    target: str = ""
-    kernel: str = ""
+    target: str = ""  # its target, where that is not what the result is for
+    kernel: str = ""  # name of the external kernel whose variants were tried; empty for configurations
 
 
 class Slice(Struct, frozen=True):
-    """Part of a program's time: all calls of one workload, or of one dispatch that has none.
+    """Part of a program's time: all calls of one workload, or of one dispatch that has none."""
 
-    Attributes:
-        label: the workload's label, or the dispatch's name.
-        calls: in one invocation.
-        time_us: of all these calls; 0 where it is not known.
-        flops: operations of all these calls, and `bytes` that they move at least.
-        element_type: of the computation.
-        attainable_us: the least time for all these calls that the roofline allows.
-        workload: the workload's key, and `workload_name` its name; empty where it has none.
-        share: part of the time of the whole.
-    """
-
-    label: str = msgspec.field(name="name", default="")
-    calls: Count | None = None
-    time_us: Positive = 0.0
-    flops: Positive | None = None
+    label: str = msgspec.field(name="name", default="")  # the workload's label, or the dispatch's name
+    calls: Count | None = None  # in one invocation
+    time_us: Positive = 0.0  # of all these calls; 0 where it is not known
+    flops: Positive | None = None  # operations of all these calls, and `bytes` that they move at least
     bytes: Positive | None = None
-    element_type: str = ""
-    attainable_us: Positive | None = None
-    workload: str = ""
+    element_type: str = ""  # of the computation
+    attainable_us: Positive | None = None  # the roofline's least time for all these calls
+    workload: str = ""  # the workload's key, and `workload_name` its name; empty where it has none
     workload_name: str = ""
-    share: Positive = 0.0
+    share: Positive = 0.0  # part of the time of the whole
 
 
 class RoofLevel(Struct, frozen=True):
@@ -128,37 +98,23 @@ class RoofLevel(Struct, frozen=True):
 
 
 class Roof(Struct, frozen=True):
-    """The device's limits.
+    """The device's limits."""
 
-    Attributes:
-        peaks: operations a second, by element type.
-        levels: nearest first.
-        how: where the numbers are from.
-    """
-
+    # operations per second by element type
     peaks: Mapping[str, Positive] = msgspec.field(name="flops_per_s", default_factory=dict[str, float])
-    levels: Sequence[RoofLevel] = ()
-    how: str = ""
+    levels: Sequence[RoofLevel] = ()  # nearest first
+    how: str = ""  # where the numbers are from
 
 
 class TimeProfile(Struct, frozen=True):
-    """Where the time of one invocation went.
+    """Where the time of one invocation went."""
 
-    Attributes:
-        when: `before` or `after` tuning.
-        whole_us: time of the whole program.
-        slices: its parts, largest first.
-        method: how they were timed.
-        roof: of the device that they were timed on.
-        notes: what a reader should know.
-    """
-
-    when: Literal["before", "after"] = "before"
-    whole_us: Positive | None = None
-    slices: Sequence[Slice] = msgspec.field(name="rows", default=())
-    method: str = ""
-    roof: Roof = msgspec.field(name="roofline", default=Roof())
-    notes: Sequence[str] = ()
+    when: Literal["before", "after"] = "before"  # `before` or `after` tuning
+    whole_us: Positive | None = None  # time of the whole program
+    slices: Sequence[Slice] = msgspec.field(name="rows", default=())  # its parts, largest first
+    method: str = ""  # how they were timed
+    roof: Roof = msgspec.field(name="roofline", default=Roof())  # of the device that they were timed on
+    notes: Sequence[str] = ()  # what a reader should know
 
     @property
     def explained_us(self) -> float:
@@ -173,50 +129,33 @@ class TimeProfile(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ReportedRun:
-    """A run as the database, or its caller, knows it.
+    """A run as the database, or its caller, knows it."""
 
-    Attributes:
-        program: its name, often a path.
-        number: the run's number in its database; None for one that is in none.
-        options: what it was started with.
-        started, ended: in seconds since 1970.
-        state: `done`, `interrupted`, `failed`, or `running`, also for one that was killed.
-    """
-
-    program: str
-    number: int | None = None
-    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    program: str  # its name, often a path
+    number: int | None = None  # the run's number in its database; None for one that is in none
+    options: Mapping[str, object] = field(default_factory=dict[str, object])  # what it was started with
+    # started, ended: in seconds since 1970
     started: float | None = None
     ended: float | None = None
-    state: str = ""
+    state: str = ""  # `done`, `interrupted`, `failed`, or `running`, also for one that was killed
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """Everything that a page shows.
-
-    Attributes:
-        run: what ran.
-        workloads: largest share of the time first.
-        aside: what was tried under other compiler flags, which are not used.
-        whole: the program with and without the result; None where nothing is known of it.
-        before, after: profiles.
-        failures: what failed, by cause, the most frequent first; `studies` counts workloads.
-        conditions: names and values of the measurement's conditions.
-        use: how to apply the result.
-        assumed: whether the spec's path is only what the command line would have called it.
-    """
+    """Everything that a page shows."""
 
     run: ReportedRun
-    workloads: tuple[WorkloadPart, ...] = ()
-    aside: tuple[WorkloadPart, ...] = ()
-    whole: WholeRecord | None = None
+    workloads: tuple[WorkloadPart, ...] = ()  # largest share of the time first
+    aside: tuple[WorkloadPart, ...] = ()  # what was tried under other compiler flags, which are not used
+    whole: WholeRecord | None = None  # the program with and without the result; None if not known
+    # before, after: profiles
     before: TimeProfile | None = None
     after: TimeProfile | None = None
+    # failures by cause, the most frequent first; `studies` counts workloads
     failures: tuple[FailureGroup, ...] = ()
-    conditions: tuple[tuple[str, str], ...] = ()
-    use: Use = field(default_factory=Use)
-    assumed: bool = False
+    conditions: tuple[tuple[str, str], ...] = ()  # names and values of the measurement's conditions
+    use: Use = field(default_factory=Use)  # how to apply the result
+    assumed: bool = False  # whether the spec's path is only what the command line would have called it
 
     @property
     def tried(self) -> int:
@@ -234,36 +173,24 @@ class RunReport:
         return tuple(each for each in (self.before, self.after) if each is not None)
 
     @property
-    def time(self) -> Timeline:
+    def time(self) -> TimelineRecord:
         """Where the time of the run went."""
-        return self.whole.timeline if self.whole else Timeline()
+        return self.whole.timeline if self.whole else TimelineRecord()
 
 
 @dataclass(frozen=True)
 class Tried:
-    """Trials of a workload.
-
-    Attributes:
-        key: the workload's key.
-        name: its name.
-        trials: in any order.
-        label: of its space or spaces; empty where it is not known.
-        size: members of the space; None where it is not known.
-        judged: the last comparison of a candidate with the default.
-        earlier: how many trials an earlier run had made.
-        setting: what they were taken under.
-        kernel: name of the external kernel that was tried; empty for configurations.
-    """
+    """Trials of a workload."""
 
     key: str
     name: str
-    trials: Sequence[Trial]
-    label: str = ""
-    size: int | None = None
-    judged: Comparison | None = None
-    earlier: int = 0
-    setting: Setting | None = None
-    kernel: str = ""
+    trials: Sequence[Trial]  # in any order
+    label: str = ""  # of its space or spaces; empty where it is not known
+    size: int | None = None  # members of the space; None where it is not known
+    judged: Comparison | None = None  # the last comparison of a candidate with the default
+    earlier: int = 0  # how many trials an earlier run had made
+    setting: Setting | None = None  # what they were taken under
+    kernel: str = ""  # name of the external kernel that was tried; empty for configurations
 
 
 def view(run: ReportedRun, record: RunRecord, tried: Sequence[Tried]) -> RunReport:
@@ -271,42 +198,28 @@ def view(run: ReportedRun, record: RunRecord, tried: Sequence[Tried]) -> RunRepo
     setting = next((each.setting for each in tried if each.setting is not None), None)
     conditions = record.conditions
     if not _members(conditions.get("setting")) and setting is not None:
-        conditions = {
-            **conditions_of(setting, (trial for each in tried for trial in each.trials)),
-            **conditions,
-        }
+        trials = (trial for each in tried for trial in each.trials)
+        conditions = {**conditions_of(setting, trials), **conditions}
     used = text(str(_members(record.conditions.get("setting")).get("target", "")))
     workloads, aside = _workloads(record.workloads, tried, used)
     labels = {each.key: each.label for each in workloads if each.key and not each.kernel}
     profiles = {profile.when: profile for profile in (_profile(body, labels) for body in record.profiles)}
     before = profiles.get("before")
-    assumed = (
-        None if record.use else _assumed(run, _members(conditions.get("setting")), workloads, record.whole)
-    )
+    assumed = None
+    if not record.use:
+        assumed = _assumed(run, _members(conditions.get("setting")), workloads, record.whole)
+    if before is not None:
+        workloads = tuple(_with_floor(each, before) for each in workloads)
     return RunReport(
-        run=run,
-        workloads=workloads if before is None else tuple(_with_floor(each, before) for each in workloads),
-        aside=aside,
-        whole=record.whole,
-        before=before,
-        after=profiles.get("after"),
-        failures=_failures(tried),
-        conditions=_conditions(conditions, run),
-        use=record.use or assumed or Use(),
-        assumed=assumed is not None,
-    )
+        run, workloads, aside, record.whole, before, profiles.get("after"), _failures(tried),
+        _conditions(conditions, run), record.use or assumed or Use(), assumed is not None,
+    )  # fmt: skip
 
 
 def report_of_run(store: Store, number: int | None = None, program: str | None = None) -> RunReport:
-    """The facts about a run.
+    """The facts about a run, by default the last one with anything to show. Raises StoreError without one.
 
-    Args:
-        store: where it is.
-        number: which run; the last one that has anything to show by default.
-        program: of runs of this program, by its path or its file's name.
-
-    Raises:
-        StoreError: there is no such run.
+    `program` selects the runs of a program, by its path or its file's name.
     """
     run = _find(store, number, program)
     assert run.number is not None
@@ -319,13 +232,8 @@ def use_of(
 ) -> Use:  # fmt: skip
     """Commands that compile a program with a spec: this project's, and the compiler's with it embedded.
 
-    Args:
-        program: path of the program, or what it was made from.
-        flags: of the target, and the ones that are part of the result. Executables of kernels are matched by
-            them.
-        spec: path of the spec, if there is one.
-        target: as `iree-tuner compile` takes it; its own default where not given.
-        kernels: path of the spec of external kernels, if there is one.
+    `flags` are all of the target and of the result: executables of kernels are matched by them. `target` is
+    as `iree-tuner compile` takes it, and `kernels` is the path of the spec of external kernels.
     """
     quoted = shlex.quote(program)
     tuned = f" {shlex.quote(str(spec))}" if spec else ""
@@ -372,7 +280,7 @@ def _find(store: Store, number: int | None, program: str | None) -> ReportedRun:
 
 
 def _tried(store: Store, run: ReportedRun) -> list[Tried]:
-    """The studies that the run worked on, as they were when it ended."""
+    """The studies that the run worked on, as of its end."""
     numbers = [row["study_id"] for row in store.read(_OF_RUN, (run.number, run.number))]
     own = {
         row["study_id"]: row["n"]
@@ -384,20 +292,16 @@ def _tried(store: Store, run: ReportedRun) -> list[Tried]:
     found: list[Tried] = []
     for study in numbers:
         key, judged = key_of(store, study), _last_verdict(store, study, run)
-        trials = [
-            trial for trial in store.trials(study).values() if run.ended is None or trial.at <= run.ended
-        ]
-        found.append(
-            Tried(
-                key.workload.key, key.workload.name, trials, key.space_label, key.space_size or None,
-                judged, max(0, len(trials) - own.get(study, 0)), key.setting, key.kernel,
-            )
-        )  # fmt: skip
+        end = math.inf if run.ended is None else run.ended
+        trials = [trial for trial in store.trials(study).values() if trial.at <= end]
+        found.append(Tried(
+            key.workload.key, key.workload.name, trials, key.space_label, key.space_size or None,
+            judged, max(0, len(trials) - own.get(study, 0)), key.setting, key.kernel,
+        ))  # fmt: skip
     return found
 
 
 def _last_verdict(store: Store, study: int, run: ReportedRun) -> Comparison | None:
-    """The run's last comparison of a candidate with the default."""
     rows = store.read(
         "SELECT comparison FROM verdicts WHERE study_id = ? AND run_id = ? AND assignment IS NOT NULL "
         "ORDER BY at, uid",
@@ -409,7 +313,7 @@ def _last_verdict(store: Store, study: int, run: ReportedRun) -> Comparison | No
 def _workloads(
     records: Sequence[WorkloadRecord], tried: Sequence[Tried], used: str
 ) -> tuple[tuple[WorkloadPart, ...], tuple[WorkloadPart, ...]]:
-    """Workloads, and ones that were tried for another target than the used one, or before the last time."""
+    """Workloads, and those that were tried for a target that is not used, or more than once."""
     told = {each.key or each.workload: each for each in records}
     found: list[WorkloadPart] = []
     aside: list[WorkloadPart] = []
@@ -425,10 +329,10 @@ def _workloads(
 
 
 def _in_order(found: Sequence[WorkloadPart]) -> tuple[WorkloadPart, ...]:
-    order = sorted(
-        found,
-        key=lambda each: (-(each.share if each.share is not None else -1.0), -each.trials, each.workload),
-    )
+    def place(part: WorkloadPart) -> tuple[float, int, str]:
+        return 1.0 if part.share is None else -part.share, -part.trials, part.workload
+
+    order = sorted(found, key=place)
     labels = unlike([each.label for each in order])
     return tuple(structs.replace(each, label=label) for each, label in zip(order, labels, strict=True))
 
@@ -446,24 +350,16 @@ def _workload(record: WorkloadRecord | None, tried: Tried | None) -> WorkloadPar
             part, verdict="win" if compared.verdict == "win" else "tie", speedup=compared.speedup,
             interval=compared.interval, default_us=compared.default_us, time_us=compared.candidate_us,
         )  # fmt: skip
-    if tried.kernel:
-        part = structs.replace(
-            part, workload=f"{name} by {tried.kernel}", label=f"{part.label} by {tried.kernel}"
-        )
+    by = f" by {tried.kernel}" if tried.kernel else ""
     return structs.replace(
-        part,
-        key=tried.key,
-        kernel=tried.kernel,
-        trials=len(tried.trials),
-        earlier=tried.earlier,
+        part, workload=f"{name}{by}", label=f"{part.label}{by}", key=tried.key, kernel=tried.kernel,
+        trials=len(tried.trials), earlier=tried.earlier, count=tried.size or part.count,
         outcomes=dict(Counter(trial.outcome for trial in tried.trials).most_common()),
-        count=tried.size or part.count,
         points=_points(tried),
-    )
+    )  # fmt: skip
 
 
 def _with_floor(part: WorkloadPart, before: TimeProfile) -> WorkloadPart:
-    """With the least time of a call."""
     found = next((each for each in before.slices if each.label == part.label), None)
     if found is None or not found.calls or found.attainable_us is None:
         return part
@@ -482,7 +378,7 @@ def _points(tried: Tried) -> tuple[TrialPoint, ...]:
 
 
 def _place(trial: Trial, label: str) -> tuple[str, dict[str, int]]:
-    """The space that a trial is of, where there are several, and its knobs there."""
+    """The label of a trial's space, if there are several, and its knobs there."""
     if JOINED in label:
         with suppress(KeyError, IndexError):  # labels that are not those of this trial
             return named(trial.assignment, label)
@@ -491,27 +387,17 @@ def _place(trial: Trial, label: str) -> tuple[str, dict[str, int]]:
 
 
 def _failures(tried: Sequence[Tried]) -> tuple[FailureGroup, ...]:
-    """As `store.failures` groups them, of this run only."""
-    groups: dict[tuple[str, str, str], FailureGroup] = {}
-    where: dict[tuple[str, str, str], set[str]] = {}
-    newest_first = sorted(
-        ((trial, each) for each in tried for trial in each.trials if trial.outcome not in _FINE),
-        key=lambda found: -found[0].at,
+    """The run's failures, as `store.queries` groups them."""
+    failed = ((trial, each) for each in tried for trial in each.trials if trial.outcome not in _FINE)
+    newest_first = sorted(failed, key=lambda found: -found[0].at)
+    groups = group_failures(
+        (trial.outcome, text(trial.message), text(trial.reproducer), each.kernel, each.key)
+        for trial, each in newest_first
     )
-    for trial, each in newest_first:
-        group = (trial.outcome, text(cause_of(trial.outcome, trial.message)), each.kernel)
-        where.setdefault(group, set()).add(each.key)
-        message = clipped(text(trial.message), _LONGEST_MESSAGE)
-        others = groups.get(group) or FailureGroup(*group[:2], 0, 0, message, "", each.kernel)
-        groups[group] = replace(
-            others, count=others.count + 1, studies=len(where[group]),
-            reproducer=others.reproducer or text(trial.reproducer),
-        )  # fmt: skip
-    return tuple(sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.named_cause)))
+    return tuple(replace(each, message=clipped(each.message, _LONGEST_MESSAGE)) for each in groups)
 
 
 def _conditions(body: Mapping[str, Any], run: ReportedRun) -> tuple[tuple[str, str], ...]:
-    """Names and values as text."""
     found = {_words(name): _said(value) for name, value in _members(body.get("setting")).items()}
     found |= {_words(name): _range(name, value) for name, value in _members(body.get("readings")).items()}
     found |= {_words(name): _said(body[name]) for name in body if name not in ("setting", "readings")}
@@ -555,14 +441,14 @@ def _said(value: object) -> str:
 
 
 def _members(value: object) -> Mapping[str, Any]:
-    """An object; empty for what is none."""
+    """An object; empty for another value."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def _assumed(
     run: ReportedRun, setting: Mapping[str, Any], workloads: Sequence[WorkloadPart], whole: WholeRecord | None
 ) -> Use | None:
-    """Commands as the command line would have made them, if there is anything to apply."""
+    """Commands as the command line would have made them, if there is a result to apply."""
     whole = whole or WholeRecord()
     best = (each for each in workloads if each.verdict == "win" and not each.kernel)
     won = [each for each in best if each.workload not in whole.left_out]
@@ -574,7 +460,7 @@ def _assumed(
 
 
 def _profile(body: Mapping[str, Any], labels: Mapping[str, str]) -> TimeProfile:
-    """A profile from its body, with one slice for each of the report's labels of workloads, by their keys."""
+    """A profile from its body, with one slice for each label of a workload, by its key."""
     (found,) = cast("list[TimeProfile]", known(body, TimeProfile))
     slices: dict[str, Slice] = {}
     for each in found.slices:
@@ -587,7 +473,7 @@ def _profile(body: Mapping[str, Any], labels: Mapping[str, str]) -> TimeProfile:
 
 
 def _joined(one: Slice, other: Slice) -> Slice:
-    """Both; what is known of one only is not known of both."""
+    """The sum of two slices; a number that one of them lacks is unknown."""
     sums = {
         name: None if None in (ends := (getattr(one, name), getattr(other, name))) else sum(ends)
         for name in ("calls", "time_us", "flops", "bytes", "attainable_us")

@@ -35,24 +35,18 @@ _LOWERED = "#iree_codegen.no_pipeline"
 
 @dataclass(frozen=True)
 class Scripted:
-    """A program compiled with a script.
-
-    Attributes:
-        vmfb: the VM module.
-        lowered: functions of dispatches that the script lowered.
-        others: dispatches that it left to the compiler.
-    """
+    """A program compiled with a script."""
 
     vmfb: bytes
-    lowered: tuple[str, ...]
-    others: tuple[str, ...]
+    lowered: tuple[str, ...]  # functions of dispatches that the script lowered
+    others: tuple[str, ...]  # dispatches that it left to the compiler
 
 
 def compile_with_script(program: Program, target: Target, script: Script, workers: Workers) -> Scripted:
     """Compile a program; a script lowers the dispatches that it is for.
 
     Raises:
-        CompileError: the compiler refuses the program, whatever the script.
+        CompileError: the compiler refuses the program, with any script.
         TunerError: the script fails, with the line; or it lowers none of the dispatches.
         WorkerError: the compiler died or did not come back.
     """
@@ -75,7 +69,7 @@ def compile_with_script(program: Program, target: Target, script: Script, worker
 
 
 def build_here(harness: bytes, flags: tuple[str, ...], script: bytes) -> Built:
-    """Compile a dispatch's harness; `not_applied` where the script leaves it alone. Runs in workers."""
+    """Compile a dispatch's harness; `not_applied` if the script does not lower it. Runs in workers."""
     start = time.perf_counter()
     session = session_for(flags)
     session.context.enable_multithreading(False)
@@ -105,7 +99,6 @@ def _is_lowered(info: ir.Attribute) -> bool:
 
 
 def _finish(module: ir.Module, session: CompilerSession, script: bytes) -> Scripted:
-    """From `executable-sources` to the end."""
     embed(module, script, replace=True)
     session.run(module, start="executable-sources", stop=_CONFIGURED)
     functions = [op for op in walk(module) if op.name == "func.func" and _INFO in op.attributes]
@@ -118,7 +111,7 @@ def _finish(module: ir.Module, session: CompilerSession, script: bytes) -> Scrip
 
 
 def depth_of(program: Program, lab: Lab) -> Depth:
-    """Where errors of a program's results come from."""
+    """The depth of a program, from which errors of its results follow."""
     dispatches = extract(program, lab.target, lab.compilers).dispatches
     lengths = [each.workload.reduction_length for each in dispatches if each.workload is not None]
     return Depth(max(lengths, default=1), max(1, len(dispatches)))
@@ -127,15 +120,9 @@ def depth_of(program: Program, lab: Lab) -> Depth:
 def agree_alone(
     program: Program, script: Script, lowered: Sequence[str], lab: Lab
 ) -> list[tuple[str, Agreement]]:
-    """Each dispatch that a script lowers, against the compiler's code and, where it is small, NumPy.
+    """Compare each of the `lowered` dispatches with the compiler's code and, if it is small, with NumPy.
 
-    Several inputs, several runs (`check.check`); `Agreement.note` says where there was no reference.
-
-    Args:
-        program: what is compiled.
-        script: it lowers something of it.
-        lowered: which functions, as `compile_with_script` found.
-        lab: where it is built and run.
+    Several inputs, several runs (`check.check`); `Agreement.note` says if there was no reference.
     """
     found: list[tuple[str, Agreement]] = []
     for dispatch in extract(program, lab.target, lab.compilers).dispatches:
@@ -155,7 +142,7 @@ def agree_alone(
 
 
 def bench_of(dispatch: Dispatch, lab: Lab) -> Bench | str:
-    """A dispatch with the compiler's own code, to compare others with; or why it cannot be run alone."""
+    """A dispatch with the compiler's own code, to compare with; or why it cannot be run alone."""
     if dispatch.harness is None or dispatch.workload is None:
         return dispatch.reason or "its sizes are known at run time only"
     default = lab.builder.build(dispatch.harness, None)

@@ -1,15 +1,20 @@
-"""A script's knobs as candidates: compiled on the dispatches that it lowers, timed and kept as others are."""
+"""A script's knobs as candidates: compiled on the dispatches that it lowers, timed and kept as others are.
+
+A script's knobs as a search space: constraint IR, as every space is.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.versions import installed
@@ -22,10 +27,14 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import fingerprint
 from iree_tuner.script.build import build_here
 from iree_tuner.script.script import Script
-from iree_tuner.script.space import ScriptLandscape, own_choice, script_space
+from iree_tuner.search.cost.terms import Array
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.configuration import Assignment
+from iree_tuner.space.constraints import build_constraints, knob_attribute
+from iree_tuner.space.constraints import knob as declare
+from iree_tuner.space.expressions import require
+from iree_tuner.space.space import Space
 from iree_tuner.spec.io import embed
 from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.store.study import StudyKey
@@ -35,36 +44,73 @@ from iree_tuner.tuning.candidate import CompileLimits, setting_on
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
 
+
+def script_space(script: Script, workload: Workload, context: ir.Context) -> Space:
+    """The values that a script's knobs may have, for a workload that it lowers. The dialects are loaded."""
+
+    def fill() -> Mapping[str, ir.Attribute]:
+        declared = {each.name: declare(each.name, each.values, "a value that the script names")
+                    for each in script.knobs}  # fmt: skip
+        for each in script.knobs:
+            if each.divides:
+                around, inside = declared[each.divides], declared[each.name]
+                message = f"{each.name} ({{}}) must divide {each.divides} ({{}})"
+                require((around % inside).equals(0), message, inside, around)
+        return {name: knob_attribute(name) for name in declared}
+
+    with context:
+        pipeline = iree_codegen.TransformDialectCodegenPipelineAttr.get()
+    return Space(workload, build_constraints(pipeline, fill, context))
+
+
+def own_choice(script: Script) -> Assignment:
+    """Where a search sets out from: the values in the script."""
+    return Assignment.of(script.defaults)
+
+
+class ScriptLandscape:
+    """A script's space as strategies see it. Nothing is known about it beforehand, because scripts differ."""
+
+    kind = "script"
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self.features, self.neighbors = space.names, space.neighbors
+        self.shuffled = self.staged = space.shuffled  # a script has no secondary options
+
+    def is_plain(self, assignment: Assignment) -> bool:
+        """Always."""
+        del assignment
+        return True
+
+    def encode(self, assignments: Sequence[Assignment]) -> Array:
+        """A row of logarithms for each."""
+        rows = [self._space.encode(each) for each in assignments]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.features))
+
+    def guess(self, rows: Array) -> Array | None:
+        """None."""
+        del rows
+
+
 SCRIPT = "script:"
 """How the label of a script's space begins; its name follows."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A dispatch that the script lowers.
+    """A dispatch that the script lowers."""
 
-    Attributes:
-        name: of its export.
-        calls: how often the program calls it.
-        bench: its harness and default.
-        default_us: time of the compiler's own code.
-    """
-
-    name: str
-    calls: int
-    bench: Bench
-    default_us: float
+    name: str  # of its export
+    calls: int  # how often the program calls it
+    bench: Bench  # its harness and default
+    default_us: float  # time of the compiler's own code
 
 
 class ScriptChoices:
     """The choices of a script's knobs: a `CandidateKind`.
 
-    Args:
-        script: with one knob at least.
-        subjects: the dispatches that it lowers.
-        workload: of one of them; the script says the same of every workload.
-        lab: where choices are compiled.
-        records: where reproducers go.
+    The script, with one knob at least, lowers the subjects; `workload` is that of one of them.
     """
 
     own_digest = ""  # no choice is the compiler's code
@@ -156,7 +202,7 @@ def build_all_here(
 def write_reproducer_here(
     folder: Path, harness: Harness, target: Target, script: bytes, name: str, outcome: Outcome, message: str
 ) -> str:
-    """Write a dispatch with a script inside; where it is. Runs in workers."""
+    """Write a dispatch with a script inside. Returns its path. Runs in workers."""
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = session.parse(harness.module)

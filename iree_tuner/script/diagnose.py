@@ -1,4 +1,7 @@
-"""Where a script fails, and why: the compiler tells of the payload, not always of the script, or dies."""
+"""Where a script fails, and why: the compiler tells of the payload, not always of the script, or dies.
+
+Apply a script to the functions of dispatches, as the compiler does, outside of its pipeline.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,48 @@ from pathlib import Path
 
 from iree.compiler import ir
 from iree.compiler.dialects import transform
+from iree.compiler.dialects.transform import interpreter
 
 from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.task import exit_text
 from iree_tuner.compiler.worker import Crash, Ok, Workers, session_for
 from iree_tuner.errors import TunerError
+from iree_tuner.program.extract import prepare
+from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
-from iree_tuner.script.apply import apply, functions_of, prepare_for_scripts
 from iree_tuner.script.places import place_of, symbol_of, symbols_in, walk
-from iree_tuner.script.script import Script
+from iree_tuner.script.script import ENTRY, Script
 from iree_tuner.targets import Target
+
+# The compiler makes it when it begins to configure executables; scripts set the number of workgroups in it.
+_DISPATCH_CONFIG = (
+    "builtin.module(hal.executable(hal.executable.variant(iree-codegen-create-dispatch-config)))"
+)
+
+
+def prepare_for_scripts(module: ir.Module, session: CompilerSession, target: Target) -> None:
+    """Bring a program at `executable-sources` to the point where the compiler applies scripts, in place."""
+    run_passes(module, session, _DISPATCH_CONFIG)
+    prepare(module, target.preparation, session)
+
+
+def functions_of(module: ir.Module) -> list[ir.Operation]:
+    """The functions of a program's executables."""
+    inside = [op for op in walk(module) if op.name == "hal.executable.variant"]
+    return [op for variant in inside for op in walk(variant) if op.name == "func.func"]
+
+
+def apply(function: ir.Operation, script: ir.Module) -> str:
+    """Apply a script to a function, in place. Returns the interpreter's error, or an empty text."""
+    (entry,) = [op for op in script.body.operations if symbol_of(op.operation) == ENTRY]
+    try:
+        interpreter.apply_named_sequence(function, entry.operation, script.operation)
+    except ValueError as error:
+        return str(error)
+    return ""
+
 
 _MARK = "iree_tuner, op "
 _PRINTED = re.compile(re.escape(_MARK) + r"(\d+)[^\n]*\n(\"?)")
@@ -34,13 +68,9 @@ _TIMEOUT_S = 300.0
 
 
 def explain(program: Program, target: Target, script: Script, workers: Workers) -> TunerError | None:
-    """The first failure of a script on a program, with the script's line; None where it does not fail.
+    """The first failure of a linked script on a program, with the script's line; None if it does not fail.
 
-    Args:
-        program: that the compiler takes without the script.
-        target: what is compiled for.
-        script: linked.
-        workers: where the script is applied once more.
+    The compiler takes the program without the script. The script is applied again in a worker.
     """
     # IR as text: scripts are kept as bytecode
     marked = ir.Module.parse(script.data, new_context())
@@ -68,7 +98,7 @@ def explain(program: Program, target: Target, script: Script, workers: Workers) 
 
 
 def _told(said: str, where: str, name: str, program: str) -> TunerError:
-    """The interpreter's words, at the line of the op that it had reached."""
+    """The interpreter's message, at the line of the op that it had reached."""
     found = [(_readable(place, program), _short(text)) for place, text in _LOCATED.findall(said)]
     found = found or [("", said.strip().splitlines()[-1])]
     told = [f"{text} ({place})" if place not in ("", where) else text for place, text in found
@@ -77,7 +107,7 @@ def _told(said: str, where: str, name: str, program: str) -> TunerError:
 
 
 def _readable(place: str, program: str) -> str:
-    """`file:line:column` of a printed location; what has none in a file is of no use."""
+    """`file:line:column` of a printed location; empty for one that is not in a file."""
     found = re.match(r'(?:callsite\()?"?(.+?)"?:(\d+):(\d+)', place)
     if found is None:
         return ""
@@ -85,15 +115,14 @@ def _readable(place: str, program: str) -> str:
 
 
 def _short(message: str) -> str:
-    """Without the IR that is quoted."""
     # IR as text: IR that a diagnostic's message quotes
     return re.split(r":? %\w+ = |: \n", message, maxsplit=1)[0]
 
 
 def _apply_here(data: bytes, name: str, target: Target, script: bytes, path: str) -> str:
-    """The interpreter's message about the first function on which a script fails; nothing where it does not.
+    """The interpreter's message about the first function on which a script fails; empty if none does.
 
-    The numbers of the ops that it reaches are written to a file, for when this process dies. Runs in workers.
+    The numbers of the ops that it reaches are written to a file, in case this process dies.
     """
     session = session_for(target.flags)
     module = session.parse(data, name)
@@ -111,7 +140,7 @@ def _apply_here(data: bytes, name: str, target: Target, script: bytes, path: str
 
 
 def _mark(script: ir.Module) -> list[ir.Operation]:
-    """Print a number before each op of the sequences, but in matchers, which may only match."""
+    """Print a number before each op of the sequences, except in matchers, which may only match."""
     matchers = {name for op in walk(script) if op.name in _MATCHING for name in symbols_in(op)}
     ops: list[ir.Operation] = []
     for sequence in list(script.body.operations):
@@ -128,7 +157,7 @@ def _mark(script: ir.Module) -> list[ir.Operation]:
 
 @contextmanager
 def _output_to(path: str) -> Generator[None]:
-    """The compiler's output, and its complaints."""
+    """Redirect the compiler's output and errors to a file."""
     sys.stdout.flush()
     sys.stderr.flush()
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)

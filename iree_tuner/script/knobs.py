@@ -20,26 +20,19 @@ _CONSTANT = "transform.param.constant"
 
 @dataclass(frozen=True)
 class ScriptKnob:
-    """A constant of a script that may have other values.
-
-    Attributes:
-        name: what it is called.
-        default: the value that the script has.
-        values: those to search, ascending; the default is one of them.
-        divides: the knob that it must divide; empty for none.
-    """
+    """A constant of a script that may have other values."""
 
     name: str
-    default: int
-    values: tuple[int, ...]
-    divides: str = ""
+    default: int  # the value that the script has
+    values: tuple[int, ...]  # those to search, ascending; the default is one of them
+    divides: str = ""  # the knob that it must divide; empty for none
 
 
 def read_knobs(module: ir.Module) -> tuple[ScriptKnob, ...]:
-    """The knobs of a script, in its order. Several constants may be one knob, if they say the same.
+    """The knobs of a script, in its order. Equal declarations of a name are one knob.
 
     Raises:
-        TunerError: a knob without values, with a default that is none of them, or that divides what is none.
+        TunerError: a knob without values, with another default, or that divides a name that is not a knob.
     """
     found: dict[str, ScriptKnob] = {}
     for op in _constants(module):
@@ -58,10 +51,7 @@ def read_knobs(module: ir.Module) -> tuple[ScriptKnob, ...]:
 def set_knobs(module: ir.Module, values: Mapping[str, int]) -> None:
     """Give the knobs of a script values, in place; others keep their values.
 
-    They need not be among those to search: the caller that names one knows what for.
-
-    Raises:
-        UsageError: there is no such knob, or the value is below 1.
+    The values need not be among those to search. Raises UsageError for an unknown knob or a value below 1.
     """
     known = {knob.name for knob in read_knobs(module)}
     for name, value in values.items():

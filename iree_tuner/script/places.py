@@ -8,7 +8,7 @@ from iree.compiler import ir
 
 
 def walk(root: ir.Module | ir.Operation) -> Iterator[ir.Operation]:
-    """All ops inside, in the order of the text; safe against changes of what was yielded."""
+    """All ops inside, in the order of the text; safe against changes of the ops."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -26,13 +26,13 @@ def place_of(op: ir.Operation) -> str:
 
 
 def place_in(location: str) -> str:
-    """The same of a printed location: `loc("script.mlir":3:5)`, without others fused into it."""
+    """The same from a printed location: `loc("script.mlir":3:5)`, without others fused into it."""
     inside = location.removeprefix("loc(").removesuffix(")")
     return inside.replace('"', "")
 
 
 def symbol_of(op: ir.Operation) -> str:
-    """The name of a symbol; empty for what has none."""
+    """The name of a symbol; empty for other ops."""
     name = op.attributes.get("sym_name", None)
     return name.value if isinstance(name, ir.StringAttr) else ""
 

@@ -27,21 +27,13 @@ _SUFFIXES = (".mlir", ".mlirbc")
 
 @dataclass(frozen=True)
 class Script:
-    """A script that has all it includes.
+    """A script that has all it includes."""
 
-    Attributes:
-        name: of its file, without the extension.
-        path: its file.
-        data: bytecode; ops know where in their files they are.
-        knobs: what can be chosen.
-        summary: what it is for, as it says itself.
-    """
-
-    name: str
+    name: str  # of its file, without the extension
     path: str
-    data: bytes
-    knobs: tuple[ScriptKnob, ...]
-    summary: str = ""
+    data: bytes  # bytecode; ops know where in their files they are
+    knobs: tuple[ScriptKnob, ...]  # what can be chosen
+    summary: str = ""  # what it is for, as it says itself
 
     @property
     def defaults(self) -> dict[str, int]:
@@ -81,7 +73,7 @@ def load_script(source: str | os.PathLike[str]) -> Script:
     library in transforms/library; its own sequences go before the library's.
 
     Raises:
-        TunerError: there is none, it is empty or no MLIR, includes what is nowhere, or has no entry.
+        TunerError: it is missing, empty or not MLIR, includes an unknown sequence, or has no entry.
     """
     path = _find(source)
     context = new_context()
@@ -95,10 +87,8 @@ def load_script(source: str | os.PathLike[str]) -> Script:
         _merge(module, offered, path)
     for op in _sequences(module):
         if _is_declaration(op):
-            where = place_of(op)
-            raise TunerError(
-                f"neither the script nor the library has a sequence @{symbol_of(op)}", location=where
-            )
+            what = f"neither the script nor the library has a sequence @{symbol_of(op)}"
+            raise TunerError(what, location=place_of(op))
     if ENTRY not in own:
         raise TunerError(f"not a codegen script: no sequence named @{ENTRY}", location=str(path))
     _erase_unused(module, own)
@@ -138,10 +128,8 @@ def _merge(module: ir.Module, library: ir.Module, path: Path) -> None:
     try:
         interpreter.copy_symbols_and_merge_into(module.operation, library.operation)
     except ValueError as error:
-        message = str(error).strip().splitlines()[-1]
-        raise TunerError(
-            f"the script cannot be linked with the library: {message}", location=str(path)
-        ) from None
+        message = f"the script cannot be linked with the library: {str(error).strip().splitlines()[-1]}"
+        raise TunerError(message, location=str(path)) from None
 
 
 def _sequences(module: ir.Module) -> list[ir.Operation]:
@@ -153,7 +141,6 @@ def _is_declaration(sequence: ir.Operation) -> bool:
 
 
 def _erase_unused(module: ir.Module, own: set[str]) -> None:
-    """Take out what of the library nothing refers to."""
     sequences = {symbol_of(op): op for op in _sequences(module)}
     wanted = list(own)
     used: set[str] = set()

@@ -30,20 +30,16 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True)
 class ScriptSearch:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes:
-        subjects: the dispatches that were timed.
-        trials: all choices, in the order in which they ended; the script's own is among the first.
-        ranked: a few that are right on more than one seed, fastest first when timed in turns.
-        members: how many choices there are.
-        left_out: dispatches that the script lowers and that cannot be timed alone, with the reason.
-    """
-
-    subjects: tuple[Subject, ...]
+    subjects: tuple[Subject, ...]  # the dispatches that were timed
+    # all choices, in the order in which they ended; the script's own is among the first
     trials: tuple[Trial, ...]
-    ranked: tuple[Trial, ...]
-    members: int
+    ranked: tuple[
+        Trial, ...
+    ]  # a few that are correct on several seeds, in the order of a comparison in turns
+    members: int  # how many choices there are
+    # dispatches that the script lowers and that cannot be timed alone, with the reason
     left_out: tuple[str, ...] = ()
 
     @property
@@ -57,25 +53,20 @@ def search_script(
     *, strategy: str = "local", trials: int = 64, seconds: float = math.inf, seed: int = 0,
     finalists: int = 3, rounds: int = ROUNDS, watch: Watch = lambda _: None, records: Records | None = None,
 ) -> ScriptSearch:  # fmt: skip
-    """Try choices of a script's knobs, its own first.
+    """Try choices of a script's knobs, its own first, on the `lowered` dispatches.
 
     Args:
-        program: what is compiled.
-        script: it lowers something of it.
-        lowered: which functions, as `compile_with_script` found.
+        program, script, lowered: the functions are those that `compile_with_script` found.
         lab: where it is built and timed.
-        stop: no more is begun when it is requested.
-        strategy: proposes choices.
-        trials: how many at most.
-        seconds: no more are begun after that.
-        seed: of everything random.
-        finalists: how many are checked on more than one seed, and ranked in turns.
-        rounds: of these turns, at most.
+        stop: nothing more begins after a request.
+        strategy, trials, seed: the strategy that proposes choices, at most so many.
+        seconds: nothing more begins after this time.
+        finalists, rounds: the finalists are checked on several seeds, and ranked in turns of so many rounds.
         watch: gets the progress.
-        records: keep the trials, and know earlier runs' trials.
+        records: store the trials, and have those of earlier runs.
 
     Raises:
-        TunerError: the script has no knobs, or nothing that it lowers can be timed alone.
+        TunerError: the script has no knobs, or no dispatch that it lowers can be timed alone.
         CompileError: the program does not compile.
         DeviceLostError: the device does not run the compiler's own code any more.
     """
@@ -86,9 +77,7 @@ def search_script(
         raise TunerError(f"no dispatch that the script lowers can be measured alone: {'; '.join(left_out)}")
     records = records or Records(None, stop)
     kind = ScriptChoices(script, subjects, dispatch.workload, lab, records)
-    search = Search(
-        kind, kind.strategy(strategy, seed), records, first=[kind.start], cap=trials
-    )  # fmt: skip
+    search = Search(kind, kind.strategy(strategy, seed), records, first=[kind.start], cap=trials)
     until = time.monotonic() + seconds
     for _ in Engine(lab, stop, 2 * lab.jobs).run(OneSearch(search), lambda: until):
         best = f", best {1 / search.best.score:.2f}x" if search.best else ""

@@ -11,8 +11,7 @@ from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
-from iree_tuner.script.apply import apply, functions_of, prepare_for_scripts
-from iree_tuner.script.diagnose import explain
+from iree_tuner.script.diagnose import apply, explain, functions_of, prepare_for_scripts
 from iree_tuner.script.places import symbol_of, symbols_in, walk
 from iree_tuner.script.script import ENTRY, Script
 from iree_tuner.targets import Target
@@ -26,17 +25,11 @@ _YIELD = "transform.yield"
 
 @dataclass(frozen=True)
 class ScriptStage:
-    """A function after a stage.
-
-    Attributes:
-        function: its name.
-        name: of the sequence that was applied last; `input` before the first.
-        text: its IR.
-    """
+    """A function after a stage."""
 
     function: str
-    name: str
-    text: str
+    name: str  # of the sequence that was applied last; `input` before the first
+    text: str  # its IR
 
 
 def stages_of(program: Program, target: Target, script: Script, workers: Workers) -> tuple[ScriptStage, ...]:
@@ -69,7 +62,7 @@ def _stages_here(data: bytes, name: str, target: Target, script: bytes) -> tuple
 
 
 def _stages_of(program: ir.Module, number: int, session: CompilerSession, script: bytes) -> list[ScriptStage]:
-    """Those of one function; none where the script leaves it alone."""
+    """The stages of one function; empty if the script does not change it."""
     whole = session.parse(script)
     names = [symbols_in(op)[0] for op in _includes(whole)]
     before = str(functions_of(program)[number])
@@ -91,7 +84,7 @@ def _includes(script: ir.Module) -> list[ir.Operation]:
 
 
 def _cut(script: ir.Module, count: int) -> ir.Module:
-    """The script with its first stages only: what follows the last of them in its block is taken out."""
+    """The script with its first stages only."""
     last = _includes(script)[count - 1]
     ops = [op.operation for op in last.block.operations]
     for op in reversed(ops[ops.index(last) + 1 :]):

@@ -18,7 +18,7 @@ _ATTEMPTS = 50
 
 
 class Local:
-    """Proposes what is one to three steps away from one of the best three; an eighth is drawn at random.
+    """Proposes members one to three steps away from one of the best three; an eighth is drawn at random.
 
     The starting point counts as a candidate with the score 1, which the default has by definition. It is not
     proposed itself.

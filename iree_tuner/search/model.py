@@ -36,7 +36,7 @@ _JITTER = 1e-8  # on the diagonal of a kernel, which rounding may leave singular
 
 
 class Model:
-    """Prior and process; see the module."""
+    """See the module."""
 
     def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
         self._space = space
@@ -50,7 +50,7 @@ class Model:
             self._pool.propose([self._pool.place(start)])
 
     def ask(self, count: int) -> list[Assignment]:
-        """The most promising, each of another kind than those chosen with it."""
+        """The most promising members that are not too similar to each other."""
         self._look_around()
         places = self._pool.left()
         if not places:
@@ -89,7 +89,7 @@ class Model:
             self._climb()
 
     def _climb(self) -> None:
-        """Follow the prior from its best members, among tiles alone: nothing is known to be good yet."""
+        """Follow the prior from its best members, among plain tiles: no times are known yet."""
         seen: set[int] = set()
         for _ in range(_CLIMBS):
             for place in ranked(self._prior(), range(len(self._pool.members)))[:_CLIMBERS]:
@@ -99,7 +99,7 @@ class Model:
                     self._pool.add(each for each in around if self._space.is_plain(each))
 
     def _prior(self) -> Array:
-        """First principles and what other workloads teach: where one errs, the other often does not."""
+        """The estimate and what other workloads teach: if one is wrong, the other often is not."""
         estimate, guess = self._pool.column(ESTIMATE), self._space.guess(self._pool.rows)
         if estimate is None:
             return np.zeros(len(self._pool.members)) if guess is None else guess
@@ -107,7 +107,6 @@ class Model:
         return prior if guess is None else prior + _TAUGHT * guess
 
     def _expected(self) -> tuple[Array, Array]:
-        """Mean and deviation of log2 of the time, for each of the pool."""
         prior = self._prior()
         if len(self._values) < _LEAST:
             return prior, np.zeros(len(prior))
@@ -133,7 +132,7 @@ class Model:
 
 
 def _line(prior: Array, values: Array) -> tuple[float, float]:
-    """How far the prior is to be trusted here: offset and slope of measured times against it."""
+    """How well the prior predicts here: offset and slope of measured times against it."""
     spread = float(prior.var())
     slope = _TRUST
     if spread > 1e-6:
@@ -146,7 +145,6 @@ def _line(prior: Array, values: Array) -> tuple[float, float]:
 
 
 def _first_apart(order: Sequence[int], chosen: Sequence[int], scaled: Array) -> int:
-    """The first that is not almost the same as one that is chosen already."""
     for place in order:
         gaps = [float(np.square(scaled[place] - scaled[other]).mean()) for other in chosen]
         if all(gap > _TOO_NEAR for gap in gaps):
@@ -158,13 +156,8 @@ class _Process:
     """A Gaussian process, which predicts candidates from similar ones that were measured.
 
     Its kernel is Matern's of smoothness 5/2 (Rasmussen and Williams, 2006, chapter 4). The length scale is
-    chosen by the likelihood from a few; features are scaled by their spread.
-
-    Args:
-        rows: features, a row each.
-        values: what was seen there.
-        scales: by which features are divided.
-        lengths: length scales to choose from, in units of the root of the number of features.
+    chosen from `lengths` (in units of the root of the number of features) by the likelihood. Features, a row
+    for each of `values`, are divided by `scales`.
     """
 
     def __init__(
@@ -180,7 +173,6 @@ class _Process:
         self._weights = _solve(self._factor, self._values)
 
     def predict(self, rows: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation at other places."""
         across = _matern(rows / self._scales, self._rows, self._length)
         mean = across @ self._weights
         half = np.linalg.solve(self._factor, across.T)

@@ -1,8 +1,8 @@
-"""Uniformly random order, without repeats: the baseline that every other strategy has to beat."""
+"""Strategies that learn nothing: fixed orders."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from iree_tuner.search.cost.encoder import ESTIMATE
@@ -12,44 +12,30 @@ from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
 
 
-class Shuffle:
-    """Seeded, and as lazy as the space's own shuffled order: little of a large space is ever looked at."""
-
-    def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
-        del start
-        self._order = space.shuffled(seed)
-
-    def ask(self, count: int) -> list[Assignment]:
-        """The next assignments of the shuffled order."""
-        return list(islice(self._order, count))
-
-    def tell(self, results: Sequence[Result]) -> None:
-        """Nothing is learned."""
-
-
-# A list that is worked off: what a recording measures, and what a benchmark compares.
-
-
 class FixedOrder:
-    """Asks for the assignments that it was given, in their order, and learns nothing."""
+    """The given assignments in their order: the sample of a recording, or candidates of a benchmark."""
 
-    def __init__(self, waiting: Sequence[Assignment] = ()) -> None:
-        self.waiting = list(waiting)
+    def __init__(self, waiting: Iterable[Assignment] = ()) -> None:
+        self.waiting = iter(waiting)
 
     def ask(self, count: int) -> list[Assignment]:
         """The next ones."""
-        asked, self.waiting = self.waiting[:count], self.waiting[count:]
-        return asked
+        return list(islice(self.waiting, count))
 
     def tell(self, results: Sequence[Result]) -> None:
         """Nothing is learned."""
 
 
-# First principles: what should be fastest by the cost model comes first. Learns nothing.
+class Shuffle(FixedOrder):
+    """Uniformly random, seeded, without repeats, and lazy: the baseline of every other strategy."""
+
+    def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
+        del start
+        super().__init__(space.shuffled(seed))
 
 
-class Analytic:
-    """In the order of the estimated times; at random where the space has no estimate."""
+class Analytic(FixedOrder):
+    """In the order of the times that the cost model estimates; at random without an estimate."""
 
     def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
         del start
@@ -61,6 +47,3 @@ class Analytic:
         estimate = self._pool.column(ESTIMATE)
         order = places if estimate is None else ranked(estimate, places)
         return self._pool.propose(order[:count])
-
-    def tell(self, results: Sequence[Result]) -> None:
-        """Nothing is learned."""

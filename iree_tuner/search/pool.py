@@ -21,13 +21,8 @@ ENOUGH = 256
 class Pool:
     """Members that were drawn or added, in that order; each has a place.
 
-    Tiles are drawn before their variants (`Landscape.staged`): a strategy adds these next to good members.
-    They are drawn as well where there are few tiles, and when all else was proposed.
-
-    Args:
-        space: what they are of.
-        seed: of the draw.
-        size: how many are drawn.
+    Tiles are drawn before their variants (`Landscape.staged`), because strategies add variants of good ones.
+    Variants are drawn as well if there are few tiles, and when all else was proposed.
     """
 
     def __init__(self, space: Landscape, seed: int, size: int = DRAWN) -> None:
@@ -45,7 +40,7 @@ class Pool:
         self._order = chain(drawn[first:], self._order)
 
     def add(self, members: Iterable[Assignment]) -> int:
-        """Take in members that are not there yet; how many there were."""
+        """Add members that are new. Returns their number."""
         fresh = [each for each in dict.fromkeys(members) if each not in self._places]
         if fresh:
             for member in fresh:
@@ -56,30 +51,26 @@ class Pool:
         return len(fresh)
 
     def place(self, member: Assignment) -> int:
-        """Its place; it is taken in when it is not there yet."""
+        """Its place; a new member is added."""
         self.add([member])
         return self._places[member]
 
     @property
     def spread(self) -> Array:
-        """Standard deviation of each feature, but no less than a trifle: what it is divided by."""
+        """Standard deviation of each feature, by which it is divided; not zero."""
         spread = self._spread
         if spread is None:
             spread = self._spread = np.maximum(np.asarray(self.rows.std(axis=0), np.float64), 1e-3)
         return spread
 
     def column(self, feature: str) -> Array | None:
-        """Values of a feature for all members; None where the space has none of that name."""
+        """Values of a feature for all members; None if the space does not have it."""
         names = self._space.features
         return self.rows[:, names.index(feature)] if feature in names else None
 
-    def open_places(self) -> list[int]:
-        """Members that were not proposed yet, in the order of their places."""
-        return [place for place in range(len(self.members)) if place not in self._proposed]
-
     def left(self) -> list[int]:
-        """The same; more members are drawn when there is none. Empty at the end of the space."""
-        while not (places := self.open_places()):
+        """Places that were not proposed yet; more are drawn if none is left. Empty at the space's end."""
+        while not (places := [each for each in range(len(self.members)) if each not in self._proposed]):
             drawn = list(islice(self._order, max(1, len(self.members))))
             if not drawn:
                 return []
@@ -87,7 +78,7 @@ class Pool:
         return places
 
     def propose(self, places: Sequence[int]) -> list[Assignment]:
-        """Give members away; they are not open any more."""
+        """The members at these places, which are not left any more."""
         self._proposed.update(places)
         return [self.members[place] for place in places]
 

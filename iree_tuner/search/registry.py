@@ -24,24 +24,18 @@ DEFAULT = "model"
 
 
 def make_strategy(name: str, space: Landscape, seed: int, start: Assignment | None = None) -> Strategy:
-    """A fresh strategy on a space.
-
-    Args:
-        name: one of `strategy_names()`.
-        space: what can be tried.
-        seed: of everything random.
-        start: where the compiler's own choice lies, for strategies that set out from it.
+    """A new strategy on a space; `start` is the compiler's own choice.
 
     Raises:
         UsageError: unknown name.
-        TunerError: what another package brings under that name cannot be loaded, or fails.
+        TunerError: the strategy of another package cannot be loaded, or fails.
     """
     check_strategy(name)
     return cast(Strategy, usable(_entries()[name], "strategy", space, seed, start))
 
 
 def strategy_names() -> tuple[str, ...]:
-    """All there are, sorted."""
+    """All names, sorted."""
     return tuple(sorted(_entries()))
 
 

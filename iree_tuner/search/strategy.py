@@ -9,9 +9,9 @@ from iree_tuner.space.configuration import Assignment
 
 
 class Result(Protocol):
-    """A strategy's information about a candidate; trials are results.
+    """A candidate's result, such as a trial.
 
-    `score` is the time relative to the default's: below 1 is faster, infinite when it did not run.
+    `score` is the time relative to the default's: below 1 is faster, infinite if it did not run.
     """
 
     @property
@@ -22,7 +22,7 @@ class Result(Protocol):
 
 
 class Strategy(Protocol):
-    """Proposes assignments, each at most once, and hears how they did.
+    """Proposes assignments, each at most once, and gets their results.
 
     The same seed and the same results give the same proposals.
     """

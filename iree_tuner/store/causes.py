@@ -47,12 +47,7 @@ _FRAMES = 3
 
 
 def cause_of(outcome: str, message: str) -> str:
-    """The line under which a failure is counted.
-
-    Args:
-        outcome: how the candidate ended (see `device.outcome`).
-        message: what it ended with; for crashes, with all that the process printed.
-    """
+    """The line under which a failure is counted. `message` has all output of a crashed process."""
     if outcome.endswith("_timeout") and message.startswith("given up"):
         return "given up: it takes too long to compile"
     if outcome.endswith("_timeout"):
@@ -63,22 +58,18 @@ def cause_of(outcome: str, message: str) -> str:
 
 
 def _crash(message: str) -> str:
-    for pattern in _CRASHES:
-        found = pattern.search(message)
-        if found:
-            return _normalised(found[1])
+    if found := next(filter(None, (pattern.search(message) for pattern in _CRASHES)), None):
+        return _normalised(found[1])
     frames = [name for name in _FRAME.findall(message) if not _NOT_THE_CAUSE.search(name)]
     if frames:
         return " < ".join(frames[:_FRAMES])[:_LONGEST]
-    named = _SIGNAL.search(message)
-    if named:
+    if named := _SIGNAL.search(message):
         return named[0]
     ended = _EXIT.search(message)
     return _exit(int(ended[1])) if ended else _normalised(_first_line(message)) or "no message"
 
 
 def _exit(code: int) -> str:
-    """How a process ended, as `subprocess` counts: negative for signals."""
     if code >= 0:
         return f"exit status {code}"
     try:
@@ -111,11 +102,7 @@ _BY_NAME = (
     ("SQLITE_FULL", "the disk is full", "free some space; what was stored before is kept"),
     ("SQLITE_READONLY", "the database is read-only", "choose another with --db"),
     ("SQLITE_PERM", "no permission to write", "choose another with --db"),
-    (
-        "SQLITE_IOERR",
-        "the database cannot be written or read",
-        "check the free space and the limits of file sizes",
-    ),
+    ("SQLITE_IOERR", "the database cannot be written or read", "check the free space and file size limits"),
     ("SQLITE_TOOBIG", "too large for the database", None),
     ("SQLITE_BUSY", "the database is locked by another process", "wait until it ends"),
     ("SQLITE_LOCKED", "the database is locked by another process", "wait until it ends"),
@@ -148,19 +135,19 @@ def store_errors(path: str) -> Generator[None]:
 
 
 def stored_json(text: str) -> Any:  # noqa: ANN401 (as `json.loads`)
-    """The value of a column of a row. Raises StoreError where something else has written into the file."""
+    """The value of a column of a row. Raises StoreError for data that something else has written."""
     return stored(text, lambda found: found)
 
 
 def stored(text: str, make: Callable[[Any], T]) -> T:
-    """Its converted value. Raises StoreError where it is not what was written."""
+    """Its converted value. Raises StoreError for unexpected data."""
     with undamaged():
         return make(json.loads(text))
 
 
 @contextmanager
 def undamaged() -> Generator[None]:
-    """Raise StoreError for rows that are not what was written, whatever they are."""
+    """Raise StoreError for errors in reading a row."""
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -4,6 +4,8 @@ A record's `kind` is one of five: a study, a run, a trial, a verdict, a finding.
 Findings are about whole runs, and are exported only if all studies are. Studies are known by the digest of
 their key, the others by names that were drawn at random when they were made, so that what is there already
 is passed over.
+
+Trials as rows of a table, for spreadsheets and data frames: one a trial, a column for each knob.
 """
 
 from __future__ import annotations
@@ -11,13 +13,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import cast
 
 from iree_tuner.device.outcome import Outcome
 from iree_tuner.store import study as studies
 from iree_tuner.store.causes import stored_json, undamaged
+from iree_tuner.store.queries import key_of
 from iree_tuner.store.record import body_of, body_text
 from iree_tuner.store.rows import (
     assignment_of,
@@ -46,7 +49,7 @@ Record = Mapping[str, object]
 
 @dataclass
 class Added:
-    """How many were new."""
+    """Numbers of new items."""
 
     studies: int = 0
     runs: int = 0
@@ -126,21 +129,19 @@ class _Loader:
 
     def take(self, record: Record) -> None:
         kind = record["kind"]
-        if kind == "study":
-            self._study(record)
-        elif kind == "run":
-            self._run(record)
-        elif kind == "trial":
-            row = trial_to_row(trial_from_json(cast("Record", record["trial"])))
-            self.added.trials += insert_trials(
-                self.connection, *self._place(record), [(_text(record, "uid"), row)]
-            )
-        elif kind == "verdict":
-            self._verdict(record)
-        elif kind == "finding":
-            self._finding(record)
-        else:
+        takers = {
+            "study": self._study, "run": self._run, "trial": self._trial, "verdict": self._verdict,
+            "finding": self._finding,
+        }  # fmt: skip
+        if kind not in takers:
             raise ValueError(f"unknown kind {kind!r}")
+        takers[cast("str", kind)](record)
+
+    def _trial(self, record: Record) -> None:
+        row = trial_to_row(trial_from_json(cast("Record", record["trial"])))
+        self.added.trials += insert_trials(
+            self.connection, *self._place(record), [(_text(record, "uid"), row)]
+        )
 
     def _place(self, record: Record) -> tuple[int, int]:
         study, run = _text(record, "study"), _text(record, "run")
@@ -178,17 +179,12 @@ class _Loader:
     def _verdict(self, record: Record) -> None:
         chosen = record["assignment"]
         study, run = self._place(record)
-        self.added.verdicts += insert_verdict(
-            self.connection,
-            (
-                _text(record, "uid"),
-                study,
-                run,
-                None if chosen is None else assignment_text(assignment_of(chosen)),
-                comparison_text(comparison_from_json(cast("Record", record["comparison"]))),
-                number(record["at"]),
-            ),
-        )
+        row = (
+            _text(record, "uid"), study, run,
+            None if chosen is None else assignment_text(assignment_of(chosen)),
+            comparison_text(comparison_from_json(cast("Record", record["comparison"]))), number(record["at"]),
+        )  # fmt: skip
+        self.added.verdicts += insert_verdict(self.connection, row)
 
     def _finding(self, record: Record) -> None:
         run, body = _text(record, "run"), record["body"]
@@ -199,11 +195,6 @@ class _Loader:
         text = body_text(cast("Record", body))
         row = (_text(record, "uid"), self.runs[run], _text(record, "about"), text, number(record["at"]))
         self.added.findings += insert_finding(self.connection, row)
-
-
-def counts(added: Added) -> dict[str, int]:
-    """As JSON-ready data."""
-    return asdict(added)
 
 
 def _text(record: Record, name: str) -> str:
@@ -222,17 +213,10 @@ def _text(record: Record, name: str) -> str:
 VERSION = "1.0.0"
 
 INVALIDITY: dict[Outcome, str] = {
-    "ok": "correct",
-    "too_slow": "correct",
-    "compile_error": "compile",
-    "compile_crash": "compile",
-    "compile_timeout": "timeout",
-    "not_applied": "constraints",
-    "run_error": "runtime",
-    "run_crash": "runtime",
-    "run_timeout": "timeout",
-    "wrong_result": "correctness",
-}
+    "ok": "correct", "too_slow": "correct", "compile_error": "compile", "compile_crash": "compile",
+    "compile_timeout": "timeout", "not_applied": "constraints", "run_error": "runtime",
+    "run_crash": "runtime", "run_timeout": "timeout", "wrong_result": "correctness",
+}  # fmt: skip
 """T4's name for each outcome."""
 
 
@@ -244,21 +228,36 @@ def to_t4(trials: Iterable[Trial]) -> dict[str, object]:
 def _result(trial: Trial) -> dict[str, object]:
     invalidity = INVALIDITY[trial.outcome]
     times = {
-        "compilation_time": trial.compile_s * 1e3,
-        "runtimes": [sample / 1e3 for sample in trial.samples_us],
-        "framework": 0.0,
-        "search_algorithm": 0.0,
-        "validation": 0.0,
-    }
+        "compilation_time": trial.compile_s * 1e3, "runtimes": [each / 1e3 for each in trial.samples_us],
+        "framework": 0.0, "search_algorithm": 0.0, "validation": 0.0,
+    }  # fmt: skip
     measured = [] if trial.time_us is None else [("time", trial.time_us / 1e3, "ms")]
     if trial.time_us is not None and trial.baseline_us > 0:
         measured.append(("relative_time", trial.score, ""))
     return {
         "timestamp": datetime.fromtimestamp(trial.at, UTC).isoformat(),
-        "configuration": dict(trial.assignment),
-        "objectives": ["time"],
-        "times": times,
-        "invalidity": invalidity,
-        "correctness": int(invalidity == "correct"),
+        "configuration": dict(trial.assignment), "objectives": ["time"], "times": times,
+        "invalidity": invalidity, "correctness": int(invalidity == "correct"),
         "measurements": [{"name": name, "value": value, "unit": unit} for name, value, unit in measured],
-    }
+    }  # fmt: skip
+
+
+_FIRST = ("study", "workload", "target", "device", "space", "outcome", "time_us", "baseline_us", "speedup")
+_LAST = ("compile_s", "measure_s", "worst_error", "message")
+
+
+def csv_rows(store: Store, studies: Sequence[int]) -> Iterator[Sequence[object]]:
+    """A header, and a row for each trial of some studies; empty where a trial has no such value or knob."""
+    found = [(each, key_of(store, each), store.trials(each).values()) for each in studies]
+    knobs = list(dict.fromkeys(name for _, _, trials in found for each in trials for name in each.assignment))
+    yield (*_FIRST, *knobs, *_LAST)
+    for place, key, trials in found:
+        for each in trials:
+            time_us = each.time_us
+            speedup = each.baseline_us / time_us if time_us and each.outcome == "ok" else None
+            yield (
+                place, key.workload.name, key.setting.target, each.device or key.setting.device,
+                key.space_label, each.outcome, time_us, each.baseline_us or None, speedup,
+                *(each.assignment.get(name) for name in knobs),
+                each.compile_s, each.measure_s, each.worst, each.message,
+            )  # fmt: skip

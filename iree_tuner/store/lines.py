@@ -25,7 +25,7 @@ _HEADER = "iree_tuner_trials"
 
 
 def write_lines(stream: TextIO, found: Iterable[Record]) -> int:
-    """Write records in the lossless form; how many trials there were."""
+    """Write records in the lossless form. Returns the number of trials."""
     count = 0
     stream.write(json.dumps({_HEADER: FORM}) + "\n")
     for record in found:
@@ -35,11 +35,7 @@ def write_lines(stream: TextIO, found: Iterable[Record]) -> int:
 
 
 def write_rescue(path: str | Path, rows: Sequence[tuple[StudyKey, Trial]]) -> None:
-    """Write trials that a database did not take to a file that `iree-tuner db import` reads.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
+    """Write trials that could not be stored to a file for `iree-tuner db import`. Raises StoreError."""
     try:
         with Path(path).open("w", encoding="utf-8") as stream:
             write_lines(stream, _rescued(rows))
@@ -50,10 +46,10 @@ def write_rescue(path: str | Path, rows: Sequence[tuple[StudyKey, Trial]]) -> No
 
 
 def import_file(store: Store, path: Path) -> Added:
-    """Add what a file holds, all or nothing: the lossless form, or a recording.
+    """Add the contents of a file, all or nothing: the lossless form, or a recording.
 
     Raises:
-        StoreError: the file cannot be read, or a line is not right; the location says which.
+        StoreError: the file cannot be read, or a line is malformed; the location names the line.
     """
     position = [1]
     try:
@@ -85,7 +81,7 @@ def import_file(store: Store, path: Path) -> Added:
 
 
 def _is_t4(path: Path) -> bool:
-    """Whether it is output of `store.exchange`, which is one object of many lines."""
+    """Whether it is output of `exchange.to_t4`, one object of many lines."""
     try:
         found: object = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -1,20 +1,23 @@
-"""The queries of commands."""
+"""The queries of commands.
+
+Failures grouped by their cause: what a fuzzer of the compiler would report.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.store.causes import StoreError, store_errors, stored, stored_json
+from iree_tuner.store.causes import StoreError, cause_of, store_errors, stored, stored_json
 from iree_tuner.store.rows import assignment_of, comparison_from_json, trial_from_row
 from iree_tuner.store.store import Store
 from iree_tuner.store.study import StudyKey, from_json
-from iree_tuner.store.trial import Setting, Trial
+from iree_tuner.store.trial import Trial
 
 NEWEST = """
 WITH ranked AS (
@@ -44,7 +47,7 @@ SELECT * FROM ordered WHERE position = 1
 
 @dataclass(frozen=True)
 class LastVerdict:
-    """A verdict as it was kept; the assignment is None for the default against itself."""
+    """A stored verdict; the assignment is None for the default compared with itself."""
 
     assignment: Assignment | None
     comparison: Comparison
@@ -53,25 +56,16 @@ class LastVerdict:
 
 @dataclass(frozen=True)
 class StudySummary:
-    """A study and how far it came.
+    """A study and its results so far."""
 
-    Attributes:
-        number: the study's number in this database.
-        key: what it is of.
-        outcomes: how many assignments ended in each way, by their newest trials.
-        best: the fastest, relative to the default; None when none ran.
-        verdict: the last comparison; None when there was none.
-        last_run: when a trial last ended, in seconds since 1970.
-        program: what was tuned then.
-    """
-
-    number: int
-    key: StudyKey
+    number: int  # the study's number in this database
+    key: StudyKey  # what it is of
+    # number of assignments by the outcome of their newest trial
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
-    best: Trial | None = None
-    verdict: LastVerdict | None = None
-    last_run: float = 0.0
-    program: str = ""
+    best: Trial | None = None  # the fastest, relative to the default; None when none ran
+    verdict: LastVerdict | None = None  # the last comparison; None when there was none
+    last_run: float = 0.0  # when a trial last ended, in seconds since 1970
+    program: str = ""  # what was tuned then
 
 
 def summaries(store: Store) -> list[StudySummary]:
@@ -103,11 +97,7 @@ def summaries(store: Store) -> list[StudySummary]:
 
 
 def find_studies(store: Store, word: str) -> list[int]:
-    """Numbers of the studies that a word stands for: a number, or a workload's name or key.
-
-    Raises:
-        StoreError: there is none.
-    """
+    """Numbers of the studies with this number, or with this name or key of a workload. Raises StoreError."""
     if word.isdecimal() and len(word) < 16:
         found = store.read("SELECT id FROM studies WHERE id = ?", (int(word),))
     else:
@@ -154,19 +144,12 @@ def _verdicts(store: Store) -> dict[int, LastVerdict]:
 
 @dataclass(frozen=True)
 class Unwanted:
-    """Which trials to delete: the ones that fit all given conditions.
+    """The trials to delete: those that fit all given conditions."""
 
-    Attributes:
-        older_than_s: age since the trial ended.
-        outcome: how it ended.
-        compiler: release of the compiler.
-        studies: numbers of studies.
-    """
-
-    older_than_s: float | None = None
+    older_than_s: float | None = None  # age since the trial ended
     outcome: str | None = None
     compiler: str | None = None
-    studies: tuple[int, ...] | None = None
+    studies: tuple[int, ...] | None = None  # numbers of studies
 
 
 def unwanted(store: Store, choice: Unwanted) -> list[int]:
@@ -187,7 +170,7 @@ def unwanted(store: Store, choice: Unwanted) -> list[int]:
 
 
 def prune(store: Store, trials: list[int]) -> None:
-    """Delete trials, then runs, with their findings, studies and verdicts without any; return the space.
+    """Delete trials, then runs (with their findings), studies and verdicts without any; return the space.
 
     Data of a run that has not ended stays, because the run may be going on.
     """
@@ -233,23 +216,17 @@ _OTHER_RELEASE = 0.25
 
 @dataclass(frozen=True)
 class Relative:
-    """A study of a workload like the one that was asked for.
+    """A study of a similar workload."""
 
-    Attributes:
-        key: what was measured.
-        distance: how unlike it is; 0 for the same workload under the same setting.
-        best: its best trials, the fastest first, one for each executable.
-    """
-
-    key: StudyKey
-    distance: float
-    best: tuple[Trial, ...]
+    key: StudyKey  # what was measured
+    distance: float  # how different it is; 0 for the same workload under the same setting
+    best: tuple[Trial, ...]  # its best trials, the fastest first, one for each executable
 
 
 def relatives(store: Store, key: StudyKey, studies: int, trials: int) -> list[Relative]:
     """The nearest studies that have something better than the default, at most `studies` of them.
 
-    Those whose trials may stand for the key's own are left out: a run takes them as its own.
+    Studies with the key's own digest are left out: a run uses their trials as its own.
     """
     found = [
         (distance, other, number)
@@ -272,19 +249,17 @@ def _studies(store: Store) -> Iterator[tuple[int, StudyKey]]:
 
 
 def _distance(key: StudyKey, other: StudyKey) -> float | None:
-    """None for a workload of another kind, or a space with other knobs."""
+    """None for another kind of workload, or a space with other knobs."""
     if other.space_label != key.space_label or _kind(other.workload) != _kind(key.workload):
         return None
     pairs = zip(key.workload.loops, other.workload.loops, strict=True)
     sizes = sum(abs(math.log2(max(1, one) / max(1, two))) for one, two in pairs)
-    return sizes + _setting_distance(key.setting, other.setting)
-
-
-def _setting_distance(one: Setting, two: Setting) -> float:
+    here, there = key.setting, other.setting
     return (
-        _OTHER_TARGET * (one.target != two.target or one.device != two.device)
-        + _OTHER_PROCESSOR * (one.processor != two.processor)
-        + _OTHER_RELEASE * (one.compiler != two.compiler)
+        sizes
+        + _OTHER_TARGET * (here.target != there.target or here.device != there.device)
+        + _OTHER_PROCESSOR * (here.processor != there.processor)
+        + _OTHER_RELEASE * (here.compiler != there.compiler)
     )
 
 
@@ -301,3 +276,52 @@ def _best(store: Store, number: int, count: int) -> tuple[Trial, ...]:
     for trial in sorted(ran, key=lambda each: (each.score, each.assignment.items_)):
         distinct.setdefault(trial.digest or str(trial.assignment), trial)
     return tuple(distinct.values())[:count]
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """Trials that failed for one reason."""
+
+    outcome: str  # how they ended
+    cause: str  # what they have in common
+    count: int  # how many assignments
+    studies: int  # in how many studies
+    message: str  # what the newest one said
+    reproducer: str  # folder that shows the newest one that has such a folder; empty when none has
+    kernel: str = ""  # name of the external kernel that failed; empty where the compiler's own code did
+
+    @property
+    def named_cause(self) -> str:
+        """The cause, with the kernel that it is of."""
+        return f"{self.kernel}: {self.cause}" if self.kernel else self.cause
+
+
+def failures(store: Store) -> list[FailureGroup]:
+    """Failures by cause, the most frequent first.
+
+    Failures of an external kernel are its own: they say nothing about the compiler or other kernels.
+    """
+    kernels = {number: key_of(store, number).kernel for number in all_studies(store)}
+    query = NEWEST + (
+        "SELECT study_id, outcome, message, reproducer FROM newest "
+        "WHERE outcome NOT IN ('ok', 'too_slow') ORDER BY at DESC, id DESC"
+    )
+    return group_failures(
+        (row["outcome"], row["message"], row["reproducer"], kernels[row["study_id"]], row["study_id"])
+        for row in store.read(query)
+    )
+
+
+def group_failures(failed: Iterable[tuple[str, str, str, str, object]]) -> list[FailureGroup]:
+    """Group failures, the newest first, each with outcome, message, reproducer, kernel and study."""
+    groups: dict[tuple[str, str, str], FailureGroup] = {}
+    studies: dict[tuple[str, str, str], set[object]] = {}
+    for outcome, message, reproducer, kernel, study in failed:
+        group = (outcome, cause_of(outcome, message), kernel)
+        studies.setdefault(group, set()).add(study)
+        known = groups.get(group) or FailureGroup(*group[:2], 0, 0, message, "", kernel)
+        groups[group] = replace(
+            known, count=known.count + 1, studies=len(studies[group]),
+            reproducer=known.reproducer or reproducer,
+        )  # fmt: skip
+    return sorted(groups.values(), key=lambda each: (-each.count, each.outcome, each.named_cause))

@@ -38,33 +38,22 @@ Outcomes = Mapping[str, Annotated[int, Meta(gt=0)]]
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding of a run.
+    """One finding of a run."""
 
-    Attributes:
-        kind: see the module, or one that a newer version wrote.
-        body: one JSON object.
-        at: when it was kept, in seconds since 1970.
-    """
-
-    kind: str
-    body: Mapping[str, object]
-    at: float = 0.0
+    kind: str  # see the module, or one that a newer version wrote
+    body: Mapping[str, object]  # one JSON object
+    at: float = 0.0  # when it was kept, in seconds since 1970
 
 
 class Compared(Struct, kw_only=True, frozen=True):
-    """A comparison with the compiler's default.
+    """A comparison with the compiler's default."""
 
-    Attributes:
-        verdict: `win`, `lose`, `tie` or `mended`; None or empty where nothing was compared.
-        speedup: the default's time by the other's, and its confidence `interval`.
-    """
-
-    verdict: str | None = None
-    speedup: Positive | None = None
+    verdict: str | None = None  # `win`, `lose`, `tie` or `mended`; None or empty where nothing was compared
+    speedup: Positive | None = None  # the default's time by the other's, and its confidence `interval`
     interval: tuple[Positive, Positive] | None = None
 
 
-class Timed(Compared, kw_only=True, frozen=True):
+class TimedRecord(Compared, kw_only=True, frozen=True):
     """A comparison with its times: the default's, the other's, and the number of paired samples."""
 
     default_us: Positive | UnsetType = UNSET
@@ -72,56 +61,35 @@ class Timed(Compared, kw_only=True, frozen=True):
     pairs: Count | UnsetType = UNSET
 
 
-class KernelRecord(Timed, frozen=True):
-    """An external kernel that was tried for a workload.
-
-    Attributes:
-        kernel: its name.
-        count: the number of its variants, of which `trials` were tried.
-        outcomes: how many ended in each way.
-        note: what spoke against it.
-        over: what it was compared with, if not with the program's own dispatch.
-        knobs: of the variant that won.
-    """
+class KernelRecord(TimedRecord, frozen=True):
+    """An external kernel that was tried for a workload."""
 
     kernel: str = ""
-    count: Count = 0
+    count: Count = 0  # the number of its variants, of which `trials` were tried
     trials: Count = 0
-    outcomes: Outcomes = {}
-    note: str = ""
-    over: str = ""
-    knobs: Mapping[str, int] | UnsetType = UNSET
+    outcomes: Outcomes = {}  # number of trials by outcome
+    note: str = ""  # why it was rejected
+    over: str = ""  # what it was compared with, if not with the program's own dispatch
+    knobs: Mapping[str, int] | UnsetType = UNSET  # of the variant that won
 
 
-class WorkloadRecord(Timed, frozen=True):
-    """One workload and its last comparison.
+class WorkloadRecord(TimedRecord, frozen=True):
+    """One workload and its last comparison."""
 
-    Attributes:
-        workload: its name; `key` its key, `family` its op family.
-        dispatches: the dispatches that are this workload, with so many `calls` in one invocation.
-        share: its part of the time before tuning.
-        count: members of its search space, of which `trials` were tried.
-        outcomes: how many ended in each way.
-        seconds: spent on it; `searched_s` without the final comparison.
-        note: why there was no search, or what spoke against a candidate.
-        competitors: external kernels that were tried.
-        configuration: the attributes of the winner, by the op that they go on.
-    """
-
-    workload: str = ""
+    workload: str = ""  # its name; `key` its key, `family` its op family
     key: str = ""
     family: str = ""
-    dispatches: Sequence[str] = ()
+    dispatches: Sequence[str] = ()  # its dispatches, with their `calls` in one invocation
     calls: Count | None = None
-    share: Finite | None = None
-    count: Count | None = None
+    share: Finite | None = None  # its part of the time before tuning
+    count: Count | None = None  # members of its search space, of which `trials` were tried
     trials: Count = 0
-    outcomes: Outcomes = {}
-    seconds: Finite | None = None
+    outcomes: Outcomes = {}  # number of trials by outcome
+    seconds: Finite | None = None  # spent on it; `searched_s` without the final comparison
     searched_s: Finite | None = None
-    note: str = ""
-    competitors: Sequence[KernelRecord] | UnsetType = UNSET
-    configuration: Mapping[str, str] | UnsetType = UNSET
+    note: str = ""  # why there was no search, or why a candidate was rejected
+    competitors: Sequence[KernelRecord] | UnsetType = UNSET  # external kernels that were tried
+    configuration: Mapping[str, str] | UnsetType = UNSET  # attributes of the winner by op
 
 
 class Size(Compared, frozen=True):
@@ -131,8 +99,8 @@ class Size(Compared, frozen=True):
     error: str | UnsetType = UNSET
 
 
-class Step(Compared, frozen=True):
-    """A comparison of the whole program on the way to the last one: `what` was compared `against` what."""
+class StepRecord(Compared, frozen=True):
+    """A comparison of the whole program before the last one: `what` was compared with `against`."""
 
     what: str = ""
     against: str = ""
@@ -156,61 +124,42 @@ class Worker(Struct, frozen=True):
     seconds: Mapping[str, Finite] = {}
 
 
-class Timeline(Struct, frozen=True):
+class TimelineRecord(Struct, frozen=True):
     """Where the time of the run went."""
 
     stages: Sequence[Stretch] = ()
     workers: Sequence[Worker] = ()
 
 
-class WholeRecord(Timed, frozen=True):
-    """The program with and without the result.
+class WholeRecord(TimedRecord, frozen=True):
+    """The program with and without the result."""
 
-    Attributes:
-        program: its name, tuned for `target`.
-        spec: where it was written, and `kernel_spec`; None where it was not.
-        workloads: how many there are, and how many are `wins`.
-        sizes: the comparison on each size, for several.
-        flags: compiler flags that are part of the result, and `flags_speedup`, what they alone are worth.
-        runtime_flags: flags of the runtime that make it faster still; by how much, `runtime_flags_speedup`.
-        entries: how many the spec has.
-        kernels: external kernels that are part of the result.
-        left_out: workloads whose entries are left out, because the program is faster without.
-        steps: all comparisons on the way, in order.
-        seconds: of the run, and of each of its `stages`.
-        searched_s: time of the search, its rate, and the part of it in which devices measured.
-        checked_s: time for comparing results.
-        interrupted: whether the run was stopped.
-        dropped: whether winners were left out, because they do not help the program.
-        note: why there is no comparison, or why winners were dropped.
-        function: the entry function that was compared, with memory provided once if `memory_provided`.
-    """
-
-    program: str = ""
+    program: str = ""  # its name, tuned for `target`
     target: str = ""
-    spec: str | None = None
+    spec: str | None = None  # where it was written, and `kernel_spec`; None where it was not
     kernel_spec: str | None = None
-    workloads: Count = 0
+    workloads: Count = 0  # how many there are, and how many are `wins`
     wins: Count = 0
-    sizes: Sequence[Size] = ()
-    flags: Sequence[str] = ()
+    sizes: Sequence[Size] = ()  # the comparison on each size, for several
+    flags: Sequence[str] = ()  # compiler flags of the result, and `flags_speedup`, their own
     flags_speedup: Positive | None = None
-    runtime_flags: Sequence[str] = ()
+    runtime_flags: Sequence[str] = ()  # flags of the runtime, and `runtime_flags_speedup`, their own
     runtime_flags_speedup: Positive | None = None
-    entries: Count = 0
-    kernels: Sequence[str] = ()
-    left_out: Sequence[str] = ()
-    steps: Sequence[Step] = ()
-    seconds: Finite = 0.0
+    entries: Count = 0  # how many the spec has
+    kernels: Sequence[str] = ()  # external kernels that are part of the result
+    left_out: Sequence[str] = ()  # workloads whose entries are left out: the program is faster without
+    steps: Sequence[StepRecord] = ()  # all comparisons on the way, in order
+    seconds: Finite = 0.0  # of the run, and of each of its `stages`
     stages: Mapping[str, Finite] = {}
-    timeline: Timeline = Timeline()
-    searched_s: Finite = 0.0
+    timeline: TimelineRecord = TimelineRecord()
+    searched_s: Finite = 0.0  # time of the search, its rate, and the part of it in which devices measured
     candidates_per_hour: Finite = 0.0
     devices_busy: Finite = 0.0
-    checked_s: Finite = 0.0
-    interrupted: bool = False
-    dropped: bool = False
-    note: str = ""
+    checked_s: Finite = 0.0  # time for comparing results
+    interrupted: bool = False  # whether the run was stopped
+    dropped: bool = False  # whether winners were left out, because they do not help the program
+    note: str = ""  # why there is no comparison, or why winners were dropped
+    # the compared entry function; memory is provided once if `memory_provided`
     function: str | UnsetType = UNSET
     memory_provided: bool | UnsetType = UNSET
 
@@ -223,22 +172,15 @@ class Use(Struct, frozen=True):
 
 
 class RunRecord(Struct, frozen=True):
-    """A run, without its trials.
+    """A run, without its trials."""
 
-    Attributes:
-        workloads: in the order in which they were kept.
-        whole: None where nothing is known of it.
-        profiles: as they were kept.
-        conditions: `setting`, a `store.trial.Setting`; `readings`, each with its least and largest value;
-            and more of the same as text.
-        use: None where the command line did not keep it.
-    """
-
-    workloads: Sequence[WorkloadRecord] = ()
-    whole: WholeRecord | None = None
-    profiles: Sequence[Mapping[str, Any]] = ()
+    workloads: Sequence[WorkloadRecord] = ()  # in the order in which they were kept
+    whole: WholeRecord | None = None  # None where nothing is known of it
+    profiles: Sequence[Mapping[str, Any]] = ()  # as they were kept
+    # `setting`, a `store.trial.Setting`; `readings`, each with its least and largest value; and more of the
+    # same as text
     conditions: Mapping[str, Any] = {}
-    use: Use | None = None
+    use: Use | None = None  # None where the command line did not keep it
 
     def findings(self) -> list[Finding]:
         """As the database keeps it."""
@@ -257,7 +199,7 @@ def as_json(record: Struct | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def record_of(findings: Iterable[Finding]) -> RunRecord:
-    """The record that the database has; of several findings of a kind the last counts."""
+    """The stored record; of several findings of a kind the last counts."""
     kept: dict[str, list[Mapping[str, Any]]] = {}
     for each in sorted(findings, key=lambda finding: finding.at):
         kept.setdefault(each.kind, []).append(each.body)
@@ -265,24 +207,21 @@ def record_of(findings: Iterable[Finding]) -> RunRecord:
     whole = dict(last.get("whole", {}))
     if "time" in last:  # had a finding of its own
         whole["timeline"] = last["time"]
-    (found,) = known(
-        {
-            # `count` was `space_count`
-            "workloads": [{"count": body.get("space_count"), **body} for body in kept.get("workload", ())],
-            "whole": whole if "whole" in last or "time" in last else None,
-            "profiles": kept.get("profile", ()),
-            "conditions": last.get("conditions", {}),
-            "use": last.get("use"),
-        },
-        RunRecord,
-    )
-    return found
+    record = {
+        # `count` was `space_count`
+        "workloads": [{"count": body.get("space_count"), **body} for body in kept.get("workload", ())],
+        "whole": whole if "whole" in last or "time" in last else None,
+        "profiles": kept.get("profile", ()),
+        "conditions": last.get("conditions", {}),
+        "use": last.get("use"),
+    }
+    return known(record, RunRecord)[0]
 
 
 def known(value: Any, kind: Any) -> list[Any]:  # noqa: ANN401 (any type that a member has)
     """A value as a type, in a list, which is empty for a value of another type.
 
-    Odd members of objects have their defaults, odd items of lists are left out. Pairs ascend.
+    Members of objects with other types have their defaults, such items of lists are left out. Pairs ascend.
     """
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
@@ -319,7 +258,7 @@ def conditions_of(setting: Setting, trials: Iterable[Trial] = ()) -> Mapping[str
 
 
 def body_text(body: Mapping[str, object]) -> str:
-    """A body as JSON. Numbers that JSON does not have become texts, and so do values that are not JSON."""
+    """A body as JSON. Other values and numbers that JSON does not have become texts."""
     return json.dumps(_plain(body), default=str, allow_nan=False)
 
 

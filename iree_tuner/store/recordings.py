@@ -34,21 +34,14 @@ _OPERANDS = ("lhs", "rhs", "result")
 
 @dataclass(frozen=True)
 class Recording:
-    """A study with its trials and the other data that a replay needs.
+    """A study with its trials and the other data that a replay needs."""
 
-    Attributes:
-        key: what was measured, and under which setting.
-        trials: what became of the candidates.
-        again_us: of the best and of the default (None), the medians of a second look, taken in turns.
-        machine: what the space's costs follow from.
-        start: where the compiler's own choice lies in the space, or near it; None where that is not known.
-    """
-
-    key: StudyKey
-    trials: tuple[Trial, ...]
+    key: StudyKey  # what was measured, and under which setting
+    trials: tuple[Trial, ...]  # what became of the candidates
+    # medians of a second measurement, of the best and of the default (None)
     again_us: Mapping[Assignment | None, float] = field(default_factory=dict[Assignment | None, float])
-    machine: Machine | None = None
-    start: Assignment | None = None
+    machine: Machine | None = None  # the input of cost models
+    start: Assignment | None = None  # the member at or near the compiler's choice; None if not known
 
 
 def to_recording(recording: Recording) -> Iterator[Record]:
@@ -104,11 +97,8 @@ def _header(recording: Recording) -> dict[str, object]:
 
 
 def _conditions(trials: Sequence[Trial]) -> dict[str, object]:
-    """The least and the largest sensor readings meanwhile, and the default's least and largest time."""
-    found: dict[str, object] = {
-        "from": min(trial.at for trial in trials),
-        "to": max(trial.at for trial in trials),
-    }
+    ends = [trial.at for trial in trials]
+    found: dict[str, object] = {"from": min(ends), "to": max(ends)}
     for name in ("clock_mhz", "temperature_c", "load", "stolen"):
         values = [getattr(trial.readings, name) for trial in trials]
         known = [value for value in values if value is not None]
@@ -123,8 +113,8 @@ def from_recording(
 ) -> Iterator[Record]:
     """Records of a recording. One that this project did not write becomes a study for each pipeline.
 
-    A recording holds the median and the least of the samples, and so does the trial. The times of a recording
-    that others made are under a protocol of their own (number 0), so that no run takes them for its own.
+    A recording holds the median and the least of the samples, and so does the trial. Times of other projects'
+    recordings have a protocol of their own (number 0), so that no run uses them as its own.
     """
     if header["recording"] != FORM:
         raise ValueError(f"version {header['recording']} of the format is unknown")
@@ -163,14 +153,8 @@ def _trial(workload: str, knobs: Assignment, line: Mapping[str, object], default
         median, minimum = number(line["time_us"]), number(line["min_us"])
         # Three samples with this least and this median; one where there was only one.
         samples = (median,) if line["samples"] == 1 else (minimum, median, median)
-    return Trial(
-        workload=workload,
-        assignment=knobs,
-        outcome=outcome,
-        samples_us=samples,
-        baseline_us=optional(line.get("default_us")) or default_us,
-        compile_s=optional(line["compile_s"]) or 0.0,
-    )
+    baseline_us = optional(line.get("default_us")) or default_us
+    return Trial(workload, knobs, outcome, samples, baseline_us, compile_s=optional(line["compile_s"]) or 0.0)
 
 
 def workload_of(header: Mapping[str, object]) -> Workload:
@@ -193,7 +177,6 @@ def workload_of(header: Mapping[str, object]) -> Workload:
 
 
 def _foreign(header: Mapping[str, object], name: str) -> StudyKey:
-    """The contents of a recording's header, in this project's terms."""
     words = {each: str(header[each]) for each in ("compiler", "target", "device", "driver")}
     setting = Setting(
         words["compiler"], words["compiler"], words["target"], (), words["target"].partition(":")[0],

@@ -187,34 +187,21 @@ _RUNS = ("run_error", "run_crash", "run_timeout", "wrong_result")
 
 @dataclass(frozen=True)
 class FailedCandidate:
-    """A failed trial, with all that is needed to show it again.
+    """A failed trial, with all that is needed to show it again."""
 
-    Attributes:
-        workload: key of the workload, for the folder's name.
-        harness: what was compiled.
-        configuration: what was put on its ops; None for the compiler's own choice.
-        flags: the target's compiler flags.
-        outcome: how it ended.
-        message: the reason, and for a crash what the process printed.
-        device: URI of the device that it ran on.
-        placement: see `device.placement`.
-        limit_s: after how long it counted as hanging.
-        versions: of the packages it was compiled and run with.
-        default: the dispatch as the compiler makes it, where `harness` holds other code already.
-        files: more files that the module names, such as a kernel's object.
-    """
-
-    workload: str
-    harness: Harness
-    configuration: Configuration | None
-    flags: tuple[str, ...]
+    workload: str  # key of the workload, for the folder's name
+    harness: Harness  # what was compiled
+    configuration: Configuration | None  # what was put on its ops; None for the compiler's own choice
+    flags: tuple[str, ...]  # the target's compiler flags
     outcome: Outcome
-    message: str
-    device: str = DEFAULT_DEVICE
-    placement: int = 0
-    limit_s: float = 60.0
+    message: str  # the reason, and for a crash what the process printed
+    device: str = DEFAULT_DEVICE  # URI
+    placement: int = 0  # see `device.placement`
+    limit_s: float = 60.0  # after how long it counted as hanging
+    # of the packages, by name
     versions: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
-    default: Harness | None = None
+    default: Harness | None = None  # the compiler's own dispatch, if `harness` has other code
+    # further files that the module names, such as objects of kernels
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
     @property
@@ -255,7 +242,6 @@ def write_reproducer(folder: Path, failure: FailedCandidate) -> tuple[str, str]:
 
 
 def _files(failure: FailedCandidate) -> dict[str, str]:
-    """All files of a folder, `reproduce.sh` last."""
     context = _context()
     with context, ir.Location.unknown():
         texts, expected = _modules(failure)
@@ -276,7 +262,7 @@ def _files(failure: FailedCandidate) -> dict[str, str]:
 
 
 def _modules(failure: FailedCandidate) -> tuple[dict[str, str], list[str]]:
-    """The dispatch with its configuration (and, to compare, without), and the configs to look for."""
+    """The dispatch with its configuration (and, to compare, without), and the configs to find."""
     # IR as text: harnesses are stored as bytecode
     module = ir.Module.parse(failure.harness.module)
     place(module, failure.placement)
@@ -306,18 +292,16 @@ def _printed(module: ir.Module) -> str:
 
 
 def _expected(configuration: Configuration | None) -> list[str]:
-    found: list[str] = []
-    for item in configuration.ops if configuration else ():
-        attribute = item.to_ir()
-        if isinstance(attribute, iree_codegen.CompilationInfoAttr):
-            found.append(str(attribute.lowering_config))
-        elif item.attribute == "lowering_config":
-            found.append(str(attribute))
-    return found
+    attributes = [(each.attribute, each.to_ir()) for each in (configuration.ops if configuration else ())]
+    return [
+        str(found.lowering_config if isinstance(found, iree_codegen.CompilationInfoAttr) else found)
+        for name, found in attributes
+        if name == "lowering_config" or isinstance(found, iree_codegen.CompilationInfoAttr)
+    ]
 
 
 def _add_run(module: ir.Module, function: str) -> None:
-    """Add a function that IREE's tools can call: one run on the buffer of the view that they give."""
+    """Add a function that IREE's tools can call: one run on the buffer of its argument."""
     view, buffer = hal_type("buffer_view"), hal_type("buffer")
     i32 = ir.IntegerType.get_signless(32)
     signature = ir.FunctionType.get([view], [view])
@@ -338,14 +322,12 @@ def _add_run(module: ir.Module, function: str) -> None:
 def _layout(harness: Harness) -> dict[str, object]:
     tensors = [
         {
-            "offset": binding.offset + tensor.offset,
-            "shape": list(tensor.shape),
-            "type": tensor.element_type,
-            "access": tensor.access,
+            "offset": binding.offset + tensor.offset, "shape": list(tensor.shape),
+            "type": tensor.element_type, "access": tensor.access,
         }
         for binding in harness.bindings
         for tensor in binding.tensors
-    ]
+    ]  # fmt: skip
     return {"bytes": harness.buffer_bytes, "tensors": tensors}
 
 

@@ -18,25 +18,14 @@ from iree_tuner.store.causes import stored_json
 from iree_tuner.store.trial import Trial
 
 COLUMNS = (
-    "workload",
-    "assignment",
-    "outcome",
-    "samples",
-    "baseline_us",
-    "message",
-    "digest",
-    "compile_s",
-    "measure_s",
-    "device",
-    "worst",
-    "readings",
-    "at",
-    "reproducer",
-)
+    "workload", "assignment", "outcome", "samples", "baseline_us", "message", "digest", "compile_s",
+    "measure_s", "device", "worst", "readings", "at", "reproducer",
+)  # fmt: skip
 """Columns that hold a trial; `time_us` is written in addition and not read."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
+_COUNT = "throttled"  # the only reading that is an integer
 _FLOATS = ("baseline_us", "compile_s", "measure_s", "at")
 _TEXTS = ("workload", "message", "digest", "device", "reproducer")
 
@@ -82,20 +71,14 @@ def trial_from_json(data: Mapping[str, object]) -> Trial:
     if data["outcome"] not in OUTCOMES:
         raise ValueError(f"unknown outcome {data['outcome']!r}")
     readings = cast("Mapping[str, object]", data["readings"])
+    measured = {each.name: optional(readings[each.name]) for each in fields(Readings) if each.name != _COUNT}
     samples = cast("Sequence[object]", data["samples_us"])
     return Trial(
         assignment=assignment_of(data["assignment"]),
         outcome=data["outcome"],
         samples_us=tuple(map(number, samples)),
         worst=optional(data["worst"]),
-        readings=Readings(
-            **{
-                each.name: optional(readings[each.name])
-                for each in fields(Readings)
-                if each.name != "throttled"
-            },  # pyright: ignore
-            throttled=int(number(readings["throttled"])),
-        ),
+        readings=Readings(**measured, throttled=int(number(readings["throttled"]))),  # pyright: ignore
         **{name: number(data[name]) for name in _FLOATS},  # pyright: ignore[reportArgumentType]
         **{name: _string(data[name]) for name in _TEXTS},  # pyright: ignore[reportArgumentType]
     )

@@ -22,7 +22,7 @@ def _tables(connection: sqlite3.Connection) -> None:
 
 
 def _least_times(connection: sqlite3.Connection) -> None:
-    """Version 2 keeps the least of the samples in a column, so that databases can sort by it."""
+    """Version 2 has the least of the samples in a column, so that databases can sort by it."""
     connection.execute("ALTER TABLE trials ADD COLUMN time_us REAL")
     found = connection.execute("SELECT id, samples FROM trials").fetchall()
     times = [(least(unpack_samples(samples)), number) for number, samples in found]
@@ -30,7 +30,7 @@ def _least_times(connection: sqlite3.Connection) -> None:
 
 
 def _findings(connection: sqlite3.Connection) -> None:
-    """Version 3 keeps a run's findings in addition to its trials."""
+    """Version 3 has a run's findings in addition to its trials."""
     for statement in _FINDINGS.split(";"):
         connection.execute(statement)
 
@@ -125,7 +125,6 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
 
 @cache
 def _columns_of(version: int) -> frozenset[tuple[str, str]]:
-    """Tables and columns of a version."""
     with closing(sqlite3.connect(":memory:")) as connection:
         for step in STEPS[:version]:
             step(connection)

@@ -47,9 +47,8 @@ NEWEST_LAST = "ORDER BY trials.at, runs.started, runs.uid, trials.id"
 class Store:
     """An open database. Threads may share one; each call is one transaction.
 
-    Raises:
-        StoreError: from any method, when the database cannot be read or written. Nothing of the call is
-            stored then, and all that earlier calls stored still is.
+    Any method raises StoreError if the database cannot be read or written. Nothing of the call is stored
+    then, and all that earlier calls stored still is.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
@@ -113,25 +112,22 @@ class Store:
             return int(done.lastrowid or 0)
 
     def resume_run(self, run_id: int) -> None:
-        """Let a run that has ended go on. Raises StoreError where it is no longer there."""
+        """Let a run that has ended go on. Raises StoreError if it was pruned."""
         with self.write() as connection:
-            changed = connection.execute(
-                "UPDATE runs SET ended = NULL, state = 'running' WHERE id = ?", (run_id,)
-            ).rowcount
+            query = "UPDATE runs SET ended = NULL, state = 'running' WHERE id = ?"
+            changed = connection.execute(query, (run_id,)).rowcount
         if not changed:
-            raise StoreError(
-                f"the database has no run {run_id}", location=self.path, hint="it may have been pruned"
-            )
+            what, hint = f"the database has no run {run_id}", "it may have been pruned"
+            raise StoreError(what, location=self.path, hint=hint)
 
     def end_run(self, run_id: int, state: RunState) -> None:
-        """Note how a run ended. One that was killed stays `running`."""
+        """Store how a run ended. One that was killed stays `running`."""
         with self.write() as connection:
-            connection.execute(
-                "UPDATE runs SET ended = ?, state = ? WHERE id = ?", (time.time(), state, run_id)
-            )
+            query = "UPDATE runs SET ended = ?, state = ? WHERE id = ?"
+            connection.execute(query, (time.time(), state, run_id))
 
     def study(self, key: StudyKey) -> int:
-        """Number of the study with this key, which is made where missing."""
+        """Number of the study with this key, which is created if it is missing."""
         found = self.read("SELECT id FROM studies WHERE digest = ?", (key.digest,))
         if found:
             return int(found[0]["id"])
@@ -145,7 +141,7 @@ class Store:
         return {trial.assignment: trial for trial in found}
 
     def add(self, study_id: int, run_id: int, trials: Sequence[Trial]) -> None:
-        """Keep trials, all or none. Once this returns they survive a SIGKILL of this process."""
+        """Store trials, all or none. Once this returns they survive a SIGKILL of this process."""
         rows = [trial_to_row(trial) for trial in trials]
         with self.write() as connection:
             insert_trials(connection, study_id, run_id, [(secrets.token_hex(8), row) for row in rows])
@@ -153,27 +149,27 @@ class Store:
     def add_verdict(
         self, study_id: int, run_id: int, assignment: Assignment | None, comparison: Comparison
     ) -> None:
-        """Keep a paired comparison with the default; without an assignment, of the default with itself."""
+        """Store a paired comparison with the default; without an assignment, of the default with itself."""
         chosen = None if assignment is None else assignment_text(assignment)
         row = (secrets.token_hex(8), study_id, run_id, chosen, comparison_text(comparison), time.time())
         with self.write() as connection:
             insert_verdict(connection, row)
 
     def add_finding(self, run_id: int, kind: str, body: Mapping[str, object]) -> None:
-        """Keep a finding of a run: a kind and a body (see `store.record`)."""
+        """Store a finding of a run: a kind and a body (see `store.record`)."""
         row = (secrets.token_hex(8), run_id, text(kind), body_text(body), time.time())
         with self.write() as connection:
             insert_finding(connection, row)
 
     def findings(self, run_id: int) -> list[Finding]:
-        """The findings of a run, in the order in which `add_finding` kept them."""
+        """The findings of a run, in the order of `add_finding`."""
         found = self.read("SELECT kind, body, at FROM findings WHERE run_id = ? ORDER BY at, id", (run_id,))
         return [Finding(row["kind"], body_of(row["body"]), row["at"]) for row in found]
 
     def latest_findings(self, kind: str, most: int = 100) -> list[tuple[Finding, str, float]]:
         """Findings of a kind, the newest first, each with the state of its run (see `end_run`).
 
-        The last item is how many seconds lie between that run's first trial and its last.
+        The last item is the time between that run's first trial and its last, in seconds.
         """
         found = self.read(
             "SELECT findings.kind, body, at, runs.state, "
@@ -211,13 +207,13 @@ def insert_study(connection: sqlite3.Connection, key: StudyKey) -> int:
 def insert_trials(
     connection: sqlite3.Connection, study_id: int, run_id: int, rows: Sequence[tuple[str, Sequence[object]]]
 ) -> int:
-    """Add rows of `trial_to_row`, each with its unique name; how many were new."""
+    """Add rows of `trial_to_row`, each with its unique name. Returns the number of new ones."""
     values = [(uid, study_id, run_id, *row) for uid, row in rows]
     return connection.executemany(_INSERT, values).rowcount  # pyright: ignore[reportArgumentType]
 
 
 def insert_verdict(connection: sqlite3.Connection, row: Sequence[object]) -> int:
-    """Add a verdict: uid, study, run, assignment, comparison, time; how many were new, 0 or 1."""
+    """Add a verdict: uid, study, run, assignment, comparison, time. Returns the number of new ones."""
     query = (
         "INSERT OR IGNORE INTO verdicts (uid, study_id, run_id, assignment, comparison, at) "
         "VALUES (?, ?, ?, ?, ?, ?)"
@@ -226,7 +222,7 @@ def insert_verdict(connection: sqlite3.Connection, row: Sequence[object]) -> int
 
 
 def insert_finding(connection: sqlite3.Connection, row: Sequence[object]) -> int:
-    """Add a finding: uid, run, kind, body, time; how many were new, 0 or 1."""
+    """Add a finding: uid, run, kind, body, time. Returns the number of new ones."""
     query = "INSERT OR IGNORE INTO findings (uid, run_id, kind, body, at) VALUES (?, ?, ?, ?, ?)"
     return connection.execute(query, tuple(row)).rowcount  # pyright: ignore[reportArgumentType]
 
@@ -263,7 +259,7 @@ def _open_to_write(path: Path, busy_s: float, create: bool) -> sqlite3.Connectio
 
 
 def _use_log(connection: sqlite3.Connection, busy_s: float) -> None:
-    """Write-ahead logging. Changing to it does not wait for others, as other statements do."""
+    """Use write-ahead logging. Changing to it does not wait for others, as other statements do."""
     deadline = time.monotonic() + busy_s
     while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         try:
@@ -292,17 +288,13 @@ def _open_to_read(path: Path, busy_s: float) -> sqlite3.Connection:
         if not version:
             raise StoreError("the file is empty, and not a database of iree-tuner", location=str(path))
         if version < schema.VERSION:
-            connection = _migrated_copy(connection, str(path))
+            copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            connection.backup(copy)
+            connection.close()
+            connection = copy
+            with transaction(connection):
+                schema.migrate(connection, str(path))
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _migrated_copy(connection: sqlite3.Connection, path: str) -> sqlite3.Connection:
-    copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    connection.backup(copy)
-    connection.close()
-    with transaction(copy):
-        schema.migrate(copy, path)
-    return copy

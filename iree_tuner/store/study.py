@@ -20,24 +20,16 @@ KERNEL = "kernel:"
 
 @dataclass(frozen=True)
 class StudyKey:
-    """The facts that must be equal for a trial to be used again; the last two only describe.
+    """The facts that must be equal for a trial to be used again; the last two only describe."""
 
-    Attributes:
-        setting: compiler, target, driver, flags, device and protocol.
-        workload: the root op, with the sizes that stand for its dynamic loops.
-        code: fingerprint of the whole dispatch: another epilogue is another study. Of an external kernel's
-            problem, the problem's own text counts too.
-        space: hash of the constraint IR; of an external kernel, of all that its code is made of.
-        space_label: what people call the space.
-        space_size: how many members it has.
-    """
-
-    setting: Setting
-    workload: Workload
+    setting: Setting  # compiler, target, driver, flags, device and protocol
+    workload: Workload  # the root op, with the sizes that stand for its dynamic loops
+    # fingerprint of the whole dispatch: another epilogue is another study. Of an external kernel's problem,
+    # the problem's own text counts too
     code: str
-    space: str
-    space_label: str
-    space_size: int
+    space: str  # hash of the constraint IR; of an external kernel, of all that its code is made of
+    space_label: str  # what people call the space
+    space_size: int  # how many members it has
 
     @property
     def kernel(self) -> str:
@@ -54,14 +46,8 @@ class StudyKey:
 
 def to_json(key: StudyKey) -> dict[str, object]:
     """The key as JSON-ready data."""
-    return {
-        "setting": asdict(key.setting),
-        "workload": workloads.to_json(key.workload),
-        "code": key.code,
-        "space": key.space,
-        "space_label": key.space_label,
-        "space_size": key.space_size,
-    }
+    rest = {name: getattr(key, name) for name in ("code", "space", "space_label", "space_size")}
+    return {"setting": asdict(key.setting), "workload": workloads.to_json(key.workload), **rest}
 
 
 def from_json(data: Mapping[str, object]) -> StudyKey:

@@ -12,39 +12,22 @@ from iree_tuner.space.configuration import Assignment
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate's outcome.
-
-    Attributes:
-        workload: key of the workload.
-        assignment: its knobs.
-        outcome: how it ended.
-        samples_us: device time of one run of the dispatch, one value a batch, in microseconds.
-        baseline_us: the default's time on the same device, the last one taken before.
-        message: for failures, the reason; see `corrects`.
-        digest: hash of the executable; equal code is measured once.
-        compile_s: time in the compiler.
-        measure_s: time in the measuring worker.
-        device: URI of the device that it ran on.
-        worst: largest numerical error as a multiple of its tolerance; None where it was not checked.
-        readings: conditions on the device meanwhile.
-        at: when it ended, in seconds since 1970.
-        reproducer: folder that shows a failure with IREE's own tools; empty for other outcomes.
-    """
+    """One candidate's outcome."""
 
     workload: str
-    assignment: Assignment
+    assignment: Assignment  # its knobs
     outcome: Outcome
-    samples_us: tuple[float, ...] = ()
-    baseline_us: float = 0.0
-    message: str = ""
-    digest: str = ""
-    compile_s: float = 0.0
-    measure_s: float = 0.0
-    device: str = ""
-    worst: float | None = None
-    readings: Readings = UNKNOWN
-    at: float = 0.0
-    reproducer: str = ""
+    samples_us: tuple[float, ...] = ()  # device time of one run of the dispatch, one value per batch
+    baseline_us: float = 0.0  # the default's time on the same device, the last one taken before
+    message: str = ""  # for failures, the reason; see `corrects`
+    digest: str = ""  # hash of the executable; equal code is measured once
+    compile_s: float = 0.0  # time in the compiler
+    measure_s: float = 0.0  # time in the measuring worker
+    device: str = ""  # URI
+    worst: float | None = None  # largest error as a multiple of its tolerance; None if not checked
+    readings: Readings = UNKNOWN  # conditions on the device during the measurement
+    at: float = 0.0  # when it ended, in seconds since 1970
+    reproducer: str = ""  # folder that shows a failure with IREE's own tools; empty for other outcomes
 
     @property
     def time_us(self) -> float | None:
@@ -53,7 +36,7 @@ class Trial:
 
     @property
     def corrects(self) -> bool:
-        """Whether it ran, and is right where the default is wrong: its message says what is wrong there."""
+        """Whether it is correct, but the default is wrong: its message says what is wrong there."""
         return self.outcome == "ok" and self.message.startswith(DEFAULT_WRONG)
 
     @property
@@ -72,32 +55,20 @@ PROTOCOL = 3
 
 @dataclass(frozen=True)
 class Setting:
-    """The machine and the software that candidates are compiled and timed with. Trials are reused only where
+    """The machine and the software that candidates are compiled and timed with. Trials are reused only if
     it is equal.
-
-    Attributes:
-        compiler: release of the compiler.
-        runtime: release of the runtime.
-        target: the target as it is written: `llvm-cpu:host`.
-        flags: all compiler flags of the target.
-        device: device URI without what tells two equal devices apart: `local-task`, `cuda`.
-        processor: name of the processor that runs the code: the CPU's, or the GPU's.
-        cores: cores that the runtime may use; multiprocessors of a GPU, 0 where unknown.
-        driver: version of the device's driver; empty for CPUs.
-        cold: whether buffers are rotated through more memory than the last-level cache holds.
-        protocol: see `PROTOCOL`.
     """
 
     compiler: str
     runtime: str
-    target: str
-    flags: tuple[str, ...]
-    device: str
-    processor: str
-    cores: int
-    driver: str = ""
-    cold: bool = True
-    protocol: int = PROTOCOL
+    target: str  # the target as it is written: `llvm-cpu:host`
+    flags: tuple[str, ...]  # all compiler flags of the target
+    device: str  # device URI without what tells two equal devices apart: `local-task`, `cuda`
+    processor: str  # name of the processor that runs the code: the CPU's, or the GPU's
+    cores: int  # cores that the runtime may use; multiprocessors of a GPU, 0 where unknown
+    driver: str = ""  # version of the device's driver; empty for CPUs
+    cold: bool = True  # whether buffers are rotated through more memory than the last-level cache holds
+    protocol: int = PROTOCOL  # see `PROTOCOL`
 
     @property
     def key(self) -> str:

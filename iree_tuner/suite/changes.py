@@ -16,54 +16,41 @@ from iree_tuner.suite.run_facts import RunFacts
 from iree_tuner.suite.spread import Spreads, estimate
 
 Verdict = Literal["BROKEN", "FIXED", "SLOWER", "FASTER", "AMBIGUOUS", "NEW", "GONE", "SAME"]
-"""In the order in which people want to see them."""
+"""In the order of reports."""
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 WORTH = 0.03
-"""Relative difference that is worth a word."""
+"""Relative difference that counts as a change."""
 
 ALIKE = 0.06
-"""Relative difference up to which times are called the same, if all of the interval is within."""
+"""Relative difference up to which times count as equal, if the whole interval is within."""
 
 Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a row.
+    """The change of a row."""
 
-    Attributes:
-        key: operation, back end, configuration, device.
-        before: the row in the earlier run; None for a new one.
-        after: the row in the later run; None for one that is gone.
-        ratio: times as fast as before, below 1 it is slower; None where it was not timed in both runs.
-        interval: of the ratio, `CONFIDENCE_Z` standard errors to both sides; None where that is not known.
-        verdict: `FIXED` and `BROKEN` for rows that work in one run only, `NEW` and `GONE` for rows that only
-            one run has; the others are about times.
-        paired: the earlier run's code took turns with the later one's.
-    """
-
-    key: Key
-    before: Row | None
-    after: Row | None
-    ratio: float | None
-    interval: tuple[float, float] | None
+    key: Key  # operation, back end, configuration, device
+    before: Row | None  # the row in the earlier run; None for a new one
+    after: Row | None  # the row in the later run; None for one that is gone
+    ratio: float | None  # speedup over the earlier run; None if it was not timed in both runs
+    interval: tuple[float, float] | None  # of the ratio, `CONFIDENCE_Z` standard errors to both sides
+    # `FIXED` and `BROKEN` for rows that work in one run only, `NEW` and `GONE` for rows that only one run
+    # has; the others are about times
     verdict: Verdict
-    paired: bool = False
+    paired: bool = False  # the earlier run's code took turns with the later one's
 
 
 def changes(
-    before: Results,
-    after: Results,
-    *,
-    worth: float = WORTH,
-    alike: float = ALIKE,
+    before: Results, after: Results, *, worth: float = WORTH, alike: float = ALIKE,
     spreads: Spreads | None = None,
-) -> tuple[Change, ...]:
-    """The changes, in the order of the later run's rows; what is gone comes last.
+) -> tuple[Change, ...]:  # fmt: skip
+    """The changes, in the order of the later run's rows, followed by missing ones.
 
-    Rows that work in neither run are left out: there is nothing to compare.
+    Rows that work in no run are left out.
 
     Args:
         before, after: the runs.
@@ -108,10 +95,10 @@ def _of_states(before: Row | None, after: Row | None) -> Verdict | None:
 def ratio_of(
     before: Row, after: Row, spreads: Spreads | None = None
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """Times as fast, and its interval, of rows of two runs that did not take turns.
+    """Speedup and its interval, of rows of two runs that did not take turns.
 
-    By the samples of both, where both have enough, and else by their times and intervals. The errors of both
-    and the spread between runs are added as independent errors are.
+    From the samples, if both have enough, else from times and intervals. The errors of both and the spread
+    between runs are added as independent errors.
     """
     one, other = _estimates(before, after)
     if one is None or other is None:
@@ -124,7 +111,7 @@ def ratio_of(
 
 
 def _estimates(before: Row, after: Row) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
-    """Of both in the same way: centers of samples are not medians."""
+    """Of both in the same way, since centers of samples are not medians."""
     both = (before.samples_us, after.samples_us)
     if all(len(each) >= LEAST_PAIRS and all(0 < time < math.inf for time in each) for each in both):
         return center_of(before.samples_us), center_of(after.samples_us)
@@ -132,7 +119,7 @@ def _estimates(before: Row, after: Row) -> tuple[tuple[float, float] | None, tup
 
 
 def verdict_of(ends: tuple[float, float] | None, worth: float, alike: float) -> Verdict:
-    """The verdict of a ratio's interval; without one nothing is known."""
+    """The verdict of a ratio's interval; without one it is ambiguous."""
     if ends is None:
         return "AMBIGUOUS"
     low, high = ends
@@ -144,13 +131,13 @@ def verdict_of(ends: tuple[float, float] | None, worth: float, alike: float) -> 
 
 
 def counts(found: Sequence[Change]) -> dict[Verdict, int]:
-    """How many there are of each verdict that there is, in the order of `Verdict`."""
+    """The number of changes of each existing verdict, in the order of `Verdict`."""
     taken = Counter(each.verdict for each in found)
     return {each: taken[each] for each in VERDICTS if taken[each]}
 
 
 def cautions(before: RunFacts, after: RunFacts) -> tuple[str, ...]:
-    """Differences between two runs other than code, which make their times hard to compare; a line each."""
+    """Differences between two runs other than code, which make their times hard to compare; one line each."""
     devices = [
         f"{device} was {before.devices[device]} and is {name}"
         for device, name in after.devices.items()

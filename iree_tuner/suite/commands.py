@@ -36,6 +36,7 @@ _DRIVERS = ("MIOpenDriver", "iree-boo-driver", "fusilli_benchmark_driver")
 _CONVOLUTIONS = {"conv": "f32", "convfp16": "f16", "convbfp16": "bf16"}
 _PRODUCTS = {"gemm": "f32", "gemmfp16": "f16", "gemmbfp16": "bf16"}
 _VERBS = (*_CONVOLUTIONS, *_PRODUCTS, "matmul")
+_KNOWN = ", ".join(_VERBS)
 _UNREAD = re.compile(r"(conv|gemm|layernorm|batchnorm|bnorm|pool|softmax|activ|reduce|t5layernorm)\w*")
 _DIRECTIONS = {1: "forward", 2: "data", 4: "weights"}
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
@@ -46,20 +47,20 @@ _WORDS_OF_RUNS = (  # with a value: of drivers, not of operations
 
 
 def is_command(text: str) -> bool:
-    """Whether a text is a driver's command: a driver's name, or what it does, and options."""
+    """Whether a text is a driver's command: a driver's name or a verb, and options."""
     first, *rest = text.split(maxsplit=1) or [""]
     return bool(rest) and (Path(first).name in _DRIVERS or first in _VERBS or bool(_UNREAD.fullmatch(first)))
 
 
 def operations_of(source: str) -> list[Operation]:
-    """The operations of a command, or of a file of them; each once.
+    """The operations of a command, or of a file of commands; each once.
 
     Args:
-        source: a command, or a path that ends in .txt: its lines that are empty or begin with # are skipped;
+        source: a command, or a path that ends in .txt: empty lines and those that begin with # are skipped;
             one may begin with a number of calls, as in lists of MIOpen's.
 
     Raises:
-        TunerError: there is no such file, or a command in it has a mistake; the line is named.
+        TunerError: the file does not exist, or a command in it has a mistake; the line is named.
         UsageError: the command has a mistake.
     """
     if is_command(source):
@@ -71,11 +72,8 @@ def operations_of(source: str) -> list[Operation]:
             continue
         place = f"{source}:{number}"
         if not is_command(text):
-            raise TunerError(
-                "the text is not the command of a driver",
-                location=place,
-                hint=f"a command begins with {_told(_VERBS)}",
-            )
+            raise TunerError("the text is not the command of a driver", location=place,
+                             hint=f"a command begins with {_KNOWN}")  # fmt: skip
         try:
             found += _read(text)
         except UsageError as error:
@@ -102,7 +100,7 @@ def _read(text: str) -> list[Operation]:
     at = next((i for i, word in enumerate(words) if word in _VERBS), None)
     if at is None:
         verb = next((word for word in words if _UNREAD.fullmatch(word)), "")
-        raise UsageError(f"{verb or text}: unsupported command", hint=f"one of: {_told(_VERBS)}")
+        raise UsageError(f"{verb or text}: unsupported command", hint=f"one of: {_KNOWN}")
     verb, options = words[at], [*words[:at], *words[at + 1 :]]
     if verb in _CONVOLUTIONS:
         return _convolutions(verb, options, every=driver == "MIOpenDriver")
@@ -138,7 +136,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _convolutions(verb: str, options: Sequence[str], *, every: bool) -> list[Operation]:
-    """Of all directions that a command asks for. Where it names none, MIOpen means all, BOO forward."""
+    """Of all directions that a command asks for; without -F all for MIOpen, forward for BOO."""
     given = _convolution_parser(verb, every=every).parse_args(options)
     letters = _SPATIAL.get(given.spatial_dim)
     if letters is None:
@@ -183,13 +181,9 @@ def _convolution_parser(verb: str, *, every: bool) -> _Parser:
     number("--out_channels", "-k", default=32)
     number("--group_count", "-g", default=1)
     number("--forw", "-F", default=0 if every else 1, least=0)
-    for start, flags, default, least in (
-        ("in", "!HW", 32, 1),
-        ("fil", "@yx", 3, 1),
-        ("conv_stride", "#uv", 1, 1),
-        ("pad", "$pq", 0, 0),
-        ("dilation", "^lj", 1, 1),
-    ):
+    sizes = (("in", "!HW", 32, 1), ("fil", "@yx", 3, 1), ("conv_stride", "#uv", 1, 1), ("pad", "$pq", 0, 0),
+             ("dilation", "^lj", 1, 1))  # fmt: skip
+    for start, flags, default, least in sizes:
         for letter, flag in zip("dhw", flags, strict=True):
             number(f"--{start}_{letter}", f"-{flag}", default=default, least=least)
     for name, flag in (("in", "-I"), ("fil", "-f"), ("out", "-O")):
@@ -216,7 +210,7 @@ def _product(verb: str, options: Sequence[str]) -> Operation:
     m, n, k = given.a_h, given.b_w, given.a_w
     a, b, gradient = "n" if given.transA else "t", "n" if given.transB else "t", "t"
     turned = {"t": "n", "n": "t"}
-    # Sizes m, n, k, and how both factors lie: a gradient lies as what it is of.
+    # Sizes m, n, k, and layouts of both factors: a gradient has the layout of its operand.
     if given.forw == 1:
         sizes, layout = (m, n, k), a + b
     elif given.forw == 2:
@@ -231,7 +225,6 @@ def _product(verb: str, options: Sequence[str]) -> Operation:
 
 
 def _matmul(options: Sequence[str]) -> Operation:
-    """Fusilli's."""
     parser = _Parser("matmul")
     for flag in "MNK":
         parser.number(f"--{flag.lower()}", f"-{flag}", default=0)
@@ -251,7 +244,3 @@ def _matmul(options: Sequence[str]) -> Operation:
         "epilogue": "bias" if given.bias else "",
     }  # fmt: skip
     return BatchMatmul(batch=given.b, **arguments) if given.b > 1 else Matmul(**arguments)
-
-
-def _told(names: Sequence[str]) -> str:
-    return ", ".join(names)

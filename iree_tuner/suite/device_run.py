@@ -1,4 +1,4 @@
-"""One device's part of a run: compiles an operation, has it measured, goes on with the next."""
+"""One device's part of a run: it compiles an operation, measures it, and goes on with the next."""
 
 from __future__ import annotations
 
@@ -6,34 +6,60 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
 from iree_tuner.suite.backends.backend import Backend
 from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED, Compilation, Configurations, Iree, Version
-from iree_tuner.suite.device import Device
 from iree_tuner.suite.exact import References
 from iree_tuner.suite.lane import Lane
 from iree_tuner.suite.plan import Entrant, Item, Plan
 from iree_tuner.suite.programs import has_programs, load_programs
-from iree_tuner.suite.results import PROGRAMS, SPECS, Row, State
-from iree_tuner.suite.site import Place, Site
-from iree_tuner.suite.solving import SOLVER
+from iree_tuner.suite.results import PROGRAMS, SPECS, Row
+from iree_tuner.suite.site import Device, Place, Site
 from iree_tuner.suite.suite_file import is_found
-from iree_tuner.suite.tuned import tuned_version
-from iree_tuner.suite.watch import Watch
+from iree_tuner.suite.tuned import SOLVER, tuned_version
 from iree_tuner.targets import Target
+
+
+class Watch(Protocol):
+    """The observer of a run's progress. Called from several threads, one at a time."""
+
+    def planned(self, operations: int) -> None:
+        """This many operations are to be measured, without the known ones."""
+        ...
+
+    def working(self, device: str, what: str) -> None:
+        """A device begins something that takes a while."""
+        ...
+
+    def noted(self, message: str) -> None:
+        """A remark."""
+        ...
+
+    def measured(self, row: Row) -> None:
+        """A row was written."""
+        ...
+
+    def done(self, operation: str) -> None:
+        """All rows of an operation are there."""
+        ...
+
+    def stopping(self) -> None:
+        """A signal asks the run to end. Called within its handler: only writes a line."""
+        ...
+
 
 _MOST_LOST = 3
 """Times that the worker of a device may be lost during one operation."""
 
 Known = Collection[tuple[str, str, str]]
-"""Operation, back end and configuration of rows that there are already."""
+"""Operation, back end and configuration of existing rows."""
 
 
 class DeviceLostError(Exception):
-    """A device does not answer any more; the message says how it failed."""
+    """A device does not answer any more; the message says why."""
 
 
 class DeviceRun:
@@ -41,7 +67,7 @@ class DeviceRun:
 
     Args:
         plan: of the run.
-        device: on which.
+        device: of the work.
         every: all devices of the run.
         site: where they are.
         scratch: folder for inputs.
@@ -61,18 +87,18 @@ class DeviceRun:
         self._why_lost = why_lost
         cold, places = plan.conditions.copies_bytes > 0, [each.place for each in every]
         self._lab = site.lab(device.target, device.place, places, plan.jobs, cold=cold)
-        references = References(plan.reference) if plan.verify else None
-        self._references = references
+        self._references = References(plan.reference) if plan.verify else None
         self._lane = Lane(
-            device, lambda: site.process(device.place), plan.conditions, references, scratch, plan.launches
-        )
+            device, lambda: site.process(device.place), plan.conditions, self._references, scratch,
+            plan.launches,
+        )  # fmt: skip
         self._programs = plan.folder / PROGRAMS
 
     def measure(self, item: Item, known: Known) -> Iterator[Row]:
-        """Rows of one operation, as they come; known ones are left out.
+        """Yield the rows of one operation, without known ones.
 
         Raises:
-            DeviceLostError: the device does not answer any more; rows that came are right.
+            DeviceLostError: the device does not answer any more; the rows until then are right.
         """
         if self.is_known(item, known):
             return
@@ -81,7 +107,9 @@ class DeviceRun:
         try:
             program = item.program()
         except TunerError as error:
-            yield self._row(item, DEFAULT, "default", "failed", str(error))
+            operation, device = item.operation, self._device
+            yield Row(operation.name, operation.kind, operation.arguments, DEFAULT, "default", name,
+                      device.name, "failed", message=str(error))  # fmt: skip
             return
         plain = self._plain(item, program)
         if any(not _is_known(item, each, known) for each in plain if each.backend.name != BEFORE):
@@ -92,7 +120,7 @@ class DeviceRun:
             yield from self._measured(item, entrants, known)
 
     def is_known(self, item: Item, known: Known) -> bool:
-        """Whether there is nothing left to do; of configurations that is not known before they are listed."""
+        """Whether nothing is left to do; never of configurations, which are not listed yet."""
         wanted = [(DEFAULT, "default"), *((each.name, "") for each in self._plan.backends)]
         if self._plan.tuning is not None:
             wanted.append((TUNED, "spec"))
@@ -131,10 +159,8 @@ class DeviceRun:
                 yield self._normalised(row)
 
     def _plain(self, item: Item, program: Program) -> list[Entrant]:
-        """The default, tuned code, an earlier run's code, and other libraries."""
-        versions = [(DEFAULT, "default", Version(DEFAULT))]
+        versions = [(DEFAULT, "default", Version(DEFAULT), "")]
         entrants: list[Entrant] = []
-        notes: dict[str, str] = {}
         if self._plan.tuning is not None:
             kept = self._plan.folder / SPECS / f"{item.operation.name}.mlir"
             self._watch.working(str(self._device.place), f"tuning {item.operation.name}")
@@ -146,12 +172,11 @@ class DeviceRun:
             except TunerError as error:
                 entrants.append(Entrant(Iree(TUNED), "spec", ("failed", f"not tuned: {error}")))
             else:
-                versions.append((TUNED, "spec", tuned.version))
-                notes[TUNED] = tuned.note
-        begun = [(name, label, self._begin(program, version)) for name, label, version in versions]
-        for name, label, compilation in begun:
+                versions.append((TUNED, "spec", tuned.version, tuned.note))
+        begun = [self._begin(program, version) for _, _, version, _ in versions]
+        for compilation, (name, label, _, note) in zip(begun, versions, strict=True):
             made = self._end(compilation, item, Iree(name), label, name)
-            entrants.append(replace(made, note=notes.get(name, "")))
+            entrants.append(replace(made, note=note))
         entrants.sort(key=lambda each: each.backend.name != DEFAULT)
         if self._plan.against is not None:
             old = self._plan.against / PROGRAMS
@@ -208,7 +233,6 @@ class DeviceRun:
     def _end(
         self, compilation: Compilation | str, item: Item, backend: Iree, configuration: str, version: str
     ) -> Entrant:
-        """The result of a compilation, which is kept under the version's name."""
         if isinstance(compilation, str):
             return Entrant(backend, configuration, ("failed", compilation))
         stem = f"{item.operation.name}.{version}"
@@ -225,28 +249,19 @@ class DeviceRun:
             return Entrant(backend, configuration, ("failed", str(error)))
 
     def _wanted(self, item: Item, entrant: Entrant) -> bool:
-        """Whether regular expressions find it; the default always is there where configurations are."""
         if entrant.backend.name in (DEFAULT, BEFORE) and self._plan.choice is not None:
-            return True
-        return is_found(
-            self._plan.patterns, "_".join(filter(None, (item.operation.name, entrant.configuration)))
-        )
+            return True  # configurations are compared with it
+        name = "_".join(filter(None, (item.operation.name, entrant.configuration)))
+        return is_found(self._plan.patterns, name)
 
     def _normalised(self, row: Row) -> Row:
-        """With the time that the run's first device would take, at the same share of its roofline."""
+        """With the time on the run's first device, at the same share of its roofline."""
         own = self._device.roofline
         if row.time_us is None or own is None or self._first is None:
             return row
         work = row.flops, row.bytes, row.compute_type
         here, there = own.attainable_us(*work), self._first.attainable_us(*work)
         return replace(row, normalized_us=row.time_us * there / here) if here and there else row
-
-    def _row(self, item: Item, backend: str, configuration: str, state: State, message: str) -> Row:
-        operation = item.operation
-        return Row(
-            operation.name, operation.kind, operation.arguments, backend, configuration,
-            str(self._device.place), self._device.name, state, message=message,
-        )  # fmt: skip
 
 
 def device_at(

@@ -15,8 +15,7 @@ from iree.compiler import ir
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import scalars
-from iree_tuner.suite.hints import did_you_mean
-from iree_tuner.suite.operation import TensorType
+from iree_tuner.suite.operation import TensorType, did_you_mean
 from iree_tuner.suite.primitives import Primitives, T, Unary
 from iree_tuner.suite.scalars import INTEGERS, WIDE
 from iree_tuner.suite.tensors import element, elementwise, shape_of
@@ -29,20 +28,14 @@ _ROUNDINGS = 4  # as so many factors: 1.5 epsilons of the largest result
 
 @dataclass(frozen=True)
 class Epilogue:
-    """Steps behind sums.
+    """Steps behind sums."""
 
-    Attributes:
-        steps: names, in order.
-        result: what is given in the end.
-        channel: the dimension of the result that a bias runs along.
-    """
-
-    steps: tuple[str, ...]
-    result: TensorType
-    channel: int
+    steps: tuple[str, ...]  # names, in order
+    result: TensorType  # what is given in the end
+    channel: int  # the dimension of the result that a bias runs along
 
     def check(self) -> None:
-        """Raise UsageError for steps that there are not, or not for integers."""
+        """Raise UsageError for unknown steps, or steps that integers do not support."""
         for each in self.steps:
             known = (*FUNCTIONS, *ADDED)
             if each not in known:

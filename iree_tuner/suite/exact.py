@@ -1,7 +1,7 @@
 """The reference: operations computed with NumPy, in more precision than any back end has.
 
-Floats are computed in double precision, or in single where that would take long; integers as doubles, which
-hold their products and sums exactly and are multiplied far faster. A result is rounded once, at the end.
+Floats are computed in double precision, in single where that would take long; integers as doubles, which hold
+their products and sums exactly and are multiplied far faster. A result is rounded once, at the end.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
     Binary,
     CannotError,
-    FilterLayout,
-    ImageLayout,
     Layer,
+    Layouts,
     Reduction,
     Unary,
     Window,
@@ -48,11 +47,7 @@ def reference(operation: Operation, inputs: Sequence[Array]) -> Array:
 
 
 class Exact:
-    """`Primitives` in one float type, whatever type is asked for; only `cast` rounds to others.
-
-    Args:
-        dtype: double or single precision.
-    """
+    """`Primitives` in one float type, double or single, for all types; only `cast` rounds to others."""
 
     def __init__(self, dtype: type[np.floating] = np.float64) -> None:
         self._dtype = dtype
@@ -87,9 +82,8 @@ class Exact:
         return self._wide(a) @ self._wide(b)
 
     def convolution(
-        self, image: Array, filters: Array, window: Window, layouts: tuple[ImageLayout, FilterLayout],
-        element_type: str,
-    ) -> Array:  # fmt: skip
+        self, image: Array, filters: Array, window: Window, layouts: Layouts, element_type: str
+    ) -> Array:
         """A product for each position in the filters, all groups at once."""
         del element_type
         image_layout, filter_layout = layouts
@@ -100,8 +94,7 @@ class Exact:
         batch, height, width, channels = image.shape
         kernel_height, kernel_width, of_group, count = kernel.shape
         (sh, sw), (dh, dw), groups = window.strides, window.dilations, window.groups
-        out_h = (height - 1 - dh * (kernel_height - 1)) // sh + 1
-        out_w = (width - 1 - dw * (kernel_width - 1)) // sw + 1
+        out_h, out_w = window.results((height, width), (kernel_height, kernel_width))
         shape = batch, out_h, out_w, groups, count // groups
         total = np.zeros((groups, math.prod(shape[:3]), count // groups), self._dtype)
         for y in range(kernel_height):
@@ -177,34 +170,20 @@ def _gelu_tanh(x: Floats) -> Floats:
 
 
 _UNARY: Mapping[str, Callable[[Floats], Floats]] = {
-    "relu": lambda x: np.maximum(x, 0.0),
-    "gelu_tanh": _gelu_tanh,
-    "silu": lambda x: x * _sigmoid(x),
-    "sigmoid": _sigmoid,
-    "tanh": np.tanh,
-    "exp": np.exp,
-    "sqrt": np.sqrt,
-    "rsqrt": lambda x: 1.0 / np.sqrt(x),
-    "abs": np.abs,
-    "negate": np.negative,
-}
+    "relu": lambda x: np.maximum(x, 0.0), "gelu_tanh": _gelu_tanh, "silu": lambda x: x * _sigmoid(x),
+    "sigmoid": _sigmoid, "tanh": np.tanh, "exp": np.exp, "sqrt": np.sqrt, "rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "abs": np.abs, "negate": np.negative,
+}  # fmt: skip
 _BINARY: Mapping[Binary, Callable[[Floats, Floats], Floats]] = {
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-}
+    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+    "maximum": np.maximum, "minimum": np.minimum,
+}  # fmt: skip
 _REDUCTIONS: Mapping[Reduction, Callable[..., Floats]] = {
-    "sum": np.sum,
-    "max": np.max,
-    "min": np.min,
-    "mean": np.mean,
-}
+    "sum": np.sum, "max": np.max, "min": np.min, "mean": np.mean,
+}  # fmt: skip
 
 
-# Who says what is right: NumPy in high precision, or PyTorch where that would take long.
+# Right results by NumPy in high precision, or by PyTorch where that would take long.
 
 
 NUMPY, TORCH = "numpy", "torch"
@@ -214,16 +193,10 @@ _TIMEOUT_S = 300.0
 
 @dataclass(frozen=True)
 class Expected:
-    """A right result, in files that are there until the next one is asked for.
+    """A right result, in files that exist until the next one is requested."""
 
-    Attributes:
-        result: .npy; empty where there is none.
-        magnitudes: the same for the inputs' absolute values.
-        problem: why there is none.
-    """
-
-    result: str = ""
-    magnitudes: str = ""
+    result: str = ""  # .npy; empty where there is none
+    magnitudes: str = ""  # the same for the inputs' absolute values
     problem: str = ""
 
 
@@ -231,7 +204,7 @@ class References:
     """Right results, computed in a process of its own.
 
     Args:
-        library: `numpy` or `torch` for all; None chooses by size, and by whether PyTorch is there.
+        library: `numpy` or `torch` for all; None chooses by size, and by whether PyTorch is installed.
     """
 
     def __init__(self, library: str | None = None) -> None:
@@ -240,15 +213,15 @@ class References:
         self._known: dict[Operation, Expected] = {}
 
     def who(self, operation: Operation) -> str:
-        """Which library computes it."""
+        """The library that computes it."""
         if self._library is not None:
             return self._library
         return TORCH if operation.flops > _LONG_FLOPS and find_spec("torch") else NUMPY
 
     def expected(self, operation: Operation, inputs: tuple[str, ...], folder: Path) -> Expected:
-        """The right result, of its type or a more precise one; or why there is none.
+        """The right result, of its type or a more precise one; or why it is missing.
 
-        That of the last operation is kept, for its other configurations.
+        The last operation's result is kept, for its other configurations.
         """
         if operation in self._known:
             return self._known[operation]
@@ -277,7 +250,7 @@ class References:
 def expected_here(
     operation: Operation, inputs: tuple[str, ...], path: str, magnitudes: str, library: str
 ) -> None:
-    """Compute a right result and what its sums can reach, and write both. Runs in a worker."""
+    """Compute a right result and the bound of its sums, and write both. Runs in a worker."""
     compute = _torch if library == TORCH else reference
     arrays = read_inputs(operation, inputs)
     write_array(path, compute(operation, arrays))

@@ -1,6 +1,6 @@
-"""The history of many runs: one file of JSON lines, one a row of a run, to which nightly jobs append.
+"""The history of many runs: one file with a JSON line for each row of a run, to which nightly jobs append.
 
-A line holds all facts about its run, so that lines of several machines can be put together with `cat`.
+A line holds all facts about its run, so that histories of several machines can be joined with `cat`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,8 @@ from typing import Any
 import msgspec
 
 from iree_tuner.errors import TunerError
-from iree_tuner.files import parse_json
-from iree_tuner.suite import results as rows_
-from iree_tuner.suite import run_facts
-from iree_tuner.suite.results import Results, Row
+from iree_tuner.files import data_of, parse_json
+from iree_tuner.suite.results import Results, Row, from_json, to_json
 from iree_tuner.suite.run_facts import RunFacts
 
 _KEPT = ("name", "commit", "compiler", "versions", "conditions", "against", "started")
@@ -29,24 +27,18 @@ _KEPT = ("name", "commit", "compiler", "versions", "conditions", "against", "sta
 
 @dataclass(frozen=True)
 class History:
-    """A history, read.
+    """A history, read."""
 
-    Attributes:
-        path: where it is.
-        results: the runs, oldest first; without samples and rooflines, which a history does not keep.
-        note: what was left out on reading, in one line; empty for nothing.
-    """
-
-    path: Path
-    results: tuple[Results, ...]
-    note: str = ""
+    path: Path  # where it is
+    results: tuple[Results, ...]  # oldest first, without samples and rooflines
+    note: str = ""  # what was left out on reading, in one line; empty for nothing
 
 
 def add(results: Results, path: Path) -> int:
-    """Append what a history does not have of a run, all at once; how many rows that is.
+    """Append the rows of a run that a history lacks, all at once; their number.
 
-    A run that is there already adds nothing, and one that went on since then its other rows. Others that add
-    or read meanwhile wait. A part of a line that a killed writer left is removed.
+    Of a run that went on after it was added, the new rows are appended. Other writers and readers wait. A
+    part of a line that a killed writer left is removed.
 
     Raises:
         TunerError: the run has no rows, or the history cannot be read or written.
@@ -104,20 +96,15 @@ def runs(history: History, *, commit: str = "", compiler: str = "") -> tuple[Run
     )
 
 
-def rows_of(history: History, run: str) -> tuple[Row, ...]:
-    """The rows of a run. Raises TunerError as `run_named`."""
-    return run_named(history, run).rows
-
-
 def run_named(history: History, name: str) -> Results:
     """A run of a history.
 
     Args:
-        history: where it is.
-        name: `first`, `last`, a run's id, or what a commit begins with: of several runs of it the last.
+        history: of runs.
+        name: `first`, `last`, a run's id, or the beginning of a commit, of which the last run counts.
 
     Raises:
-        TunerError: there is none, or commits of several beginnings fit.
+        TunerError: no run, or several commits fit.
     """
     if not history.results:
         raise TunerError("the history has no runs", location=str(history.path))
@@ -142,7 +129,7 @@ def _identity(facts: RunFacts, row: Row) -> tuple[str, ...]:
 
 
 def _kept(row: Row) -> Row:
-    """The data that a history keeps: samples are many, and add little to the interval."""
+    """Without samples, which are many and add little to the interval."""
     return replace(row, arguments=dict(row.arguments), samples_us=())
 
 
@@ -163,7 +150,7 @@ def _append(file: FileIO, size: int, whole: bytes, lines: bytes) -> None:
 
 
 def _whole(data: bytes) -> bytes:
-    """Without what is left of a last line; all of it where the last one only lacks its end-of-line."""
+    """Without a torn last line; with one that only lacks its end-of-line."""
     end = data.rfind(b"\n") + 1
     try:
         _from_json(json.loads(data[end:]))
@@ -186,16 +173,15 @@ def _records(data: bytes, path: Path) -> Sequence[tuple[RunFacts, Row]]:
 
 
 def _to_json(facts: RunFacts, row: Row) -> dict[str, Any]:
-    head = run_facts.to_json(facts)
-    known = {name: value for name, value in rows_.to_json(row).items() if value not in (None, ())}
+    head = asdict(facts)
+    known = {name: value for name, value in to_json(row).items() if value not in (None, ())}
     return {"run": facts.id, **{name: head[name] for name in _KEPT}, **known}
 
 
 def _from_json(data: object) -> tuple[RunFacts, Row]:
     record = msgspec.convert(data, dict[str, Any])
     known = {name: record[name] for name in _KEPT if name in record}
-    facts = run_facts.from_json({"id": record.get("run"), **known})
-    return facts, rows_.from_json(record)
+    return data_of({"id": record.get("run"), **known}, RunFacts), from_json(record)
 
 
 def _with_devices(facts: RunFacts, rows: Iterable[Row]) -> RunFacts:

@@ -28,11 +28,11 @@ _LINE = 300
 class BackendHost:
     """A back end's process, which is started when it is needed, and again after a failure.
 
-    Before any library is imported in it, it keeps itself to the first `Conditions.threads` of the usable
-    cores, and tells OpenMP and BLAS libraries how many these are.
+    Before any library is imported in it, it limits itself to the first `Conditions.threads` usable cores, and
+    tells OpenMP and BLAS libraries their number.
 
     Args:
-        process: starts one, where the device is.
+        process: starts one at the device's host.
         patience_s: time of a call in addition to its work: to import, to compile, to copy.
     """
 
@@ -46,27 +46,25 @@ class BackendHost:
     def load(
         self, backend: Backend, job: Job, expected: str = "", magnitudes: str = "", slot: str = ""
     ) -> Loaded:
-        """Replace the loaded operation by another, and compare its result.
-
-        One whose result is wrong stays unloaded: it cannot be sampled.
+        """Replace the loaded operation by another, and compare its result; drop one with a wrong result.
 
         Args:
-            backend: what computes it; of one library, as the process has one only.
+            backend: of the process's library.
             job: what to load, and how it is timed.
             expected: a .npy file of the expected result, in its type or in double precision; empty for none.
-            magnitudes: one of the expected result for the inputs' absolute values, which tells how large sums
-                get on the way (`device.numerics.compare`); empty for none.
+            magnitudes: one of the expected result for the inputs' absolute values, which bounds partial sums
+                (`device.numerics.compare`); empty for none.
             slot: of one version of the operation, where several are to take turns in this process.
 
         Raises:
-            BackendError: it is missing, cannot do the operation, or failed, in one line. The next operation
-                is loaded in a fresh process if this one failed.
+            BackendError: it is missing, cannot do the operation, or failed, in one line. If this one failed,
+                the next operation is loaded in a fresh process.
         """
         self._jobs.pop(slot, None)
         if self._threads != job.conditions.threads:
             self.close()
         self._threads = job.conditions.threads
-        # Each time: the process may be another one than last time.
+        # Each time: the process may be a new one.
         self._ask(use_cores, self._threads, limit_s=self._patience_s)
         limit_s = self._limit_s(job) * job.conditions.streams + job.conditions.background_load_s
         loaded = self._ask(hosted.load, backend, job, expected, magnitudes, slot, limit_s=limit_s)
@@ -106,7 +104,7 @@ class BackendHost:
         self.close()
 
     def _limit_s(self, job: Job) -> float:
-        """For a call: patience, and as long as the work takes a slow library, or a few batches."""
+        """Time limit of a call: patience, and the time that a slow library takes, or a few batches."""
         work_s = job.operation.flops / _FLOPS + job.operation.bytes * (1 + job.copies / _RUNS) / _BYTES
         return self._patience_s + _RUNS * max(work_s, job.conditions.batch_s)
 
@@ -130,7 +128,6 @@ class BackendHost:
 
 
 def _ending(end: Crash) -> str:
-    """How a process ended, with the last line that it printed."""
     code = end.exit_code
     how = end.reason or f"its process exited with status {code}"
     if not end.reason and code is not None and code < 0:
@@ -140,7 +137,6 @@ def _ending(end: Crash) -> str:
 
 
 def _short(text: str) -> str:
-    """The first line, not too long."""
     lines = text.strip().splitlines()
     line = lines[0] if lines else "no reason given"
     return line if len(line) <= _LINE else f"{line[: _LINE - 3]}..."

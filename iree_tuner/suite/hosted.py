@@ -1,7 +1,7 @@
-"""The functions of a back end's process. Every function here runs in it, except for `Loaded`.
+"""The functions of a back end's process: all run there, and `Loaded` is what they give.
 
-It holds one operation at a time, in one version or in several that take turns, each in a slot of its own, and
-what keeps the device busy before samples.
+The process holds one operation at a time, in one or several versions that take turns, each in its slot, and
+its background loads.
 """
 
 from __future__ import annotations
@@ -29,21 +29,14 @@ from iree_tuner.suite.tensors import read_array
 
 @dataclass(frozen=True)
 class Loaded:
-    """The result of loading an operation.
+    """The result of loading an operation."""
 
-    Attributes:
-        agreement: of its result with the expected one; None where none was given.
-        note: what is worth knowing of how it runs.
-    """
-
-    agreement: Agreement | None
-    note: str = ""
+    agreement: Agreement | None  # of its result with the expected one; None where none was given
+    note: str = ""  # remarks about how it runs
 
 
 @dataclass(frozen=True)
 class _Held:
-    """The operation of this process, ready for samples."""
-
     job: Job
     runs: SideBySide
     batches: Batches
@@ -57,19 +50,19 @@ _background_loads: dict[str, BackgroundLoad] = {}
 
 
 def load(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str = "") -> Loaded:
-    """Load an operation, and release the slot's earlier one and other operations; compute it once.
+    """Load and compute an operation in place of the slot's earlier one and of other operations.
 
-    One whose result is wrong is not calibrated: there is nothing to time.
+    One whose result is wrong is not calibrated.
 
     Args:
-        backend: whose process this is.
+        backend: the process's own.
         job: what to load, and how it is timed.
         expected: a .npy file of the expected result, in its type or a wider one; empty for none.
         magnitudes: one of the expected result for the inputs' absolute values; empty for none.
         slot: of the version.
 
     Raises:
-        BackendError: why not.
+        BackendError: it cannot be loaded.
     """
     if any(each.job.operation != job.operation for each in _held.values()):
         forget()
@@ -93,7 +86,7 @@ def load(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str =
 
 
 def sample(pause_s: float, slot: str = "") -> float:
-    """Microseconds of one call, from a batch, after a pause and what the neighbor takes.
+    """Microseconds of one call, from a batch, after a pause and the background load.
 
     Raises:
         BackendError: it failed, or nothing is loaded.
@@ -109,7 +102,7 @@ def sample(pause_s: float, slot: str = "") -> float:
 
 
 def forget() -> None:
-    """Drop the operation in all its versions, and with it its memory."""
+    """Drop the operation in all its versions, with its memory."""
     for slot in list(_held):
         _drop(slot)
 
@@ -127,9 +120,8 @@ def _background_load(backend: Backend, job: Job) -> BackgroundLoad:
         try:
             _background_loads[job.device] = BackgroundLoad(backend, job)
         except CannotError as error:
-            raise CannotError(
-                f"the back end cannot run the background load, a product of f32: {error}"
-            ) from None
+            reason = f"the back end cannot run the background load, a product of f32: {error}"
+            raise CannotError(reason) from None
     return _background_loads[job.device]
 
 
@@ -142,19 +134,14 @@ def _agreement(got: Array, operation: Operation, expected: str, magnitudes: str)
         return Agreement(False, math.inf, found)
     scale = np.atleast_1d(read_array(magnitudes, result.element_type)) if magnitudes else None
     return compare(
-        np.atleast_1d(got),
-        np.atleast_1d(wanted),
-        result.element_type,
-        tolerance.accumulator_type,
-        tolerance.reduction_length,
-        scale,
-        factors=(tolerance.factor_type, tolerance.factors),
-    )
+        np.atleast_1d(got), np.atleast_1d(wanted), result.element_type, tolerance.accumulator_type,
+        tolerance.reduction_length, scale, factors=(tolerance.factor_type, tolerance.factors),
+    )  # fmt: skip
 
 
 @contextmanager
 def _told() -> Generator[None]:
-    """Whatever a library raises as a BackendError, which can always be sent."""
+    """Raise all that a library raises as BackendError, which can always be sent."""
     try:
         yield
     except BackendError:

@@ -24,12 +24,12 @@ from iree_tuner.suite.backends.backend import BackendError, Job
 from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED
 from iree_tuner.suite.changes import ALIKE, WORTH, verdict_of
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.device import Device
 from iree_tuner.suite.exact import Expected, References
 from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.plan import Entrant
 from iree_tuner.suite.results import Row
+from iree_tuner.suite.site import Device
 from iree_tuner.suite.tensors import write_inputs
 
 # Back ends take turns, so that all of them meet the same machine.
@@ -45,15 +45,10 @@ class Sampled(Protocol):
 
 @dataclass(frozen=True)
 class Rounds:
-    """Samples that were taken in turns.
+    """Samples that were taken in turns."""
 
-    Attributes:
-        samples_us: rounds by hosts, in microseconds; NaN from the round on in which a host failed.
-        failures: the failed ones, by their place.
-    """
-
-    samples_us: npt.NDArray[np.float64]
-    failures: Mapping[int, BackendError]
+    samples_us: npt.NDArray[np.float64]  # rounds by hosts; NaN from the round in which a host failed
+    failures: Mapping[int, BackendError]  # the failed ones, by their place
 
 
 def take_rounds(
@@ -61,12 +56,12 @@ def take_rounds(
 ) -> Rounds:
     """Rounds of one sample of each host, in an order that changes from round to round.
 
-    One that fails drops out, and the others go on. There is one round at least; another one begins only if
-    the longest so far would end in time.
+    One that fails drops out, and the others go on. At least one round; another one begins only if the longest
+    so far would end in time.
 
     Args:
         hosts: each with its operation loaded.
-        conditions: how many rounds, for how long, and how long to pause before each sample.
+        conditions: rounds, their time limit, and the pause before each sample.
         clock: the time, in seconds.
     """
     rows: list[list[float]] = []
@@ -90,7 +85,7 @@ def take_rounds(
     return Rounds(np.array(rows, np.float64).reshape(len(rows), len(hosts)), failures)
 
 
-# Rounds of samples, as what rows tell: medians, intervals, speedups.
+# Rounds of samples as numbers of rows: medians, intervals, speedups.
 
 
 Interval = tuple[float, float]
@@ -101,50 +96,43 @@ def with_time(row: Row, column: int, launches: Sequence[Floats]) -> Row:
 
     Args:
         row: of the back end.
-        column: its place in the rounds.
+        column: of the back end in the rounds.
         launches: rounds by back ends, in microseconds, one array for each time that all were loaded.
     """
-    samples = np.sort(np.concatenate([rows[:, column] for rows in launches]))
+    taken = np.concatenate([rows[:, column] for rows in launches])
+    samples = np.sort(taken)
     medians = [float(np.median(rows[:, column])) for rows in launches]
-    # Of order statistics, which asks nothing of how samples are distributed; launches may differ as a whole.
+    # Of order statistics, which assumes no distribution of the samples; launches may differ as a whole.
     reach = CONFIDENCE_Z * math.sqrt(len(samples)) / 2
     first = max(0, math.floor(len(samples) / 2 - reach))
     last = min(len(samples) - 1, math.ceil(len(samples) / 2 + reach))
     interval = min(float(samples[first]), min(medians)), max(float(samples[last]), max(medians))
-    taken = np.concatenate([rows[:, column] for rows in launches])
     return replace(
         row, time_us=float(np.median(samples)), interval_us=interval, samples_us=tuple(taken.tolist())
     )
 
 
 def with_speedup(row: Row, column: int, default: int, launches: Sequence[Floats]) -> Row:
-    """A row with how many times as fast as the default it is, of the same rounds."""
+    """A row with its speedup over the default, of the same rounds."""
     speedup, interval = beside(column, default, launches)
     return replace(row, speedup=speedup, speedup_interval=interval)
 
 
 def beside(column: int, other: int, launches: Sequence[Floats]) -> tuple[float, Interval | None]:
-    """How many times as fast as another it is; too few rounds have no interval."""
-    ratio, interval = _ratio([rows[:, [other, column]] for rows in launches])
-    if sum(len(rows) for rows in launches) < LEAST_PAIRS:
-        return ratio, None
-    return ratio, interval
-
-
-def _ratio(launches: Sequence[Floats]) -> tuple[float, Interval]:
-    (found,) = compare_rows(launches)
-    return found.speedup, found.interval
+    """Speedup of one column over another; without an interval for too few rounds."""
+    (found,) = compare_rows([rows[:, [other, column]] for rows in launches])
+    return found.speedup, None if sum(map(len, launches)) < LEAST_PAIRS else found.interval
 
 
 # How many copies of its inputs an operation rotates through.
 
 
 _MOST = 4096
-"""More cost more to make than they are good for: each is a call's own memory, a page apart at least."""
+"""More are not worth their cost: each is memory of its own, at least a page."""
 
 
 def copies_for(operation: Operation, conditions: Conditions) -> int:
-    """As many as have `copies_bytes` together, at least one, at most 4096."""
+    """The number of copies that have `copies_bytes` together, from 1 to 4096."""
     each = sum(tensor.bytes for tensor in operation.inputs)
     if not conditions.copies_bytes or not each:
         return 1
@@ -152,39 +140,30 @@ def copies_for(operation: Operation, conditions: Conditions) -> int:
 
 
 _MOST_TIMES = 4
-"""So many times the launches that were asked for, where it is not clear what changed."""
+"""Factor of the given launches, where changes stay ambiguous."""
 
 
 @dataclass(frozen=True)
 class _Seat:
-    """One version of an operation in a back end's process: what is sampled."""
+    """One version of an operation in a back end's process: it is sampled."""
 
     host: BackendHost
     slot: str
 
     def sample(self, pause_s: float) -> float:
-        """Microseconds of one call. Raises BackendError where it failed."""
         return self.host.sample(pause_s, self.slot)
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """An entrant whose operation is loaded; its row so far."""
-
-    seat: _Seat
-    row: Row
 
 
 class Lane:
     """Measures operations on one device.
 
     Args:
-        device: it.
-        process: starts a process where it is, for a back end.
+        device: of the lane.
+        process: starts a process for a back end at the device's host.
         conditions: of all samples.
-        references: the back ends that give the correct results; None to verify nothing.
-        launches: how often everything is loaded anew for one operation; up to four times that where it is not
-            clear yet what changed since an earlier run.
+        references: give the right results; None to verify nothing.
+        launches: how often everything is loaded anew for one operation; up to four times that where changes
+            since an earlier run are ambiguous.
         scratch: folder for inputs.
     """
 
@@ -201,10 +180,10 @@ class Lane:
         self._hosts: dict[str, BackendHost] = {}
 
     def measure(self, operation: Operation, entrants: Sequence[Entrant]) -> list[Row]:
-        """Rows of all entrants in their order, without the ones that are only a baseline of others.
+        """Rows of all entrants in their order, without an earlier run's code, which is only compared with.
 
         Raises:
-            TunerError: there is no room for the inputs.
+            TunerError: the inputs cannot be written.
         """
         job = self._job(operation)
         expected = self._expected(operation, job)
@@ -221,7 +200,8 @@ class Lane:
             for path in job.inputs:
                 Path(path).unlink(missing_ok=True)
         found = _judged(entrants, rows, launches)
-        return [self._finished(row) for each, row in zip(entrants, found, strict=True) if _is_own(each)]
+        pairs = zip(entrants, found, strict=True)
+        return [self._finished(row) for each, row in pairs if each.backend.name != BEFORE]
 
     def close(self) -> None:
         """End the processes."""
@@ -241,7 +221,6 @@ class Lane:
         return Job(operation, inputs, self._device.place.uri, self._conditions, copies)
 
     def _expected(self, operation: Operation, job: Job) -> Expected:
-        """The right result; nothing where nothing is to be verified."""
         if self._references is None:
             return Expected()
         return self._references.expected(operation, job.inputs, self._scratch)
@@ -249,43 +228,26 @@ class Lane:
     def _launch(
         self, job: Job, entrants: Sequence[Entrant], rows: dict[int, Row], expected: Expected
     ) -> tuple[list[int], Floats] | None:
-        """Load all that did not fail before, and take rounds; which of them stayed, and their samples."""
-        loaded: dict[int, _Loaded] = {}
+        """Load all that did not fail before, and take rounds; those that did not fail, and their samples."""
+        seats: dict[int, _Seat] = {}
         for index, each in enumerate(entrants):
             if rows[index].state == "ok":
-                found = self._load(each, job, rows[index], expected)
-                rows[index] = found.row
-                if found.row.state == "ok":
-                    loaded[index] = found
-        if not loaded:
+                seat = _Seat(self._host(each), _slot(each))
+                rows[index] = _load(seat, each, job, rows[index], expected)
+                if rows[index].state == "ok":
+                    seats[index] = seat
+        if not seats:
             return None
-        order = list(loaded)
-        taken = take_rounds([loaded[index].seat for index in order], self._conditions)
+        order = list(seats)
+        taken = take_rounds(list(seats.values()), self._conditions)
         for place, error in taken.failures.items():
             index = order[place]
             rows[index] = replace(rows[index], state=error.state, message=error.message)
         stayed = [index for place, index in enumerate(order) if place not in taken.failures]
         return stayed, taken.samples_us[:, [order.index(index) for index in stayed]]
 
-    def _load(self, entrant: Entrant, job: Job, row: Row, expected: Expected) -> _Loaded:
-        seat = _Seat(self._host(entrant), _slot(entrant))
-        try:
-            loaded = seat.host.load(entrant.backend, job, expected.result, expected.magnitudes, seat.slot)
-        except BackendError as error:
-            return _Loaded(seat, replace(row, state=error.state, message=error.message))
-        message = "; ".join(filter(None, (row.message, loaded.note)))
-        row = replace(row, message="; ".join(dict.fromkeys(message.split("; "))))
-        agreement = loaded.agreement
-        if agreement is not None:
-            row = replace(row, worst_error=agreement.worst, verification="SUCCESS")
-            if not agreement.ok:
-                row = replace(
-                    row, state="failed", verification="FAILED", message=f"wrong results: {agreement.message}"
-                )
-        return _Loaded(seat, row)
-
     def _host(self, entrant: Entrant) -> BackendHost:
-        """The process of a back end; one for all of IREE's versions: two that run the same code differ."""
+        """The process of a back end; one for all of IREE's versions, as times differ between processes."""
         key = DEFAULT if entrant.backend.name in (TUNED, BEFORE) else entrant.backend.name
         if key not in self._hosts:
             self._hosts[key] = BackendHost(self._process)
@@ -313,19 +275,30 @@ class Lane:
         return replace(row, roofline_share=share, at=time.time())
 
 
+def _load(seat: _Seat, entrant: Entrant, job: Job, row: Row, expected: Expected) -> Row:
+    try:
+        loaded = seat.host.load(entrant.backend, job, expected.result, expected.magnitudes, seat.slot)
+    except BackendError as error:
+        return replace(row, state=error.state, message=error.message)
+    message = "; ".join(filter(None, (row.message, loaded.note)))
+    row = replace(row, message="; ".join(dict.fromkeys(message.split("; "))))
+    agreement = loaded.agreement
+    if agreement is None:
+        return row
+    if agreement.ok:
+        return replace(row, worst_error=agreement.worst, verification="SUCCESS")
+    return replace(row, worst_error=agreement.worst, verification="FAILED", state="failed",
+                   message=f"wrong results: {agreement.message}")  # fmt: skip
+
+
 def _is_decided(rows: Sequence[Row]) -> bool:
-    """Whether it is known of every row that took turns with an earlier run's code what became of it."""
+    """Whether no change since an earlier run is ambiguous."""
     intervals = [row.change_interval for row in rows if row.change_interval is not None]
     return all(verdict_of(each, WORTH, ALIKE) != "AMBIGUOUS" for each in intervals)
 
 
-def _is_own(entrant: Entrant) -> bool:
-    """Whether an entrant has a row; an earlier run's code is only compared with."""
-    return entrant.backend.name != BEFORE
-
-
 def _slot(entrant: Entrant) -> str:
-    """Of a version in its process; configurations have one together, as they come one after the other."""
+    """Of a version in its process; all configurations share one, as they come one after the other."""
     return f"{entrant.backend.name}{', chosen' if _is_chosen(entrant) else ''}"
 
 

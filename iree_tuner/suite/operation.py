@@ -1,10 +1,14 @@
-"""The interface of all operations of the suite."""
+"""The interface of all operations of the suite.
+
+Hints for names that there are not.
+"""
 
 from __future__ import annotations
 
+import difflib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -21,15 +25,10 @@ Value = int | float | str | bool
 
 @dataclass(frozen=True)
 class TensorType:
-    """A tensor that an operation takes or gives.
+    """A tensor that an operation takes or gives."""
 
-    Attributes:
-        shape: sizes, as the tensor lies in memory, row-major.
-        element_type: MLIR's name: f32, f16, bf16, f8E4M3FN, i8, i32.
-    """
-
-    shape: tuple[int, ...]
-    element_type: str
+    shape: tuple[int, ...]  # sizes, as the tensor lies in memory, row-major
+    element_type: str  # MLIR's name: f32, f16, bf16, f8E4M3FN, i8, i32
 
     @property
     def bytes(self) -> float:
@@ -44,17 +43,17 @@ class TensorType:
 class Operation(ABC):
     """One operation with its sizes, types and layouts. A kind is a subclass whose fields are its arguments.
 
-    Every field has plain data, and what is not given has a sensible default, so that `arguments` and the
-    kind's name say all. Two operations that differ have different names.
+    Every field has plain data and a default, so that `arguments` and the kind's name describe the operation.
+    Different operations have different names.
     """
 
     kind: ClassVar[str]
     """As in names, files and folders: matmul, batch_matmul, convolution, ..."""
 
     @classmethod
-    @abstractmethod
     def of_type(cls, element_type: str) -> dict[str, Value]:
         """The fields that make all of it of one type: what `types` of a sweep stands for."""
+        return {"element_type": element_type}
 
     @property
     @abstractmethod
@@ -88,7 +87,7 @@ class Operation(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise UsageError for arguments that make no operation: sizes below 1, groups that do not divide."""
+        """Raise UsageError for impossible arguments: sizes below 1, groups that do not divide."""
 
     @abstractmethod
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
@@ -96,7 +95,7 @@ class Operation(ABC):
 
     @abstractmethod
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """It, by a library's primitives; the result has the type of `result`."""
+        """The operation by a library's primitives; the result has the type of `result`."""
 
     @property
     def positive(self) -> bool:
@@ -110,7 +109,7 @@ class Operation(ABC):
 
     @property
     def bytes(self) -> float:
-        """The bytes that it has to read and write at least: each input once, and the result."""
+        """Least bytes that it reads and writes: each input once, and the result."""
         return sum(each.bytes for each in (*self.inputs, self.result))
 
 
@@ -125,3 +124,10 @@ def check_sizes(operation: Operation, *names: str) -> None:
 def to_json(operation: Operation) -> dict[str, Any]:
     """Kind and arguments, JSON-ready; `kinds.registry.operation_of` reads them."""
     return {"kind": operation.kind, "arguments": operation.arguments}
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The most similar known name, in any case, or all of them: a hint about a wrong name."""
+    every = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(name.lower(), every, 1)
+    return f"did you mean {every[close[0]]}?" if close else f"one of: {', '.join(every.values())}"

@@ -93,7 +93,7 @@ class SuiteOptions(ClusterOptions):
     reference: Annotated[Literal["numpy", "torch"] | None, Parameter(group=CHECKING)] = None
 
     def __post_init__(self) -> None:
-        """Raises UsageError for values out of range, TunerError for a library that is not installed."""
+        """Raise UsageError for values out of range, TunerError for a library that is not installed."""
         super().__post_init__()
         at_least(1, threads=self.threads, streams=self.streams, rounds=self.rounds, launches=self.launches)
         if self.seconds <= 0 or self.pause_s < 0:
@@ -115,22 +115,12 @@ class SuiteOptions(ClusterOptions):
             TunerError: no operation is left, or their names cannot be read.
         """
         return Plan(
-            name=" ".join(sources),
-            items=self.items(sources, site),
-            devices=self.devices,
-            folder=folder,
-            conditions=self.conditions(site),
-            chip=self.chip,
-            flags=self.flags,
-            verify=self.verify,
-            reference=self.reference,
-            rooflines=None if self.roofline in (_USUAL, _MEASURED) else Path(self.roofline),
-            probe=self.roofline == _MEASURED,
-            commit=self._commit_of_code(),
-            fresh=self.fresh,
-            jobs=self.jobs,
+            " ".join(sources), self.items(sources, site), self.devices, folder, self.conditions(site),
+            self.chip, self.flags, verify=self.verify, reference=self.reference,
             launches=self.launches or 1,
-        )
+            rooflines=None if self.roofline in (_USUAL, _MEASURED) else Path(self.roofline),
+            probe=self.roofline == _MEASURED, commit=self._commit_of_code(), fresh=self.fresh, jobs=self.jobs,
+        )  # fmt: skip
 
     def items(self, sources: Sequence[str], site: Site) -> list[Item]:
         """The operations. Raises TunerError if none are left."""
@@ -153,13 +143,9 @@ class SuiteOptions(ClusterOptions):
             timing=self.timing or ("call" if self._on_host else "device"),
             threads=(self.threads or cores) if self._on_host else 0,
             copies_bytes=copies if self.rotate is None else self.rotate << 20,
-            background_load_s=self.background_load_s or 0.0,
-            streams=self.streams,
-            batch_s=self.sample_s or 0.0,
-            pause_s=self.pause_s,
-            rounds=self.rounds,
-            seconds=self.seconds,
-        )
+            background_load_s=self.background_load_s or 0.0, streams=self.streams,
+            batch_s=self.sample_s or 0.0, pause_s=self.pause_s, rounds=self.rounds, seconds=self.seconds,
+        )  # fmt: skip
 
     @property
     def _on_host(self) -> bool:

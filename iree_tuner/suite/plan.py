@@ -24,15 +24,10 @@ from iree_tuner.suite.tuned import Tuning
 
 @dataclass(frozen=True)
 class Item:
-    """An operation and its program.
+    """An operation and its program."""
 
-    Attributes:
-        operation: what is computed; the reference computes it, too.
-        source: the program in a generated folder, which may have been changed there; None for the operation's
-            own IR.
-    """
-
-    operation: Operation
+    operation: Operation  # what is computed; the reference computes it, too
+    # the program in a generated folder, maybe edited; None for the operation's own IR
     source: Path | None = None
 
     def program(self) -> Program:
@@ -45,31 +40,24 @@ class Item:
 
 @dataclass(frozen=True)
 class Entrant:
-    """A contender that computes an operation.
+    """A contender that computes an operation."""
 
-    Attributes:
-        backend: what runs; also names the row and, with the version of the code, the process.
-        configuration: of the row.
-        problem: why there is nothing to run, with the state of the row; None where there is.
-        note: a message about it, although it runs.
-    """
-
-    backend: Backend
+    backend: Backend  # what runs; also names the row and, with the version of the code, the process
     configuration: str = ""
-    problem: tuple[State, str] | None = None
-    note: str = ""
+    problem: tuple[State, str] | None = None  # why it cannot run, with the state of the row
+    note: str = ""  # a message about it, although it runs
 
 
 def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:
-    """The operations of generated folders, of suites by name, of suite files, and of commands; each once.
+    """The operations of generated folders, suites, suite files and commands; each once.
 
     Args:
-        sources: folders; files that end in .toml; commands of another project's driver, or files of them that
-            end in .txt; the rest are names.
-        f8: what the type `f8` stands for: the target's own.
+        sources: folders, names of suites, .toml files, commands of another project's driver, or .txt files of
+            these.
+        f8: the type that `f8` stands for.
 
     Raises:
-        TunerError: something of these is not there, or has a mistake.
+        TunerError: one of them does not exist, or has a mistake.
     """
     found: dict[str, Item] = {}
     for source in sources:
@@ -86,51 +74,27 @@ def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A run.
-
-    Attributes:
-        name: for people.
-        items: the operations.
-        devices: URIs; operations are spread over them.
-        chip: what is compiled for, see `targets.target_for_device`.
-        flags: of the compiler, a user's own.
-        folder: of the results.
-        conditions: of the samples; `timing` and `threads` as each device's own where they are not given.
-        backends: compared with IREE's default.
-        tuning: where tuned code comes from; None for none.
-        choice: configurations that are tried one by one; None for none.
-        patterns: of the dispatches (`row.Row.dispatch`) that take part; none for all.
-        verify: compare results with a reference.
-        reference: `numpy` or `torch`; None chooses.
-        against: folder of an earlier run, whose code takes turns with this one's.
-        launches: how often all is loaded anew for an operation.
-        rooflines: file with given rooflines by device URI; None for data sheets', and for processors measured
-            ones.
-        probe: measure rooflines with the run's own back ends.
-        commit: of the code under test.
-        fresh: measure again what the folder has.
-        jobs: compile workers.
-        cache: file that keeps rooflines of processors.
-    """
+    """A run."""
 
     name: str
     items: Sequence[Item]
-    devices: tuple[str, ...]
-    folder: Path
-    conditions: Conditions
-    chip: str = "host"
-    flags: tuple[str, ...] = ()
-    backends: Sequence[Backend] = ()
-    tuning: Tuning | None = None
-    choice: Choice | None = None
-    patterns: Patterns = ()
-    verify: bool = True
-    reference: str | None = None
-    against: Path | None = None
-    launches: int = 1
+    devices: tuple[str, ...]  # URIs; operations are spread over them
+    folder: Path  # of the results
+    conditions: Conditions  # of the samples; `timing` and `threads` default to each device's own
+    chip: str = "host"  # what is compiled for, see `targets.target_for_device`
+    flags: tuple[str, ...] = ()  # of the compiler, a user's own
+    backends: Sequence[Backend] = ()  # compared with IREE's default
+    tuning: Tuning | None = None  # where tuned code comes from; None for none
+    choice: Choice | None = None  # configurations that are tried one by one; None for none
+    patterns: Patterns = ()  # of the dispatches (`row.Row.dispatch`) that take part; none for all
+    verify: bool = True  # compare results with a reference
+    reference: str | None = None  # `numpy` or `torch`; None chooses
+    against: Path | None = None  # folder of an earlier run, whose code takes turns with this one's
+    launches: int = 1  # how often all is loaded anew for an operation
+    # file with rooflines by device URI; None: from data sheets, measured for processors
     rooflines: Path | None = None
-    probe: bool = False
-    commit: str = ""
-    fresh: bool = False
+    probe: bool = False  # measure rooflines with the run's own back ends
+    commit: str = ""  # of the code under test
+    fresh: bool = False  # measure again what the folder has
     jobs: int | None = None
-    cache: Path | None = None
+    cache: Path | None = None  # file that keeps rooflines of processors

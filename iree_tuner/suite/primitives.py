@@ -21,6 +21,14 @@ Binary = Literal["add", "subtract", "multiply", "divide", "maximum", "minimum"]
 Reduction = Literal["sum", "max", "min", "mean"]
 ImageLayout = Literal["nhwc", "nchw"]
 FilterLayout = Literal["hwcf", "fchw", "fhwc"]
+Layouts = tuple[ImageLayout, FilterLayout]
+
+FILTER_AXES: dict[FilterLayout, tuple[int, ...]] = {
+    "hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2),
+}  # fmt: skip
+"""Where filters have their filter, channel, height and width."""
+
+TO_NCHW, TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 class CannotError(Exception):
@@ -29,16 +37,23 @@ class CannotError(Exception):
 
 @dataclass(frozen=True)
 class Window:
-    """How a convolution goes over its image. No padding: what is padded is given padded.
+    """How a convolution goes over its image, which contains its padding."""
 
-    Attributes:
-        strides, dilations: of height and width.
-        groups: of channels, each with filters of its own; as many as channels for a depthwise convolution.
-    """
-
+    # strides, dilations: of height and width
     strides: tuple[int, int] = (1, 1)
     dilations: tuple[int, int] = (1, 1)
-    groups: int = 1
+    groups: int = 1  # of channels, each with its own filters; one a channel: depthwise
+
+    def results(self, image: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
+        """Spatial sizes of the result, from sizes of the image and of the filters."""
+        return _results(image, kernel, self.strides, self.dilations)
+
+
+def _results(
+    image: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> tuple[int, ...]:
+    each = zip(image, kernel, strides, dilations, strict=True)
+    return tuple((size - dilation * (taps - 1) - 1) // stride + 1 for size, taps, stride, dilation in each)
 
 
 Direction = Literal["forward", "data", "weights"]
@@ -46,33 +61,25 @@ Direction = Literal["forward", "data", "weights"]
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution of a neural network, or one of its gradients; all of 1 to 3 spatial dimensions.
+    """A convolution of a neural network, or one of its gradients; all of 1 to 3 spatial dimensions."""
 
-    Attributes:
-        direction: `forward`: of images and filters; `data`: the images' gradient, from the result's gradient
-            and the filters; `weights`: the filters' gradient, from the result's gradient and the images.
-        image, kernel: sizes of the convolved images and of the filters.
-        strides, padding, dilations: of each dimension; padding is zeros on both sides.
-        groups: of channels, each with filters of its own.
-    """
-
+    # `forward`: of images and filters; `data`: the images' gradient, from the result's gradient and the
+    # filters; `weights`: the filters' gradient, from the result's gradient and the images
     direction: Direction
+    # image, kernel: sizes of the convolved images and of the filters
     image: tuple[int, ...]
     kernel: tuple[int, ...]
+    # strides, padding, dilations: of each dimension; padding is zeros on both sides
     strides: tuple[int, ...]
     padding: tuple[int, ...]
     dilations: tuple[int, ...]
-    groups: int
+    groups: int  # of channels, each with filters of its own
 
     @property
     def results(self) -> tuple[int, ...]:
         """Spatial sizes of the convolution's result."""
-        return tuple(
-            (size + 2 * pad - dilation * (taps - 1) - 1) // stride + 1
-            for size, taps, stride, pad, dilation in zip(
-                self.image, self.kernel, self.strides, self.padding, self.dilations, strict=True
-            )
-        )
+        padded = [size + 2 * pad for size, pad in zip(self.image, self.padding, strict=True)]
+        return _results(padded, self.kernel, self.strides, self.dilations)
 
 
 class Primitives(Protocol[T]):
@@ -102,23 +109,14 @@ class Primitives(Protocol[T]):
         """`a @ b` over the last two dimensions, the others equal; of this type or a more precise one."""
         ...
 
-    def convolution(
-        self,
-        image: T,
-        filters: T,
-        window: Window,
-        layouts: tuple[ImageLayout, FilterLayout],
-        element_type: str,
-    ) -> T:
-        """A 2-D convolution, its result laid out as the image.
-
-        With groups, the filters' channel dimension has channels / groups.
-        """
+    def convolution(self, image: T, filters: T, window: Window, layouts: Layouts, element_type: str) -> T:
+        """A 2-D convolution, its result laid out as the image; filters have channels / groups channels."""
         ...
 
     def layer(self, layer: Layer, lhs: T, rhs: T, element_type: str) -> T:
-        """A convolution of any direction, of operands in its order, each batch (or filters) first, then
-        channels, then the spatial dimensions; of this type or a more precise one.
+        """A convolution of any direction, of this type or a more precise one.
+
+        Operands are in the direction's order: batch (or filters), channels, then the spatial dimensions.
         """
         ...
 
@@ -135,7 +133,7 @@ class Primitives(Protocol[T]):
         ...
 
     def softmax(self, x: T, axis: int) -> T:
-        """Along an axis, with the largest taken off."""
+        """Along an axis, computed from differences to the largest element."""
         ...
 
     def reduce(self, kind: Reduction, x: T, axes: Sequence[int], element_type: str) -> T:

@@ -1,21 +1,20 @@
 """The limits of a device, measured by the back ends of a run: large products of each type, and a stream.
 
-The best of all back ends counts: none is known to be the fastest in advance.
+The best of all back ends counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
-from iree_tuner.suite.device import Device
 from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.plan import Item
 from iree_tuner.suite.results import Row
+from iree_tuner.suite.site import Device
 from iree_tuner.targets import on_host
 
 _HOST_SIDE, _GPU_SIDE = 1024, 4096
@@ -27,26 +26,20 @@ Measure = Callable[[Item], Iterable[Row]]
 
 
 def probes(compute_types: Iterable[str], *, on_host: bool) -> list[Operation]:
-    """A product of each type and a sum of two long vectors: large enough for the device.
-
-    Args:
-        compute_types: of the operations of a run.
-        on_host: whether the device is the host.
-    """
+    """A product of each type and a sum of two long vectors: large enough for the device, or for the host."""
     side, rows = (_HOST_SIDE, _HOST_ROWS) if on_host else (_GPU_SIDE, _GPU_ROWS)
-    found: list[Operation] = []
-    for kind in dict.fromkeys([_LEAST, *compute_types]):
-        product = Matmul(m=side, n=side, k=side, layout="tn", **Matmul.of_type(kind))  # pyright: ignore[reportArgumentType]
-        found.append(product)
-    found.append(Elementwise(chain="add", rows=rows, columns=_COLUMNS))
-    return found
+    products = [
+        Matmul(m=side, n=side, k=side, layout="tn", **Matmul.of_type(kind))  # pyright: ignore[reportArgumentType]
+        for kind in dict.fromkeys([_LEAST, *compute_types])
+    ]
+    return [*products, Elementwise(chain="add", rows=rows, columns=_COLUMNS)]
 
 
 def measured_roofline(device: Device, compute_types: Iterable[str], measure: Measure) -> Roofline:
-    """The best that was seen of each probe.
+    """The best that was measured of each probe.
 
     Args:
-        device: it, with other known facts: its caches, and types that no back end computes.
+        device: its known roofline has its caches, and the types that no back end computes.
         compute_types: of the operations of a run.
         measure: rows of an operation, of all back ends.
     """
@@ -63,13 +56,12 @@ def measured_roofline(device: Device, compute_types: Iterable[str], measure: Mea
     levels = _levels(device, known, stream)
     best = sorted({row.backend for row in ran})
     how = f"measured with matrix products and a memory stream, the best of {', '.join(best)}"
-    made = Roofline(device.name, tuple(sorted(peaks.items())), levels, how)
     today = datetime.now(UTC).date().isoformat()
-    return replace(made, conditions=(("date", today),))
+    return Roofline(device.name, tuple(sorted(peaks.items())), levels, how, conditions=(("date", today),))
 
 
 def _levels(device: Device, known: Roofline | None, stream: float | None) -> tuple[MemoryLevel, ...]:
-    """Caches as they are known, and the memory as it was measured."""
+    """The known caches, and the measured memory."""
     near = known.levels[:-1] if known else (MemoryLevel(None, device.last_level_bytes),)
     if stream is None:
         return (*near, known.levels[-1]) if known else near

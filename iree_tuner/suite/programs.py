@@ -1,7 +1,7 @@
 """Compiled operations as files, for the processes that run them and for later runs that compare with them.
 
-In a folder, `NAME.VERSION.json` says what there is of an operation: the whole program, which is verified and
-called, and its dispatches as harnesses, whose device time is taken.
+`NAME.VERSION.json` in a folder lists the files of an operation: the whole program, which is verified and
+called, and its dispatches as harnesses, whose device time is measured.
 """
 
 from __future__ import annotations
@@ -27,32 +27,21 @@ from iree_tuner.suite.tensors import tensor_type
 
 @dataclass(frozen=True)
 class Part:
-    """A dispatch of a program.
+    """A dispatch of a program."""
 
-    Attributes:
-        harness: what runs it alone; without its module.
-        vmfb: the harness, compiled: a file's path.
-        calls: how often one invocation of the program runs it.
-    """
-
-    harness: Harness
-    vmfb: SentPath
-    calls: int
+    harness: Harness  # what runs it alone; without its module
+    vmfb: SentPath  # the harness, compiled: a file's path
+    calls: int  # how often one invocation of the program runs it
 
 
 @dataclass(frozen=True)
 class Programs:
-    """An operation, compiled.
+    """An operation, compiled."""
 
-    Attributes:
-        program: the whole program: a file's path.
-        parts: its dispatches; empty where their device time was not asked for, or cannot be had.
-        note: why it cannot.
-    """
-
-    program: SentPath
+    program: SentPath  # the whole program: a file's path
+    # its dispatches; empty if their device time was not requested or is not available
     parts: tuple[Part, ...] = ()
-    note: str = ""
+    note: str = ""  # why it cannot
 
 
 def save_programs(
@@ -65,7 +54,7 @@ def save_programs(
         stem: operation and version, joined by a dot.
         program: the whole program.
         parts: harness, code and calls of each dispatch.
-        note: why there are no parts.
+        note: why parts are missing.
 
     Raises:
         TunerError: it cannot be written.
@@ -86,7 +75,7 @@ def save_programs(
 
 
 def load_programs(folder: Path, stem: str) -> Programs:
-    """Read what `save_programs` wrote. Raises TunerError where there is nothing, or something else."""
+    """Read what `save_programs` wrote. Raises TunerError where it is missing or damaged."""
     path = folder / f"{stem}.json"
     try:
         index = json.loads(path.read_text(encoding="utf-8"))
@@ -102,12 +91,12 @@ def load_programs(folder: Path, stem: str) -> Programs:
 
 
 def has_programs(folder: Path, stem: str) -> bool:
-    """Whether an operation is there, compiled."""
+    """Whether the folder has an operation's code."""
     return (folder / f"{stem}.json").is_file()
 
 
 def _content(folder: Path, data: bytes) -> str:
-    """The name of the file with these bytes, which is written where it is not there yet."""
+    """The name of the file with these bytes, which is written unless it exists."""
     path = folder / f"{hashlib.sha256(data).hexdigest()[:32]}.vmfb"
     if not path.exists():
         fresh = path.with_suffix(".new")
@@ -131,12 +120,12 @@ FUNCTION = "main"
 
 
 def module_of(operation: Operation, context: ir.Context | None = None) -> ir.Module:
-    """`main`, of the inputs as they lie in memory, verified; in a context of its own by default."""
+    """`main`, of the inputs in their order, verified; in a context of its own by default."""
     return _module({FUNCTION: operation}, context)
 
 
 def module_of_all(operations: Sequence[Operation], context: ir.Context | None = None) -> ir.Module:
-    """The same with a function for each of several operations, of its name."""
+    """The same with a function for each of several operations, under its name."""
     return _module({each.name: each for each in operations}, context)
 
 

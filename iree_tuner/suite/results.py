@@ -9,7 +9,8 @@ import csv
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -18,13 +19,11 @@ from typing import Any, Literal
 import msgspec
 
 from iree_tuner.errors import TunerError
-from iree_tuner.files import parse_json, read_json, write
-from iree_tuner.suite import results as rows_
-from iree_tuner.suite import run_facts
+from iree_tuner.files import data_of, parse_json, read_json, write
 from iree_tuner.suite.operation import Value
 from iree_tuner.suite.run_facts import RunFacts
 
-# A row: what came of one operation on one back end, in one configuration, on one device.
+# A row: the result of one operation on one back end, in one configuration, on one device.
 
 
 Verification = Literal["SUCCESS", "FAILED", "NOT VERIFIED"]
@@ -33,63 +32,39 @@ State = Literal["ok", "failed", "cannot", "missing", "lost"]
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the results.
-
-    Attributes:
-        operation: its name.
-        kind: of the operation.
-        arguments: of the operation.
-        backend: iree, iree-tuned, numpy, torch, ...
-        configuration: of the compiler: `default`, `spec`, or a configuration's name; empty for
-            back ends that are not IREE.
-        device: device URI.
-        device_name: as the device names itself.
-        state: `ok`: it runs; `failed`: it does not compile or run, or its results are wrong; `cannot`: the
-            back end cannot do it; `missing`: it is not there; `lost`: the device has gone.
-        verification: of the results against the reference.
-        message: why it is not `ok`, in one line; of what is, a note or nothing.
-        time_us: median of the samples, in microseconds; None where it was not timed.
-        interval_us: of the time: where the center of other samples of the same run would be.
-        samples_us: what was measured, in the order of the rounds.
-        flops, bytes: of one run of the operation.
-        compute_type: type of the multiplied elements.
-        roofline_share: the least time that the device could take, as a part of the time; None: not known.
-        normalized_us: what the time would be on the run's first device, with the same share of its roofline.
-        speedup: against IREE's default in the same rounds; None where there is none.
-        speedup_interval: of the speedup.
-        change: how many times as fast as what an earlier run compiled, whose code ran again in the same
-            rounds; below 1 it is slower. None where there was none.
-        change_interval: of the change.
-        worst_error: the largest difference from the reference, as a part of the tolerance.
-        reference: the library that computed it: numpy, torch; empty where nothing was verified.
-        at: when, seconds since the epoch.
-    """
+    """One line of the results."""
 
     operation: str
     kind: str
     arguments: Mapping[str, Value]
-    backend: str
+    backend: str  # iree, iree-tuned, numpy, torch, ...
+    # of the compiler: `default`, `spec`, or a configuration's name; empty for back ends that are not IREE
     configuration: str = ""
     device: str = ""
-    device_name: str = ""
+    device_name: str = ""  # as the device reports it
+    # `ok`: it runs; `failed`: it does not compile or run, or its results are wrong; `cannot`: the back end
+    # cannot do it; `missing`: it is not there; `lost`: the device has gone
     state: State = "ok"
-    verification: Verification = "NOT VERIFIED"
-    message: str = ""
-    time_us: float | None = None
-    interval_us: tuple[float, float] | None = None
-    samples_us: tuple[float, ...] = field(default=(), repr=False)
+    verification: Verification = "NOT VERIFIED"  # of the results against the reference
+    message: str = ""  # why it is not `ok`, in one line; of what is, a note or nothing
+    time_us: float | None = None  # median of the samples, in microseconds; None where it was not timed
+    interval_us: tuple[float, float] | None = None  # confidence interval of the center of the run's samples
+    samples_us: tuple[float, ...] = field(default=(), repr=False)  # in the order of the rounds
+    # flops, bytes: of one run of the operation
     flops: float = 0.0
     bytes: float = 0.0
-    compute_type: str = ""
-    roofline_share: float | None = None
-    normalized_us: float | None = None
-    speedup: float | None = None
-    speedup_interval: tuple[float, float] | None = None
+    compute_type: str = ""  # type of the multiplied elements
+    roofline_share: float | None = None  # the least possible time on the device as a part of the time
+    normalized_us: float | None = None  # time on the run's first device with the same share of its roofline
+    speedup: float | None = None  # against IREE's default in the same rounds; None where there is none
+    speedup_interval: tuple[float, float] | None = None  # of the speedup
+    # how many times as fast as what an earlier run compiled, whose code ran again in the same rounds; below 1
+    # it is slower. None where there was none
     change: float | None = None
-    change_interval: tuple[float, float] | None = None
-    worst_error: float | None = None
-    reference: str = ""
-    at: float = 0.0
+    change_interval: tuple[float, float] | None = None  # of the change
+    worst_error: float | None = None  # the largest difference from the reference, as a part of the tolerance
+    reference: str = ""  # the library that computed it: numpy, torch; empty where nothing was verified
+    at: float = 0.0  # when, seconds since the epoch
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -98,7 +73,7 @@ class Row:
 
     @property
     def dispatch(self) -> str:
-        """The name that regular expressions are of: the operation's, with the configuration's behind it."""
+        """The name that regular expressions search: the operation's, followed by the configuration's."""
         return f"{self.operation}_{self.configuration}" if self.configuration else self.operation
 
     @property
@@ -118,7 +93,7 @@ def to_json(row: Row) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any]) -> Row:
-    """The inverse of `to_json`; unknown keys are left out. Raises ValueError for other text."""
+    """The inverse of `to_json`; unknown keys are left out. Raises ValueError for other data."""
     return msgspec.convert(data, Row)
 
 
@@ -136,17 +111,11 @@ _COLUMNS: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Results:
-    """A run's results, read.
-
-    Attributes:
-        facts: of the whole run.
-        rows: in the order in which they came; of equal keys the last one counts, and only that is here.
-        note: what was left out on reading, in one line; empty for nothing.
-    """
+    """A run's results, read."""
 
     facts: RunFacts
-    rows: tuple[Row, ...]
-    note: str = ""
+    rows: tuple[Row, ...]  # in their order in the file; of equal keys only the last
+    note: str = ""  # what was left out on reading, in one line; empty for nothing
 
 
 class ResultsFolder:
@@ -156,48 +125,44 @@ class ResultsFolder:
         self.path = path
 
     def begin(self, facts: RunFacts) -> None:
-        """Write the head; rows that are there already stay."""
-        with _told(self.path):
+        """Write the head; existing rows stay."""
+        with _writing(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             fresh = self.path / f"{FACTS}.new"
-            fresh.write_text(json.dumps(run_facts.to_json(facts), indent=1) + "\n", encoding="utf-8")
+            fresh.write_text(json.dumps(asdict(facts), indent=1) + "\n", encoding="utf-8")
             fresh.replace(self.path / FACTS)
             whole, _ = _without_torn_line(self.path / ROWS)
             if whole is not None:
                 (self.path / ROWS).write_bytes(whole)
 
     def clear(self) -> None:
-        """Forget the rows, and what was compiled; specs stay."""
-        with _told(self.path):
+        """Delete the rows and the compiled programs; specs stay."""
+        with _writing(self.path):
             (self.path / ROWS).unlink(missing_ok=True)
             shutil.rmtree(self.path / PROGRAMS, ignore_errors=True)
 
     def add(self, row: Row) -> None:
         """Append a row; it is on disk when this returns."""
-        line = json.dumps(rows_.to_json(row)) + "\n"
-        with _told(self.path / ROWS), (self.path / ROWS).open("a", encoding="utf-8") as file:
+        line = json.dumps(to_json(row)) + "\n"
+        with _writing(self.path / ROWS), (self.path / ROWS).open("a", encoding="utf-8") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
 
-    def read(self) -> Results:
-        """The results in a folder. Raises TunerError where it is not a run's results."""
-        return read_results(self.path)
-
 
 def read_results(path: Path) -> Results:
-    """A run's results. Raises TunerError for a folder that holds none, with the line that is not a row."""
+    """A run's results. Raises TunerError for a folder that holds none, and for a line that is not a row."""
     if not (path / FACTS).is_file():
         raise TunerError("the folder has no results of `iree-tuner suite` (no run.json)", location=str(path))
     try:
-        facts = run_facts.from_json(read_json(path / FACTS))
+        facts = data_of(read_json(path / FACTS), RunFacts)
     except (ValueError, KeyError, TypeError) as error:
         raise TunerError(f"not a description of a run: {error}", location=str(path / FACTS)) from None
     found: dict[tuple[str, ...], Row] = {}
     whole, torn = _without_torn_line(path / ROWS)
     for number, line in enumerate((whole or b"").decode("utf-8", "replace").splitlines(), 1):
         try:
-            each = rows_.from_json(parse_json(line, f"{path / ROWS}:{number}"))
+            each = from_json(parse_json(line, f"{path / ROWS}:{number}"))
         except (ValueError, KeyError, TypeError) as error:
             raise TunerError(f"not a row: {error}", location=f"{path / ROWS}:{number}") from None
         found.pop(each.key, None)
@@ -216,22 +181,15 @@ def write_csv(rows: Iterable[Row], path: Path) -> None:
 
 
 def _cells(row: Row) -> Mapping[str, Any]:
-    low, high = row.interval_us or (None, None)
-    slow, fast = row.speedup_interval or (None, None)
-    before, after = row.change_interval or (None, None)
-    more = {
-        "low_us": low,
-        "high_us": high,
-        "speedup_low": slow,
-        "speedup_high": fast,
-        "change_low": before,
-        "change_high": after,
-    }
-    return {**rows_.to_json(replace(row, samples_us=())), **more}
+    cells = to_json(replace(row, samples_us=()))
+    intervals = (row.interval_us, row.speedup_interval, row.change_interval)
+    for name, both in zip(("{}_us", "speedup_{}", "change_{}"), intervals, strict=True):
+        cells[name.format("low")], cells[name.format("high")] = both or (None, None)
+    return cells
 
 
 def _without_torn_line(path: Path) -> tuple[bytes | None, bool]:
-    """The file up to its last whole line, None where there is no file; and whether there is more."""
+    """The file up to its last whole line, None without a file; and whether it goes on."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -240,15 +198,9 @@ def _without_torn_line(path: Path) -> tuple[bytes | None, bool]:
     return whole, len(whole) < len(data)
 
 
-class _told:  # noqa: N801 (reads as a statement)
-    """Errors of the system as TunerError."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise TunerError(f"cannot write: {error.strerror}", location=str(self._path)) from None
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None

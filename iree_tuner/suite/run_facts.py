@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from iree_tuner.files import data_of
 from iree_tuner.suite.backends.backend import Backend, Job, Running
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.kinds.product import Matmul
@@ -18,41 +17,20 @@ from iree_tuner.targets import on_host
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Head of a run's results.
+    """Head of a run's results."""
 
-    Attributes:
-        id: of the run, unique: time and a few random letters.
-        name: of the run, for people: what was asked for.
-        commit: of the code under test, as given or as git tells; empty where unknown.
-        compiler: release of IREE's compiler.
-        versions: of the back ends' libraries, by name.
-        devices: URI to the name of the device.
-        rooflines: URI to `profiling.roofline.to_json`; without devices about which nothing is known.
-        conditions: how samples were taken.
-        against: id of the earlier run whose code ran in turns with this one's; empty for none.
-        started: seconds since the epoch.
-    """
-
-    id: str
-    name: str
-    commit: str = ""
-    compiler: str = ""
+    id: str  # of the run, unique: time and a few random letters
+    name: str  # of the run, for people: what was asked for
+    commit: str = ""  # of the code under test, as given or as git tells; empty where unknown
+    compiler: str = ""  # release of IREE's compiler
+    # of the back ends' libraries, by name
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
-    devices: Mapping[str, str] = field(default_factory=dict[str, str])
+    devices: Mapping[str, str] = field(default_factory=dict[str, str])  # URI to the name of the device
+    # URI to `profiling.roofline.to_json`, of known devices
     rooflines: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    conditions: Conditions = field(default_factory=Conditions)
-    against: str = ""
-    started: float = 0.0
-
-
-def to_json(facts: RunFacts) -> dict[str, Any]:
-    """JSON-ready."""
-    return asdict(facts)
-
-
-def from_json(data: Mapping[str, Any]) -> RunFacts:
-    """The inverse of `to_json`. Raises ValueError for other data."""
-    return data_of(data, RunFacts)
+    conditions: Conditions = field(default_factory=Conditions)  # how samples were taken
+    against: str = ""  # id of the earlier run whose code ran in turns with this one's; empty for none
+    started: float = 0.0  # seconds since the epoch
 
 
 # Work that keeps a device busy before a sample, as the rest of a model does.
@@ -65,8 +43,8 @@ class BackgroundLoad:
     """A large product of f32 on the same device, by the same library, in the same process.
 
     Args:
-        backend: whose.
-        job: the job that it runs next to; its device and its threads count.
+        backend: that library.
+        job: the measured job, of whose device and threads it is.
 
     Raises:
         CannotError: the back end multiplies no f32.
@@ -82,7 +60,7 @@ class BackgroundLoad:
         self._running.run(1)
 
     def run_for(self, seconds: float) -> None:
-        """Compute for so long; a product that has begun ends."""
+        """Compute for this long; a product that has begun ends."""
         passed = 0.0
         while passed < seconds:
             passed += self._running.run(1)

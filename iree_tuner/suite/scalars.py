@@ -10,7 +10,7 @@ from iree.compiler.dialects import arith, math
 
 from iree_tuner.errors import UsageError
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.suite.hints import did_you_mean
+from iree_tuner.suite.operation import did_you_mean
 from iree_tuner.targets import Target, kind_named
 
 
@@ -90,18 +90,10 @@ def _one_and_exp(x: ir.Value) -> ir.Value:
 
 
 _UNARY: Mapping[str, Callable[[ir.Value], ir.Value]] = {
-    "relu": lambda x: arith.maximumf(x, _number(0.0, x)),
-    "gelu": _gelu,
-    "gelu_tanh": _gelu_tanh,
-    "silu": _silu,
-    "sigmoid": _sigmoid,
-    "tanh": math.tanh,
-    "exp": math.exp,
-    "sqrt": math.sqrt,
-    "rsqrt": math.rsqrt,
-    "abs": math.absf,
-    "negate": arith.negf,
-}
+    "relu": lambda x: arith.maximumf(x, _number(0.0, x)), "gelu": _gelu, "gelu_tanh": _gelu_tanh,
+    "silu": _silu, "sigmoid": _sigmoid, "tanh": math.tanh, "exp": math.exp, "sqrt": math.sqrt,
+    "rsqrt": math.rsqrt, "abs": math.absf, "negate": arith.negf,
+}  # fmt: skip
 _OF_INTEGERS: Mapping[str, Callable[[ir.Value], ir.Value]] = {
     "relu": lambda x: arith.maxsi(x, _number(0, x)),
     "abs": math.absi,
@@ -109,20 +101,17 @@ _OF_INTEGERS: Mapping[str, Callable[[ir.Value], ir.Value]] = {
 }
 _Function = Callable[[ir.Value, ir.Value], ir.Value]
 _BINARY: Mapping[str, tuple[_Function, _Function]] = {
-    "add": (arith.addi, arith.addf),
-    "subtract": (arith.subi, arith.subf),
-    "multiply": (arith.muli, arith.mulf),
-    "divide": (arith.divsi, arith.divf),
-    "maximum": (arith.maxsi, arith.maximumf),
-    "minimum": (arith.minsi, arith.minimumf),
-}
+    "add": (arith.addi, arith.addf), "subtract": (arith.subi, arith.subf),
+    "multiply": (arith.muli, arith.mulf), "divide": (arith.divsi, arith.divf),
+    "maximum": (arith.maxsi, arith.maximumf), "minimum": (arith.minsi, arith.minimumf),
+}  # fmt: skip
 
 
-# Element types of operations: which there are, what sums of them are held in, and how names have them.
+# Element types of operations, the types of their sums, and their spelling in names.
 
 
 WIDE = ("f32", "f16", "bf16")
-"""Floats that are computed with. The compiler makes f32 of f64, so that it is not here."""
+"""Floats of computations; without f64, of which the compiler makes f32."""
 
 NARROW = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 """Floats that are only multiplied."""
@@ -134,7 +123,7 @@ OWN_F8 = "f8"
 
 
 def sums_of(*element_types: str) -> str:
-    """The type that sums, and functions of them, are held in: f32, and i32 of integers alone."""
+    """The type of sums, and of functions of them: f32, and i32 of integers alone."""
     return "i32" if all(each in INTEGERS for each in element_types) else "f32"
 
 
@@ -144,7 +133,7 @@ def result_of(element_type: str) -> str:
 
 
 def widest(*element_types: str) -> str:
-    """Of the types of two factors the one that both are multiplied in."""
+    """The type, of two factors', that both are multiplied in."""
     return min(element_types, key=[*WIDE, *NARROW, *INTEGERS].index)
 
 

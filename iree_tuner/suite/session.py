@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import ParamSpec
 
 from iree_tuner.compiler.versions import check_release, installed, other_release
 from iree_tuner.errors import TunerError
@@ -18,41 +19,41 @@ from iree_tuner.files import read_json
 from iree_tuner.profiling.roofline import Roofline, from_json, to_json
 from iree_tuner.profiling.run import Tools, roofline_for
 from iree_tuner.suite.backends.iree import DEFAULT
-from iree_tuner.suite.device import Device
-from iree_tuner.suite.device_run import DeviceLostError, DeviceRun, device_at
+from iree_tuner.suite.device_run import DeviceLostError, DeviceRun, Watch, device_at
 from iree_tuner.suite.plan import Item, Plan
 from iree_tuner.suite.probes import measured_roofline
 from iree_tuner.suite.results import Results, ResultsFolder, Row, read_results
 from iree_tuner.suite.run_facts import RunFacts
-from iree_tuner.suite.site import Place, Site
-from iree_tuner.suite.watch import Watch
+from iree_tuner.suite.site import Device, Place, Site
 from iree_tuner.targets import Target, on_host
 from iree_tuner.targets.options import with_user_flags
 from iree_tuner.tuning.stop import StopRequest
+
+P = ParamSpec("P")
 
 _WAIT_S = 0.5
 _PROBE_ROUNDS = 8
 _AGAIN = ("missing", "lost")
 """States of rows that are measured again when a run goes on."""
 
-Lost = Callable[[str], str]
 
-
-def run_suite(plan: Plan, watch: Watch, lost: Lost | None = None, *, site: Site | None = None) -> Results:
+def run_suite(
+    plan: Plan, watch: Watch, lost: Callable[[str], str] | None = None, *, site: Site | None = None
+) -> Results:
     """Do what is planned, or what is left of it; Ctrl-C ends it after the current operation.
 
     Args:
-        plan: what to do.
+        plan: of the run.
         watch: gets the progress; from several threads, one at a time.
-        lost: says why a device does not answer; tests put another in its place.
+        lost: says why a device does not answer; for tests.
         site: where the devices are; this machine by default, a cluster with `site_at(client)`.
 
     Raises:
         TunerError: no device answers, the folder has another run's results, or it cannot be written.
-        UsageError: a device that is none.
+        UsageError: an unknown device.
     """
     if plan.tuning is not None or plan.choice is not None or not other_release():
-        check_release()  # what is written in the compiler's own dialects is of one release
+        check_release()  # specs are of one release of the compiler
     site = site or Site()
     return _Session(plan, watch, site, (lambda place: lost(str(place))) if lost else site.why_lost).run()
 
@@ -75,7 +76,6 @@ class _Session:
         self._rows: set[tuple[str, str, str]] = set()
 
     def run(self) -> Results:
-        """All of it."""
         plan = self._plan
         targets = {
             place: with_user_flags(self._site.target(place, plan.chip), plan.flags)
@@ -100,10 +100,10 @@ class _Session:
             raise self._error
         if not self._stop.requested:
             self._tell_lost(devices)
-        return self._folder.read()
+        return read_results(plan.folder)
 
     def _known(self) -> set[tuple[str, str, str]]:
-        """Rows that the folder has already. Raises TunerError where they are of other conditions."""
+        """Existing rows of the folder. Raises TunerError where they are of other conditions."""
         try:
             there = read_results(self._plan.folder)
         except TunerError:
@@ -151,7 +151,7 @@ class _Session:
         return roofline
 
     def _probed(self, device: Device) -> Roofline:
-        """By the back ends of this run, under its conditions, without the ones that make them model-like."""
+        """By the back ends of this run, under its conditions but without a background load and streams."""
         with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
             plain = replace(self._plan.conditions, background_load_s=0.0, streams=1, rounds=_PROBE_ROUNDS)
             plan = replace(
@@ -184,7 +184,6 @@ class _Session:
         )  # fmt: skip
 
     def _serve(self, device: Device, every: Sequence[Device], scratch: Path) -> None:
-        """One device's thread."""
         own = scratch / secrets.token_hex(6)
         own.mkdir()
         try:
@@ -220,14 +219,17 @@ class _Session:
         return not lost
 
     def _alone(self, place: Place) -> AbstractContextManager[object]:
-        """Where it computes on the cores of its host: nothing else of this run does."""
+        """A device that computes on the cores of its host excludes others there."""
         if not on_host(place.uri):
             return nullcontext()
         with self._lock:
             return self._hosts.setdefault(place.worker, threading.Lock())
 
     def _next(self) -> Item | None:
-        """An operation; None when there will be none: one that a device had when it went away comes back."""
+        """An operation; None at the end.
+
+        Waits for busy devices: the operation of a lost device comes back.
+        """
         with self._lock:
             while self._busy and not self._left and not self._stop.requested:
                 self._lock.wait(_WAIT_S)
@@ -243,60 +245,34 @@ class _Session:
         self._watch.measured(row)
 
     def _tell_lost(self, devices: Sequence[Device]) -> None:
-        """Rows for operations that no device was left for."""
-        for item in self._left:
-            operation = item.operation
-            self._add(
-                Row(
-                    operation.name,
-                    operation.kind,
-                    operation.arguments,
-                    DEFAULT,
-                    "default",
-                    str(devices[-1].place),
-                    devices[-1].name,
-                    "lost",
-                    message="no device responds any more",
-                    at=time.time(),
-                )
-            )
+        """Add rows for operations that no device is left for."""
+        device = devices[-1]
+        for each in (item.operation for item in self._left):
+            self._add(Row(
+                each.name, each.kind, each.arguments, DEFAULT, "default", str(device.place), device.name,
+                "lost", message="no device responds any more", at=time.time(),
+            ))  # fmt: skip
 
 
 class _OneAtATime:
-    """A watch that hears one thread at a time."""
+    """A watch that is called by one thread at a time."""
 
     def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-        self._lock = threading.Lock()
+        lock = threading.Lock()
 
-    def stopping(self) -> None:
-        """See `Watch`. Within a handler, which may have interrupted the caller that holds the lock."""
-        self._watch.stopping()
+        def locked(function: Callable[P, None]) -> Callable[P, None]:
+            def call(*args: P.args, **kwargs: P.kwargs) -> None:
+                with lock:
+                    function(*args, **kwargs)
 
-    def planned(self, operations: int) -> None:
-        """See `Watch`."""
-        with self._lock:
-            self._watch.planned(operations)
+            return call
 
-    def working(self, device: str, what: str) -> None:
-        """See `Watch`."""
-        with self._lock:
-            self._watch.working(device, what)
-
-    def noted(self, message: str) -> None:
-        """See `Watch`."""
-        with self._lock:
-            self._watch.noted(message)
-
-    def measured(self, row: Row) -> None:
-        """See `Watch`."""
-        with self._lock:
-            self._watch.measured(row)
-
-    def done(self, operation: str) -> None:
-        """See `Watch`."""
-        with self._lock:
-            self._watch.done(operation)
+        self.planned = locked(watch.planned)
+        self.working = locked(watch.working)
+        self.noted = locked(watch.noted)
+        self.measured = locked(watch.measured)
+        self.done = locked(watch.done)
+        self.stopping = watch.stopping  # within a handler, which may interrupt the thread with the lock
 
 
 def _given_rooflines(path: Path | None) -> dict[str, Roofline]:
@@ -307,6 +283,5 @@ def _given_rooflines(path: Path | None) -> dict[str, Roofline]:
         data = read_json(path)
         return {uri: from_json(each) for uri, each in data.get("rooflines", data).items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise TunerError(
-            f"not a file of rooflines by device, as in run.json: {error}", location=str(path)
-        ) from None
+        reason = f"not a file of rooflines by device, as in run.json: {error}"
+        raise TunerError(reason, location=str(path)) from None

@@ -1,10 +1,10 @@
-"""Where the devices of a run are: on this machine, or with workers of a cluster (docs/cluster.md)."""
+"""The devices of a run: on this machine, or with workers of a cluster (docs/cluster.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -12,6 +12,7 @@ from iree_tuner.cluster import need_dask
 from iree_tuner.compiler.worker import Calls, Ok, Workers
 from iree_tuner.device.device_facts import DeviceFacts, facts_of
 from iree_tuner.errors import TunerError
+from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.suite.backends.backend import Backend
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, probe
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from iree_tuner.cluster.cluster import Cluster
 
+
 R = TypeVar("R")
 
 _PROBE_S = 120.0
@@ -29,7 +31,7 @@ _PROBE_S = 120.0
 
 @dataclass(frozen=True)
 class Place:
-    """A device, and the worker that owns it; none on this machine."""
+    """A device, and the worker that owns it; empty on this machine."""
 
     uri: str
     worker: str = ""
@@ -52,12 +54,12 @@ class Library:
 
 
 class Site:
-    """This machine's devices, or the devices of a cluster's workers.
+    """The devices of this machine, or those of a cluster's workers.
 
-    All that depends on a device's host is asked there: the same functions are called here, or by the worker.
+    Facts about a device's host are asked there: the same functions are called here, or by the worker.
 
     Args:
-        cluster: it; None for this machine.
+        cluster: None for this machine.
     """
 
     def __init__(self, cluster: Cluster | None = None) -> None:
@@ -76,7 +78,7 @@ class Site:
         return [Place(*each) for each in self._cluster.find(uris)]
 
     def process(self, place: Place) -> Calls:
-        """A process of one's own at a device's host, which keeps what calls leave in it."""
+        """A process at a device's host for the caller alone; it keeps what calls leave in it."""
         if self._cluster is None:
             return Workers(1, memory_bytes=None)
         return self._cluster.device_calls(place.uri, place.worker, alone=True)
@@ -89,11 +91,10 @@ class Site:
             return calls.call(function, *args)
 
     def target(self, place: Place, chip: str) -> Target:
-        """The target of the compilation. Raises as `target_for_device`."""
+        """Of the compilation. Raises as `target_for_device`."""
         return self.ask(place, target_for_device, place.uri, chip)
 
     def _facts(self, place: Place) -> DeviceFacts:
-        """The facts that the device's host knows about it."""
         return self.ask(place, facts_of, place.uri)
 
     def library(self, place: Place, backend: Backend) -> Library:
@@ -119,10 +120,9 @@ class Site:
 
         Args:
             target: of the device.
-            place: it.
-            every: all that are measured on meanwhile: where they compute, nothing compiles.
-            jobs: see `Lab`.
-            cold: see `Lab`.
+            place: of the device.
+            every: all devices of the run: their hosts compile nothing while these compute there.
+            jobs, cold: see `Lab`.
         """
         if self._cluster is None:
             return Lab(target, jobs, cold=cold)
@@ -132,13 +132,10 @@ class Site:
 
 @contextmanager
 def site_at(scheduler: str | object | None) -> Generator[Site]:
-    """The devices of a cluster; of this machine, where none is given.
-
-    Args:
-        scheduler: its address, or a client of dask.distributed.
+    """The devices of a cluster, by its address or a client of dask.distributed; else those of this machine.
 
     Raises:
-        TunerError: it is not there, or dask.distributed is not installed.
+        TunerError: the cluster does not answer, or dask.distributed is not installed.
     """
     if scheduler is None:
         yield Site()
@@ -151,7 +148,7 @@ def site_at(scheduler: str | object | None) -> Generator[Site]:
 
 
 def library_here(backend: Backend, uri: str) -> Library:
-    """The facts about a back end's library on this host."""
+    """Whether this host has a back end's library, and which."""
     return Library(backend.missing(uri), backend.version())
 
 
@@ -162,3 +159,16 @@ def probe_here(uri: str) -> str:
     except (*RUNTIME_ERRORS, TunerError) as error:
         return (str(error).splitlines() or ["no reason given"])[0]
     return ""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device that answers."""
+
+    place: Place
+    target: Target  # what is compiled for
+    name: str  # as the device reports it
+    last_level_bytes: int = 0  # of its last cache
+    # of the run's back ends there, by the back end's name
+    libraries: Mapping[str, Library] = field(default_factory=dict[str, Library])
+    roofline: Roofline | None = None  # None where it is not known

@@ -1,4 +1,4 @@
-"""How much runs of the same code differ, beyond what their samples tell: clocks, memory, neighbors."""
+"""How much runs of the same code differ, more than their samples' errors: clocks, memory, neighbors."""
 
 from __future__ import annotations
 
@@ -27,14 +27,11 @@ _Place = tuple[str, str, str, str]  # operation, back end, configuration, name o
 
 @dataclass(frozen=True)
 class Spreads:
-    """Standard deviations of logarithms of ratios of two runs' times, of the same code.
+    """Standard deviations of logarithms of ratios of two runs' times, of the same code."""
 
-    Attributes:
-        devices: by name: the device of the middle row.
-        rows: of those rows that differ more than their device's middle row.
-    """
-
+    # by name: the device of the middle row
     devices: Mapping[str, float] = field(default_factory=dict[str, float])
+    # rows that differ more than their device's middle row
     rows: Mapping[_Place, float] = field(default_factory=dict[_Place, float])
 
     def of(self, row: Row) -> float:
@@ -45,9 +42,9 @@ class Spreads:
 def spreads_of(history: History) -> Spreads:
     """From neighboring runs of equal commit, compiler, libraries and conditions, by device.
 
-    The middle of the rows counts for their device, so that a few that jump do not speak for all; a row that
-    jumps has its own. A spread below the usual one counts together with `LEAST_PAIRS` pairs of the usual
-    spread: a handful of runs that happen to be close together does not prove that they always are.
+    A device's spread is the median of its rows', so that a few jumping rows do not count for all; a row above
+    it has its own. A spread below the usual one counts together with `LEAST_PAIRS` pairs of the usual spread:
+    a few runs that are close together by chance do not prove that they always are.
     """
     squares: dict[str, dict[_Place, list[float]]] = {}
     pairs: dict[str, int] = {}
@@ -68,7 +65,7 @@ def spreads_of(history: History) -> Spreads:
 
 
 def _equal_runs(history: History) -> Iterator[tuple[Results, Results]]:
-    """Each with the next of its kind: pairs that share no more than a run are nearly independent."""
+    """Each run with the next of its kind: pairs that share at most one run are nearly independent."""
     kinds: dict[object, list[Results]] = {}
     for each in history.results:
         if each.facts.commit:
@@ -82,7 +79,7 @@ def _kind(facts: RunFacts) -> object:
 
 
 def _squares(before: Results, after: Results) -> Iterator[tuple[_Place, float]]:
-    """Squared logarithms of ratios, less what the samples' own errors explain."""
+    """Squared logarithms of ratios, without the part that the samples' own errors explain."""
     known = {_place(row): row for row in before.rows}
     for row in after.rows:
         one, other = estimate(row), estimate(known.get(_place(row)))
@@ -113,14 +110,14 @@ def _place(row: Row) -> _Place:
 
 
 class SideBySide:
-    """A job that each of several can run so many times; for `measure.sampling.Batches`."""
+    """A job that each of several threads runs; for `measure.sampling.Batches`."""
 
     def __init__(self, running: Sequence[Running]) -> None:
         self._running = running
         self._threads = ThreadPoolExecutor(len(running)) if len(running) > 1 else None
 
     def run(self, repeats: int) -> float:
-        """Run each so many times; seconds until all are done."""
+        """Run each this many times; seconds until all are done."""
         if self._threads is None:
             return self._running[0].run(repeats)
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Suites: operations in a TOML file, of a name where they ship.
+"""Suites: operations in a TOML file; a suite that ships has a name.
 
 A suite has a `summary` and tables named as kinds, `[[matmul]]`, whose fields are values, lists or sweeps
 (`suite.suite_file`); each table stands for all combinations of its fields' values.
@@ -16,16 +16,14 @@ from typing import cast
 
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import read_toml
-from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.kinds.registry import fields_of, kind_named, make
-from iree_tuner.suite.operation import Operation, Value
+from iree_tuner.suite.operation import Operation, Value, did_you_mean
 from iree_tuner.suite.scalars import FLOATS, INTEGERS, OWN_F8, check_type
 
 # Sweeps: many operations of one kind, of all combinations of their fields' values.
 #
 # A field's values are given as a value, as a list, or as text: `64,128,256`, or `64:1024:128` from the first
-# to the last, which belongs to them, by a step. `types` stands for all fields that say a type; see
-# `Operation.of_type`.
+# to the last, inclusive, by a step. `types` stands for all fields with types; see `Operation.of_type`.
 
 
 TYPES = "types"
@@ -38,11 +36,11 @@ def sweep(kind: type[Operation], given: Mapping[str, object], f8: str) -> list[O
 
     Args:
         kind: of all of them.
-        given: values by field; fields that are not here have their defaults.
-        f8: what the type `f8` stands for.
+        given: values by field; missing fields have their defaults.
+        f8: the type that `f8` stands for.
 
     Raises:
-        TunerError: a field that there is not, values that make no operation, or too many.
+        TunerError: an unknown field, values that make no operation, or too many.
     """
     defaults = fields_of(kind)
     for name in given:
@@ -123,17 +121,11 @@ _SUMMARY = "summary"
 
 @dataclass(frozen=True)
 class Suite:
-    """Operations that belong together.
+    """Operations that belong together."""
 
-    Attributes:
-        name: of the file, without its suffix.
-        summary: one line for people.
-        operations: each once, in the order of the file.
-    """
-
-    name: str
-    summary: str
-    operations: tuple[Operation, ...]
+    name: str  # of the file, without its suffix
+    summary: str  # one line for people
+    operations: tuple[Operation, ...]  # each once, in the order of the file
 
 
 def suites(f8: str = DEFAULT_F8) -> list[Suite]:
@@ -142,14 +134,10 @@ def suites(f8: str = DEFAULT_F8) -> list[Suite]:
 
 
 def load_suite(name: str, f8: str = DEFAULT_F8) -> Suite:
-    """A suite that ships, by its name, or a .toml file.
-
-    Args:
-        name: of the suite, or the path.
-        f8: what the type `f8` stands for: the target's own.
+    """A suite that ships, by its name, or a .toml file; `f8` stands for that type, the target's own.
 
     Raises:
-        TunerError: there is none, or it has a mistake; the message says in which table and field.
+        TunerError: it does not exist, or has a mistake; the message names table and field.
     """
     if name.endswith(".toml"):
         return _read(Path(name), f8)
@@ -167,16 +155,13 @@ def _read(path: Path, f8: str) -> Suite:
     summary = data.pop(_SUMMARY, "")
     if not isinstance(summary, str):
         raise TunerError("the summary is not a text", location=str(path))
-    found: list[Operation] = []
-    for kind, tables in data.items():
-        found += _operations(path, kind, tables, f8)
+    found = [each for kind, tables in data.items() for each in _operations(path, kind, tables, f8)]
     if not found:
         raise TunerError("the suite has no operations", location=str(path))
     return Suite(path.stem, summary, tuple(distinct(found)))
 
 
 def _operations(path: Path, kind: str, tables: object, f8: str) -> list[Operation]:
-    """Of all tables of a kind."""
     if not isinstance(tables, list):
         raise TunerError(f"'{kind}' is not a table", location=str(path), hint=f"write [[{kind}]]")
     found: list[Operation] = []
@@ -191,14 +176,14 @@ def _operations(path: Path, kind: str, tables: object, f8: str) -> list[Operatio
     return found
 
 
-# Regular expressions over names, as the dispatch profiler has them: several, joined by commas.
+# Regular expressions over names, joined by commas, as in the dispatch profiler.
 
 
 Patterns = tuple[re.Pattern[str], ...]
 
 
 def patterns_of(text: str) -> Patterns:
-    """The expressions in a text; none in an empty one. Raises UsageError for one that is none."""
+    """The expressions in a text. Raises UsageError for a wrong one."""
     found: list[re.Pattern[str]] = []
     for part in filter(None, text.split(",")):
         try:
@@ -209,5 +194,5 @@ def patterns_of(text: str) -> Patterns:
 
 
 def is_found(patterns: Sequence[re.Pattern[str]], name: str) -> bool:
-    """Whether one of them is somewhere in a name; without any, every name is."""
+    """Whether one of them is somewhere in a name; true without any."""
     return not patterns or any(each.search(name) for each in patterns)

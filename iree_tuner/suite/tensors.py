@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -58,9 +61,9 @@ def elementwise(
     """One generic op over all elements of the result.
 
     Args:
-        operands: each with the dimensions of the result that its own are.
+        operands: each with the dimensions of the result that it has.
         result: shape and type.
-        body: makes the result's element of one of each operand.
+        body: makes the result's element from one of each operand.
     """
     rank = len(result.shape)
     maps = [*(access(rank, loops) for _, loops in operands), ir.AffineMap.get_identity(rank)]
@@ -97,15 +100,11 @@ def expand(value: ir.Value, parts: Sequence[Sequence[int]]) -> ir.Value:
 
 
 def collapse(value: ir.Value, counts: Sequence[int]) -> ir.Value:
-    """Dimensions joined: the first so many to one, the next so many, and so on."""
+    """Dimensions joined: the first `counts[0]` to one, the next `counts[1]`, and so on."""
     if all(count == 1 for count in counts):
         return value
-    left, sizes = list(shape_of(value)), list[int]()
-    for count in counts:
-        size = 1
-        for _ in range(count):
-            size *= left.pop(0)
-        sizes.append(size)
+    left = iter(shape_of(value))
+    sizes = [math.prod(islice(left, count)) for count in counts]
     kind = ir.RankedTensorType.get(sizes, ir.RankedTensorType(value.type).element_type)
     return tensor.CollapseShapeOp(kind, _tensor(value), _grouped(counts)).result
 
@@ -121,17 +120,14 @@ def _tensor(value: ir.Value) -> ir.Value[ir.RankedTensorType]:
 
 
 def _grouped(counts: Sequence[int]) -> ir.ArrayAttr:
-    """`[[0], [1, 2], ...]`: which dimensions belong together."""
-    i64, first = ir.IntegerType.get_signless(64), 0
-    groups: list[ir.Attribute] = []
-    for count in counts:
-        groups.append(ir.ArrayAttr.get([ir.IntegerAttr.get(i64, first + i) for i in range(count)]))
-        first += count
-    return ir.ArrayAttr.get(groups)
+    """Numbers of the dimensions that belong together: `[[0], [1, 2], ...]`."""
+    i64, numbers = ir.IntegerType.get_signless(64), itertools.count()
+    groups = ([ir.IntegerAttr.get(i64, each) for each in islice(numbers, count)] for count in counts)
+    return ir.ArrayAttr.get([ir.ArrayAttr.get(each) for each in groups])
 
 
 def padded(value: ir.Value, low: Sequence[int], high: Sequence[int]) -> ir.Value:
-    """Zeros around it, so many before and behind each dimension; the tensor itself where there are none."""
+    """Zeros around it, `low` before and `high` behind each dimension; the tensor itself without any."""
     if not any((*low, *high)):
         return value
     kind = ir.RankedTensorType(value.type)
@@ -145,7 +141,7 @@ def padded(value: ir.Value, low: Sequence[int], high: Sequence[int]) -> ir.Value
 
 
 def cut(value: ir.Value, offsets: Sequence[int], sizes: Sequence[int]) -> ir.Value:
-    """A part of it; the tensor itself where that is all."""
+    """A part of it, or the tensor itself."""
     kind = ir.RankedTensorType(value.type)
     if list(sizes) == list(kind.shape):
         return value
@@ -207,12 +203,12 @@ def write_inputs(operation: Operation, folder: Path) -> tuple[str, ...]:
 
 
 def read_inputs(operation: Operation, paths: tuple[str, ...]) -> list[Array]:
-    """The inputs, mapped; of types that NumPy lacks, as those of ml_dtypes."""
+    """The inputs, mapped; in types of ml_dtypes where NumPy lacks them."""
     return [read_array(path, each.element_type) for path, each in zip(paths, operation.inputs, strict=True)]
 
 
 def write_array(path: Path | str, values: Array) -> None:
-    """A .npy file; of types of ml_dtypes the bits: files that name some of them cannot be read."""
+    """A .npy file; of types of ml_dtypes the bits, as files that name some of them cannot be read."""
     np.save(path, values if values.dtype.isbuiltin == 1 else values.view(f"u{values.dtype.itemsize}"))
 
 
@@ -220,8 +216,5 @@ def read_array(path: str, element_type: str) -> Array:
     """A .npy file of elements of an MLIR type, as `write_array` writes it, or of wider ones, which stay."""
     found = np.load(path, mmap_mode="r", allow_pickle=False)
     dtype = dtype_of(element_type)
-    return (
-        found.view(dtype)
-        if dtype is not None and dtype.isbuiltin != 1 and found.dtype.kind in "uV"
-        else found
-    )
+    bits = dtype is not None and dtype.isbuiltin != 1 and found.dtype.kind in "uV"
+    return found.view(dtype) if bits else found

@@ -1,9 +1,13 @@
-"""Where tuned code comes from: a spec, the database of earlier runs, or a tuning run for each operation."""
+"""Where tuned code comes from: a spec, the database of earlier runs, or a tuning run for each operation.
+
+z3 has one context for all threads of a process, and may be in one of them only.
+"""
 
 from __future__ import annotations
 
 import multiprocessing as mp
 import signal
+import threading
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -15,9 +19,8 @@ from iree_tuner.spec.entry import SpecEntry, read_flags
 from iree_tuner.spec.grammar import pairs
 from iree_tuner.spec.io import load_spec
 from iree_tuner.store import Store
-from iree_tuner.store.queries import StudySummary, summaries
+from iree_tuner.store.queries import summaries
 from iree_tuner.suite.backends.iree import TUNED, Version, spec_of
-from iree_tuner.suite.solving import SOLVER
 from iree_tuner.tune import tune_program
 from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.candidate import setting_on
@@ -27,14 +30,15 @@ from iree_tuner.tuning.options import EffortName, TuningOptions
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.stop import StopRequest
 
+SOLVER = threading.Lock()
+"""Held by the caller that builds or searches spaces: a run has a thread for each device."""
+
+
 # A tuning run in a process of its own, in parallel to other devices': z3 takes one thread of a process.
 
 
-_INTERRUPTED = "tuning was interrupted"
-
-
 def tune_apart(program: Program, options: TuningOptions, path: Path) -> None:
-    """Tune a program and write what was found, flags and spec, to a file.
+    """Tune a program in a process of its own and write flags and spec to a file.
 
     Raises:
         TunerError: it cannot be tuned, was interrupted, or its process died.
@@ -59,11 +63,11 @@ def tune_apart(program: Program, options: TuningOptions, path: Path) -> None:
 
 
 def _tune(told: Connection, program: Program, options: TuningOptions, path: Path) -> None:
-    """The process. Sends what was wrong, in one line; nothing where it was well."""
+    """The process. Sends one line about a failure, or an empty one."""
     try:
         found = tune_program(program, options)
         if found.interrupted:
-            told.send(_INTERRUPTED)
+            told.send("tuning was interrupted")
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         found.save(path)
@@ -78,24 +82,18 @@ NOTHING_BETTER = "tuning found nothing better than the default"
 
 @dataclass(frozen=True)
 class Tuning:
-    """How operations are tuned; the first that is given counts.
+    """How operations are tuned; the first that is given counts."""
 
-    Attributes:
-        spec: one for all operations.
-        effort: each operation is tuned anew: as `tune_module` takes it; what was found is kept.
-        budget_s: of such a run.
-        db: where its trials go; without an effort, what earlier runs proved there is used.
-    """
-
-    spec: Path | None = None
+    spec: Path | None = None  # one for all operations
+    # each operation is tuned anew: as `tune_module` takes it; what was found is kept
     effort: EffortName | None = None
-    budget_s: float | None = None
-    db: Path | None = None
+    budget_s: float | None = None  # of such a run
+    db: Path | None = None  # where its trials go; without an effort, what earlier runs proved there is used
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """A tuned version, and what is to be said of it."""
+    """A tuned version, with a remark."""
 
     version: Version
     note: str = ""
@@ -108,7 +106,7 @@ def tuned_version(
 
     Args:
         program: the operation's.
-        lab: where; nothing else is to use its device meanwhile.
+        lab: where; nothing else uses its device until this returns.
         tuning: where from.
         kept: file in which the operation's own spec is kept, .mlir.
         chip, device, scheduler: as `tune_module` takes them.
@@ -144,26 +142,19 @@ def _from_store(program: Program, lab: Lab, db: Path) -> Tuned:
     with Store.open(db, readonly=True) as store:
         known = summaries(store)
     setting = setting_on(lab.target, lab.measurer.facts, cold=lab.cold)
+    won = {
+        (each.key.workload, each.key.space_label): each.verdict.assignment
+        for each in reversed(known)
+        if each.key.setting == setting and each.verdict and each.verdict.comparison.verdict == "win"
+        and each.verdict.assignment is not None
+    }  # fmt: skip
     entries: list[SpecEntry] = []
     for each in measure_baselines(tasks, lab, StopRequest()):
-        for summary in known:
-            if each.space is None or (summary.key.workload, summary.key.setting) != (
-                each.task.workload,
-                setting,
-            ):
-                continue
-            assignment = _proved(summary)
-            if assignment is not None and summary.key.space_label == each.space.label:
-                entries.append(SpecEntry(each.task.workload, each.space.configuration(assignment)))
-                break
+        if each.space is not None and (proved := won.get((each.task.workload, each.space.label))) is not None:
+            entries.append(SpecEntry(each.task.workload, each.space.configuration(proved)))
     if not entries:
         raise TunerError(
             "the database has no win for the operation on this target", location=str(db),
             hint="--tune quick tunes each operation first",
         )  # fmt: skip
     return Tuned(Version(TUNED, spec=spec_of(entries, lab)))
-
-
-def _proved(summary: StudySummary):  # noqa: ANN202 (an assignment, or None)
-    judged = summary.verdict
-    return judged.assignment if judged is not None and judged.comparison.verdict == "win" else None

@@ -53,27 +53,16 @@ def make_tasks(dispatches: Sequence[Dispatch]) -> list[Task]:
 
 @dataclass(frozen=True)
 class Baseline:
-    """A task with its default.
-
-    Attributes:
-        task: the workload and its dispatches.
-        bench: the dispatch that stands for the task, the one called most, with the default's executable.
-        default: the compiler's own choice, built.
-        default_us: its time, in microseconds a run; 0 when it does not run.
-        space: what can be tried; None when there is nothing, with the reason in `note`.
-        share: part of the time of all tasks, from 0 to 1.
-        note: why there is nothing to try.
-        wrong: what is wrong with the default's results; empty where nothing is known.
-    """
+    """A task with its default."""
 
     task: Task
-    bench: Bench
-    default: Built
-    default_us: float
-    space: JointSpace | None
-    share: float = 0.0
-    note: str = ""
-    wrong: str = ""
+    bench: Bench  # the dispatch that stands for the task, the one called most, with the default's executable
+    default: Built  # the compiler's own choice, built
+    default_us: float  # its time, in microseconds a run; 0 when it does not run
+    space: JointSpace | None  # what can be tried; None when there is nothing, with the reason in `note`
+    share: float = 0.0  # part of the time of all tasks, from 0 to 1
+    note: str = ""  # why there is nothing to try
+    wrong: str = ""  # what is wrong with the default's results; empty where nothing is known
 
     @property
     def weight_us(self) -> float:
@@ -107,7 +96,7 @@ def _harness(task: Task) -> Harness:
 
 
 def _result(check: Future[bytes], lab: Lab) -> bytes:
-    """A compiled check; empty, so that the host checks, where the compiler does not survive it."""
+    """A compiled check. Empty if the compiler dies on it: then the host checks."""
     end = lab.compilers.end(check)
     return end.value if isinstance(end, Ok) else b""
 
@@ -142,7 +131,6 @@ def _fails(outcome: Outcome, message: str, harness: Harness) -> str:
 
 
 def _begin_emitting(task: Task, lab: Lab) -> Callable[[], Emitted]:
-    """The compiler's constraints, where it has any: how to wait for them."""
     if not isinstance(task.dispatches[0].limits, GpuLimits):
         return Emitted
     return begin_emitting(_harness(task), task.workload, lab.target, lab.compilers)

@@ -48,52 +48,33 @@ _MARGIN = 1.1  # what is predicted takes a little longer
 
 @dataclass
 class MeasuredTimes:
-    """The known times of the program itself so far, in seconds; 0 where nothing was measured yet.
+    """The known times of the program itself so far, in seconds; 0 where nothing was measured yet."""
 
-    Attributes:
-        build_s: of the whole program, alone in a worker.
-        check_s: to load one version, run it on all inputs and compare its results.
-        loading_s: to load the program and run it on all inputs. It stands for a check until one was measured.
-        invocation_s: one invocation of the program.
-        parts_check_s: to check the program's dispatches alone. It stands for these until they were measured.
-        parts_bytes: that its dispatches read and write in one invocation.
-        profile_s: the last profile took.
-    """
-
-    build_s: float = 0.0
-    check_s: float = 0.0
+    build_s: float = 0.0  # of the whole program, alone in a worker
+    check_s: float = 0.0  # to load one version, run it on all inputs and compare its results
+    # to load the program and run it on all inputs: used for `check_s` until that is known
     loading_s: float = 0.0
-    invocation_s: float = 0.0
-    parts_check_s: float = 0.0
-    parts_bytes: float = 0.0
-    profile_s: float = 0.0
+    invocation_s: float = 0.0  # one invocation of the program
+    parts_check_s: float = 0.0  # to check the program's dispatches alone: used until the others are known
+    parts_bytes: float = 0.0  # read and written by its dispatches in one invocation
+    profile_s: float = 0.0  # of the last profile
 
 
 @dataclass
 class Budget:
-    """The time of one run.
+    """The time of one run."""
 
-    Attributes:
-        total_s: seconds for everything; infinite without a budget.
-        timeline: of the run, which began when the budget did.
-        jobs: compile workers.
-        stop: a request to stop: then nothing takes longer than it must.
-        measured: what the program takes.
-        proofs: of specs that the run makes.
-        runtime_flags: that are compared in the end.
-    """
-
-    total_s: float
-    timeline: Timeline
+    total_s: float  # seconds for everything; infinite without a budget
+    timeline: Timeline  # of the run, which began when the budget did
     jobs: int
-    stop: StopRequest
-    measured: MeasuredTimes = field(default_factory=MeasuredTimes)
-    proofs: int = 1
-    runtime_flags: int = 0
+    stop: StopRequest  # after a request, every step is as short as possible
+    measured: MeasuredTimes = field(default_factory=MeasuredTimes)  # times of the program
+    proofs: int = 1  # number of specs that the run checks
+    runtime_flags: int = 0  # number compared at the end
 
     @property
     def limited(self) -> bool:
-        """Whether there is one."""
+        """Whether there is a budget."""
         return self.total_s < math.inf
 
     @property
@@ -127,34 +108,29 @@ class Budget:
         return left_s / each_s if each_s > 0 and self.limited else math.inf
 
     def profile_fits(self, predicted_s: float) -> bool:
-        """Whether looking where the time goes is worth its time."""
+        """Whether a profile is worth its time."""
         return not self.limited or predicted_s <= _PROFILE_PART * self.total_s
 
     def search_until(
         self, versions: int, workloads: int, checks_s: float = 0.0, begun: float = math.inf
     ) -> float:
-        """When the search has to end: not before it had its part, unless what must follow would not fit.
+        """When the search has to end. It gets its part of the budget, unless necessary steps would not fit.
 
         Args:
-            versions: of the program that are compared in the end, in addition to the one that is built
-            already.
-            workloads: that will have finals.
-            checks_s: to check the numbers of their winners.
-            begun: when it did.
+            versions: of the program to compare at the end, in addition to the one that is built already.
+            workloads: number of workloads with finals.
+            checks_s: to check the results of their winners.
+            begun: when the search began.
         """
         if not self.limited:
             return math.inf
         wanted_s = self.verdict_s(versions) + self.finals_s(workloads)
         least_s = self.least_verdict_s(versions) + min(workloads, 2) * _USUAL_FINAL_S
         most_s = _AFTER_S + _AFTER_PART * self.total_s
-        after_s = (
-            max(least_s, min(wanted_s, most_s))
-            + checks_s
-            + self.proof_s
-            + self.apart_s
-            + self._runtime_s
-            + _END_S
-        )
+        after_s = sum((
+            max(least_s, min(wanted_s, most_s)), checks_s, self.proof_s, self.apart_s, self._runtime_s,
+            _END_S,
+        ))  # fmt: skip
         least_s += self.proof_s + _FINALS_PART * self.total_s + _END_S
         part = _SEARCH_PART_LONG if self.total_s >= _LONG_S else _SEARCH_PART
         its_part = begun + part * self.total_s if begun < math.inf else -math.inf
@@ -166,44 +142,40 @@ class Budget:
         return self._apart_s if self._apart_s <= _APART_PART * self.total_s else 0.0
 
     def apart_fits(self, after_s: float) -> bool:
-        """Whether there is time for that, or to look for the faulty dispatches, with so much to follow."""
+        """Whether there is time for that, or to find the faulty dispatches, before steps of `after_s`."""
         most_s = min(_MOST_APART_PART * self.total_s, self.left_s - after_s)
         return not self.limited or self._apart_s < most_s
 
     def explanation_fits(self, use: TimeUse) -> bool:
-        """Whether there is time to find out why a version is wrong that is not used.
+        """Whether there is time to explain why an unused version is wrong.
 
-        Checks and explanations share a part of the budget; checks have taken theirs.
-
-        Args:
-            use: of the run's time so far. An explanation takes as long as the checks of dispatches took.
+        Checks and explanations share a part of the budget. An explanation takes as long as the checks took.
         """
         left_s = min(_MOST_APART_PART * self.total_s - use.checked_s, self.left_s)
         return not self.limited or max(self._apart_s, use.seconds().get(APART, 0.0)) < left_s
 
     @property
     def _apart_s(self) -> float:
-        """To take two versions apart, and to run their dispatches on values that the host hands on."""
+        """To take two versions apart, and to run their dispatches on values from the host."""
         builds_s = _APART_BUILDS / min(self.jobs, 2) * self.measured.build_s
         return builds_s + _APART_RUNS * (self.measured.invocation_s + self.measured.parts_bytes / _APART_RATE)
 
     @property
     def proof_s(self) -> float:
-        """To see what a spec reaches: the program is compiled half the way, with kernels once more."""
+        """To check what a spec matches: the program is compiled half the way, with kernels once more."""
         return self.proofs * 0.6 * self.measured.build_s
 
     @property
     def _runtime_s(self) -> float:
-        """Kept to try the runtime's flags; 0 where that would cost too much."""
         wanted_s = self._runtimes_s(self.runtime_flags)
         return wanted_s if wanted_s <= _MOST_RUNTIME_PART * self.total_s else 0.0
 
     def runtime_fits(self, flags: int) -> bool:
-        """Whether there is time to compare so many flags of the runtime."""
+        """Whether there is time to compare this number of runtime flags."""
         return self._runtimes_s(flags) < self.left_s - _END_S
 
     def runtime_rounds_s(self, flags: int) -> float:
-        """To compare so many flags of the runtime in turns, once all are loaded and checked."""
+        """To compare this number of runtime flags in turns, once all are loaded and checked."""
         if not flags:
             return 0.0
         least_s = LEAST_PAIRS * (flags + 1) * max(_LEAST_ROUNDS_S / LEAST_PAIRS, self.measured.invocation_s)
@@ -219,7 +191,7 @@ class Budget:
         return min(workloads * most_s, max(_FINALS_PART * self.total_s, min(workloads, 2) * _USUAL_FINAL_S))
 
     def after_finals_s(self, versions: int, workloads: int, checks_s: float) -> float:
-        """Kept for what follows them: a verdict of more than the least rounds in time that they leave."""
+        """Kept for the steps after the finals: more than the least rounds of a verdict if there is time."""
         rest_s = self.proof_s + self.apart_s
         left_s = self.left_s - _END_S - self.finals_s(workloads) - checks_s
         least_s, wanted_s = self.least_verdict_s(versions) + rest_s, self.verdict_s(versions) + rest_s
@@ -235,18 +207,13 @@ class Budget:
         return self.versions_s(versions, 1) + max(self._rounds_s(versions), least_s)
 
     def _rounds_s(self, versions: int) -> float:
-        """To compare versions of the program in turns, unless the least pairs take longer.
-
-        More than two take longer: each round has a sample of each.
-        """
+        """To compare versions in turns, unless the least pairs take longer. A round has a sample of each."""
         usual_s = min(_MOST_VERDICT_S, _ROUNDS_S + _ROUNDS_PART * self.total_s)
         return max(_LEAST_VERDICT_S, usual_s) * max(1.0, (versions + 1) / 3)
 
     def versions_s(self, versions: int, places: int) -> float:
-        """To compile and check so many versions at so many places each."""
-        builds = (
-            math.ceil((versions + 1) * places / self.jobs) if places > 1 else math.ceil(versions / self.jobs)
-        )
+        """To compile and check versions at a number of places each."""
+        builds = math.ceil((versions + (places > 1)) * places / self.jobs)
         return builds * self.measured.build_s + (versions + 1) * places * self._check_s
 
     def places_that_fit(self, versions: int, places: int) -> int:
@@ -264,7 +231,7 @@ class Budget:
         return max(_LEAST_ROUNDS_S, min(most_s, left_s, self._rounds_s(versions)))
 
     def finals_that_fit(self, after_s: float, checks_s: Sequence[float]) -> list[int]:
-        """Which finals there is time for, with a check of such a length each, in their order."""
+        """The indices of the finals that there is time for, given the time of each one's check."""
         left_s = self.left_s - after_s - _END_S
         found: list[int] = []
         for place, check_s in enumerate(checks_s):
@@ -274,14 +241,14 @@ class Budget:
         return found
 
     def final_plan(self, effort: Effort, places: int, left: int, keep: int, after_s: float) -> FinalPlan:
-        """How the next of so many comparisons of finals is made; each final has two at most.
+        """The plan of the next comparison of finals; each final has two at most.
 
         Args:
             effort: how much is compared without a budget.
             places: addresses of the code.
-            left: comparisons that are not made yet, this one too.
+            left: comparisons that are left, with this one.
             keep: candidates to name.
-            after_s: the time of steps after all finals, and of checks of the remaining ones.
+            after_s: the time of the steps after all finals, and of checks of the remaining ones.
         """
         if self.stop.requested:  # who waits wants no more than the least that a verdict takes
             return FinalPlan(2, min(2, places), _QUICK_ROUNDS, _USUAL_FINAL_S, keep)

@@ -23,7 +23,7 @@ from iree_tuner.search.cost.landscape import SpaceLandscape
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.strategy import Strategy
 from iree_tuner.space.compilers_choice import Written, nearest_member, starting_point_of
-from iree_tuner.space.configuration import Assignment, Configuration
+from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.spec.io import Starter
@@ -45,41 +45,23 @@ _EACH = 3
 
 @dataclass(frozen=True)
 class CompileLimits:
-    """The limits of a candidate's compilation.
+    """The limits of a candidate's compilation."""
 
-    Attributes:
-        compile_s: seconds on an idle machine.
-        most_ops: operations before code generation; 0 for any number.
-    """
-
-    compile_s: float = math.inf
-    most_ops: int = 0
+    compile_s: float = math.inf  # seconds on an idle machine
+    most_ops: int = 0  # operations before code generation; 0 for any number
 
 
 class CandidateKind(Protocol):
-    """Candidates of one kind for one workload.
+    """Candidates of one kind for one workload."""
 
-    Attributes:
-        name: of the kind: empty for the compiler's configurations, else of the kernel or script.
-        workload: key of the workload.
-        bench: what candidates are timed in, with the default that they are compared with.
-        default: how that default was built.
-        default_us: its time when it was first looked at.
-        own_digest: of code that is the default's, so that it need not be timed; empty where none can be.
-        size: how many candidates there are.
-        limits: what each may take to compile.
-        most_places: addresses of the code at which they can be built (see `device.placement`).
-        wrong: the known fault of the default's results: then a reference decides what is right.
-    """
-
-    name: str
+    name: str  # of the kind: empty for the compiler's configurations, else of the kernel or script
     workload: str
-    default: Built
-    default_us: float
-    own_digest: str
-    limits: CompileLimits
-    most_places: int
-    wrong: str
+    default: Built  # how that default was built
+    default_us: float  # the first measurement
+    own_digest: str  # of the default's code, which is not timed again; empty if no candidate can have it
+    limits: CompileLimits  # of each compilation
+    most_places: int  # addresses of the code at which they can be built (see `device.placement`)
+    wrong: str  # what is wrong with the default's results: then a reference is taken as correct
 
     @property
     def bench(self) -> AnyBench:
@@ -105,8 +87,6 @@ class CandidateKind(Protocol):
         """Begin to compile one; `lab.builder.result` says how it ended.
 
         Args:
-            assignment: which.
-            limits: what it may take.
             place: of the code, see `device.placement`.
             verify: whether the IR is verified after each pass, for code that is to be used.
         """
@@ -118,15 +98,11 @@ class CandidateKind(Protocol):
 
 
 def default_scale(kind: CandidateKind, task: Task, weight_us: float) -> float:
-    """The time of what candidates are compared with, relative to the program's default.
+    """The time of the default that candidates are compared with, relative to the program's default.
 
     A kernel is compared with its problem alone, of which the compiler may make much faster or slower code.
-    It is 1 if they are nearly alike, and for the compiler's configurations, whose default is the program's.
-
-    Args:
-        kind: of the candidates.
-        task: the workload that they compete for.
-        weight_us: what the program spends on it with the default, in microseconds an invocation.
+    The scale is 1 if they are nearly alike, and for the compiler's configurations. `weight_us` is the
+    program's time per invocation for the task with its default.
     """
     if not kind.name or not task.calls or not weight_us:
         return 1.0
@@ -135,15 +111,7 @@ def default_scale(kind: CandidateKind, task: Task, weight_us: float) -> float:
 
 
 class Configurations:
-    """The compiler's own pipelines with other parameters: a `CandidateKind`.
-
-    Args:
-        baseline: the workload with its default; its space must be there.
-        lab: where candidates are compiled.
-        effort: how long each may compile.
-        records: where reproducers go.
-        starters: what specs say of the workload, tried first.
-    """
+    """The compiler's own pipelines with other parameters: a `CandidateKind`. `starters` are tried first."""
 
     name = ""
     most_places = 1 << 10
@@ -167,9 +135,8 @@ class Configurations:
         self._lab = lab
         self._starters = starters
         dispatch = baseline.task.dispatches[0]
-        self._start = starting_point_of(
-            self.space, dispatch.default, dispatch.pipeline, dispatch.decomposition
-        )
+        start = dispatch.default, dispatch.pipeline, dispatch.decomposition
+        self._start = starting_point_of(self.space, *start)
         self._failures = records.failures
 
     @property
@@ -200,7 +167,9 @@ class Configurations:
             starting_point_of(self.space, each.lowering_config, each.translation_info)
             for each in self._starters
         ]
-        wanted += [nearest_member(self.space, each) for each in best_of_relatives(records, self.study())]
+        found = records.relatives(self.study(), _RELATIVES, _EACH)
+        best = [each.best[place] for place in range(_EACH) for each in found if place < len(each.best)]
+        wanted += [nearest_member(self.space, each.assignment) for each in best]
         return list(dict.fromkeys(each for each in wanted if each is not None and each != self._start))
 
     def doubts(self) -> list[str]:
@@ -219,22 +188,14 @@ class Configurations:
             if finding.severity == "error"
         ]
 
-    def configuration(self, assignment: Assignment) -> Configuration:
-        """The meaning of an assignment."""
-        return self.space.configuration(assignment)
-
     def submit(
         self, assignment: Assignment, limits: CompileLimits, *, place: int, verify: bool
     ) -> Future[Built]:
         """The dispatch with the configuration on its ops."""
         return self._lab.builder.submit(
-            self.bench.harness,
-            self.configuration(assignment),
-            place,
-            limits.compile_s,
-            limits.most_ops,
-            verify,
-        )
+            self.bench.harness, self.space.configuration(assignment), place, limits.compile_s,
+            limits.most_ops, verify,
+        )  # fmt: skip
 
     def reproduce(self, trial: Trial) -> str:
         """With a command of IREE's own tools; empty where none is wanted or could be written."""
@@ -243,16 +204,11 @@ class Configurations:
         target = self._lab.target
         failure = FailedCandidate(
             workload=self.baseline.task.workload.name, harness=self.bench.harness,
-            configuration=self.configuration(trial.assignment), flags=target.flags, outcome=trial.outcome,
-            message=trial.message, device=trial.device or target.device or "", versions=installed(),
+            configuration=self.space.configuration(trial.assignment), flags=target.flags,
+            outcome=trial.outcome, message=trial.message, device=trial.device or target.device or "",
+            versions=installed(),
         )  # fmt: skip
         return write_reproducer(self._failures, failure)[0]
-
-
-def best_of_relatives(records: Records, key: StudyKey) -> list[Assignment]:
-    """The best candidates of similar workloads, the best of each first."""
-    found = records.relatives(key, _RELATIVES, _EACH)
-    return [each.best[place].assignment for place in range(_EACH) for each in found if place < len(each.best)]
 
 
 def setting_on(target: Target, facts: DeviceFacts | None = None, *, cold: bool = True) -> Setting:
@@ -261,13 +217,7 @@ def setting_on(target: Target, facts: DeviceFacts | None = None, *, cold: bool =
     uri = target.device or ""
     facts = facts or facts_of(uri)
     return Setting(
-        compiler=versions["iree-base-compiler"] or "",
-        runtime=versions["iree-base-runtime"] or "",
-        target=str(target),
-        flags=target.flags,
-        device=uri.partition("://")[0],
-        processor=facts.name,
-        cores=facts.units,
-        driver=facts.driver,
-        cold=cold,
-    )
+        compiler=versions["iree-base-compiler"] or "", runtime=versions["iree-base-runtime"] or "",
+        target=str(target), flags=target.flags, device=uri.partition("://")[0], processor=facts.name,
+        cores=facts.units, driver=facts.driver, cold=cold,
+    )  # fmt: skip

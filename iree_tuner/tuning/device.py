@@ -47,19 +47,12 @@ class DeviceLostError(TunerError):
 
 @dataclass
 class Track:
-    """The default of one bench on one device, over time.
+    """The default of one bench on one device, over time."""
 
-    Attributes:
-        expected_us: its time before the first of these; 0 where it is not known.
-        times_us: the default's times.
-        due: whether it is to be timed again.
-        apart: trials between two looks at a time that is not believed.
-    """
-
-    expected_us: float = 0.0
+    expected_us: float = 0.0  # its time before the first of these; 0 where it is not known
     times_us: list[float] = field(default_factory=list[float])
-    due: bool = True
-    apart: int = 0
+    due: bool = True  # whether it is to be timed again
+    apart: int = 0  # trials between two measurements of a doubtful time
     _at: float = 0.0
     _since: int = 0
     _suspects_us: list[float] = field(default_factory=list[float])
@@ -71,19 +64,19 @@ class Track:
 
     @property
     def drift(self) -> float:
-        """How far its time has moved since the run began, as a part of it."""
+        """The relative change of its time since the run began."""
         return drift(self.times_us)
 
     def begin(self, now: float) -> None:
-        """It is being timed."""
+        """Note that it is being timed."""
         self.due, self._since, self._at = False, 0, now
 
     def is_due(self, now: float) -> bool:
-        """Whether it is to be timed before a candidate is."""
+        """Whether to time it before a candidate."""
         return self.due or self._since >= _AGAIN_AFTER or now - self._at > _AGAIN_AFTER_S
 
     def count(self) -> None:
-        """A candidate is being timed."""
+        """Note that a candidate is being timed."""
         self._since += 1
 
     def take(self, time_us: float) -> None:
@@ -109,8 +102,6 @@ class DeviceRunner:
     """A device with the times of the defaults on it; every device is compared with its own.
 
     Args:
-        measurer: its measuring worker.
-        clock: the time, in seconds.
         alternate: whether nothing compiles while it measures.
     """
 
@@ -146,7 +137,7 @@ class DeviceRunner:
         return self.measurer.submit_screen(bench.default, bench)
 
     def end_baseline(self, bench: AnyBench, timed: Timed) -> None:
-        """Take a default's time. Raises DeviceLostError where it fails again and again."""
+        """Take a default's time. Raises DeviceLostError after several failures in a row."""
         track = self.track(bench)
         if timed.outcome == "ok":
             self._failures = 0
@@ -175,13 +166,7 @@ class RunDevices:
 
     Args:
         measurers: of all; it grows where devices join.
-        clock: the time, in seconds.
-        alternate: see `DeviceRunner`.
         news: what happens, for people.
-
-    Attributes:
-        every: all so far.
-        working: the devices that get candidates. If none is left, the last ones: their calls wait for them.
     """
 
     def __init__(
@@ -194,12 +179,13 @@ class RunDevices:
         self._news = news
         self._given_up: set[DeviceRunner] = set()
         self._looked = -math.inf
-        self.every: list[DeviceRunner] = []
+        self.every: list[DeviceRunner] = []  # all so far
+        # the devices that get candidates. If none is left, the last ones: their calls wait for them
         self.working: list[DeviceRunner] = []
         self.look()
 
     def look(self) -> list[DeviceRunner]:
-        """Find the connected devices; devices that have left, whose work others can do."""
+        """Find the devices that are connected. Returns those that have left, if others can do their work."""
         if self._clock() - self._looked < _LOOK_S:
             return []
         self._looked = self._clock()
@@ -221,17 +207,13 @@ class RunDevices:
         return left
 
     def note(self, bench: AnyBench) -> str:
-        """The message about them in a bench; empty when its default was steady."""
-        moved = max(self.every, key=lambda device: abs(device.track(bench).drift))
-        by = moved.track(bench).drift
-        return (
-            f"the baseline drifted by {by:+.0%} on {moved.measurer.name} during the search"
-            if abs(by) > _DRIFT
-            else ""
-        )
+        """The message about drift of a bench's default; empty if it was steady."""
+        drifts = ((each.track(bench).drift, each.measurer.name) for each in self.every)
+        by, name = max(drifts, key=lambda each: abs(each[0]))
+        return f"the baseline drifted by {by:+.0%} on {name} during the search" if abs(by) > _DRIFT else ""
 
     def end_baseline(self, device: DeviceRunner, bench: AnyBench, timed: Timed) -> bool:
-        """Take a default's time on a device; False where it fails so often that the run goes on without it.
+        """Take a default's time on a device; False if it failed too often: the run goes on without it.
 
         Raises DeviceLostError for the first device, which judges.
         """

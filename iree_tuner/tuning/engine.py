@@ -44,8 +44,6 @@ _POLL_S = 0.1
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A candidate with its executable."""
-
     search: Search
     assignment: Assignment
     built: Built
@@ -64,13 +62,7 @@ class Engine:
     """Drives the candidates of a run. Iterate over `run`, which yields each trial as it ends.
 
     Args:
-        lab: where they are compiled and measured.
-        stop: a request to stop.
         batch: candidates that are compiled before any is measured, where the two take turns.
-        clock: the time, in seconds.
-
-    Attributes:
-        devices: of the lab; devices that join it meanwhile work, too.
     """
 
     def __init__(
@@ -80,6 +72,7 @@ class Engine:
         self._stop = stop
         self._batch = batch
         self._clock = clock
+        # of the lab; devices that join it meanwhile work, too
         self.devices = RunDevices(lab.measurers, clock, lab.news, alternate=lab.alternate)
         self._crowded: deque[float] = deque(maxlen=_CROWDED_OF)
         self._recent_s: deque[float] = deque(maxlen=_RECENT)
@@ -105,11 +98,8 @@ class Engine:
     ) -> Iterator[tuple[Search, Trial]]:
         """Trials as they end, reported to their search and recorded.
 
-        Nothing is asked for that would probably not end by a time of the clock, and what has not been
-        measured then is dropped. `until` is asked again and again, as what is to follow changes.
-
-        Raises:
-            DeviceLostError: the first device does not run a default any more.
+        Nothing begins that would probably not end by `until()`, a time of the clock that is asked for again
+        and again; what is not measured by then is dropped. Raises DeviceLostError for the first device.
         """
         self._source, self._until, self._dry = source, until, False
         for device in self.devices.every:  # something else ran there meanwhile
@@ -139,7 +129,6 @@ class Engine:
 
     @property
     def _unmeasured(self) -> int:
-        """Candidates that are compiled now, or wait for a device."""
         return len(self._compiling) + len(self._loading) + len(self._ready)
 
     def _begin_compiling(self) -> None:
@@ -165,7 +154,7 @@ class Engine:
                 return  # what is known already goes out first: a strategy may learn from it
 
     def _ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
-        """The source's next ones. Other devices go on meanwhile; their findings are reported later."""
+        """The source's next candidates. Devices go on; their results are reported when it has answered."""
         assert self._source is not None, "it runs"
         if self._asker is None:
             return self._source.ask(count)
@@ -184,7 +173,6 @@ class Engine:
                 self._finish(search, trial)
 
     def _room(self) -> int:
-        """How many more candidates may be compiled now."""
         if not self._lab.alternate:
             # A strategy that learns takes longer for each question than for each answer: several at once.
             half = self._lab.jobs + len(self.devices.working)
@@ -194,14 +182,13 @@ class Engine:
 
     @property
     def _fitting(self) -> int:
-        """How many candidates will have ended by the deadline, as it seems."""
+        """Estimated number of candidates that will end before the deadline."""
         left_s = self._until() - self._clock()
         if left_s == math.inf or not self._recent_s:
             return self._batch
         return int(left_s / max(statistics.fmean(self._recent_s), 1e-6))
 
     def _closed(self) -> bool:
-        """Whether no more candidates are asked for."""
         return self._stop.requested or self._clock() >= self._until() or self._fitting < 1
 
     def _begin_measuring(self) -> None:
@@ -237,7 +224,6 @@ class Engine:
         timing.add_done_callback(self._ended.put)
 
     def _take_turns(self) -> None:
-        """Between compiling and measuring, where both want the same cores."""
         if self._measuring and not self._ready and not self._running:
             self._measuring = False
             self._begin_compiling()
@@ -247,7 +233,7 @@ class Engine:
                 device.disturbed()
 
     def _take_from(self, device: DeviceRunner) -> None:
-        """Others measure what a device had that has left; what has ended there counts."""
+        """Let others measure a lost device's candidates; what has ended there counts."""
         for timing, (owner, _, made) in list(self._running.items()):
             if owner is device and timing.cancel():
                 del self._running[timing]
@@ -256,10 +242,7 @@ class Engine:
                     self._ready.appendleft(made)
 
     def _next_ready(self, device: DeviceRunner) -> _Candidate | None:
-        """The next candidate whose code was not measured yet, of the device's last bench where there is one.
-
-        Others are finished on the way.
-        """
+        """The next candidate with new code, preferably for the device's last bench. Known code is done."""
         while self._ready:
             here = (each for each in self._ready if each.bench is device.last)
             made = next(here, self._ready[0])
@@ -275,7 +258,7 @@ class Engine:
         return None
 
     def _await(self, *, asking: bool = False) -> None:
-        """Wait until something ends, and process it and all that ended meanwhile."""
+        """Wait until something ends, and process all that has ended."""
         with suppress(Empty):
             self._take_in(self._ended.get(timeout=_POLL_S))
             while True:
@@ -294,7 +277,7 @@ class Engine:
             self._timed(device, bench, made, device.measurer.result(future))
 
     def _compile_limit_s(self, search: Search) -> float:
-        """The current time limit of a compilation or of the driver's: longer than on an idle machine."""
+        """The time limit of a compilation, also of the driver's; longer than on an idle machine."""
         crowding = statistics.median(self._crowded or [search.kind.default.crowding])
         return min(search.kind.limits.compile_s * crowding, self._lab.builder.timeout_s)
 
@@ -317,7 +300,6 @@ class Engine:
             future.add_done_callback(self._ended.put)
 
     def _loaded(self, made: _Candidate, future: Future[None]) -> None:
-        """The driver has compiled it, or is given up."""
         assert self._lab.loader is not None, "it is loading"
         if self._lab.loader.result(future):
             self._ready.append(made)
@@ -372,13 +354,13 @@ class Engine:
         self._done.append((search, trial))
 
     def _cost_s(self, trial: Trial) -> float:
-        """A trial's part of the run's time, as others are compiled and measured at the same time."""
+        """The trial's part of the run's time: others are compiled and measured at the same time."""
         compiling = trial.compile_s / self._lab.jobs
         measuring = trial.measure_s / len(self.devices.working)
         return compiling + measuring if self._lab.alternate else max(compiling, measuring)
 
     def _cancel(self) -> None:
-        """Drop what is not measured yet; compilations that disturb no measurement end."""
+        """Drop candidates that were not measured. Running compilations that disturb no measurement go on."""
         go_on = not self._lab.alternate and not self._stop.requested
         for future in (*self._compiling, *self._loading):
             if not (go_on and future.running()):
@@ -392,7 +374,6 @@ class Engine:
 
 
 def _twin(trial: Trial, first: Trial) -> Trial:
-    """A trial of code that was measured already."""
     return replace(
         first, assignment=trial.assignment, compile_s=trial.compile_s, measure_s=0.0,
         message=first.message or "the same code as another candidate",

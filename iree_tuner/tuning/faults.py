@@ -41,23 +41,14 @@ Asked = tuple[Program, Target, frozenset[str] | None]
 
 @dataclass(frozen=True)
 class Soundness:
-    """The findings about entries in their program.
+    """The findings about entries in their program."""
 
-    Attributes:
-        wrong: entries with which a dispatch computes something else, and what was found.
-        judged: all of it.
-        uncompared: dispatches that entries configure and that could not be compared.
-        reason: why they could not.
-        run: how the program was run.
-        covered: whether the comparison of the whole program covers these.
-    """
-
-    wrong: Mapping[SpecEntry, DispatchFault]
+    wrong: Mapping[SpecEntry, DispatchFault]  # entries with wrong results, and the fault of each
     judged: JudgedDispatches
-    uncompared: tuple[str, ...] = ()
-    reason: str = ""
-    run: ProgramRun = field(default_factory=ProgramRun)
-    covered: bool = True
+    uncompared: tuple[str, ...] = ()  # configured dispatches that could not be compared
+    reason: str = ""  # why they could not
+    run: ProgramRun = field(default_factory=ProgramRun)  # how the program was run
+    covered: bool = True  # whether the comparison of the whole program covers these
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -76,23 +67,15 @@ class Soundness:
             names, covered = ", ".join(self.uncompared), f"; {_COVERED}" if self.covered else ""
             found.append(f"not compared in the program: {names} ({self.reason}){covered}")
         if self.judged.overflown:
-            found.append(
-                f"with generated inputs, results are infinite or NaN in {', '.join(self.judged.overflown)}"
-            )
+            names = ", ".join(self.judged.overflown)
+            found.append(f"with generated inputs, results are infinite or NaN in {names}")
         return tuple(found)
 
 
 class EntryCheck:
     """Compares each dispatch that entries configure with the compiler's own code for it, on equal inputs.
 
-    Compiling begins with it.
-
-    Args:
-        entries: of a spec.
-        program: it.
-        run: how it is run; its functions are taken apart.
-        dispatches: of the program.
-        lab: where it is compiled and run.
+    Compiling begins with it. The functions of `run` are taken apart.
     """
 
     def __init__(
@@ -112,10 +95,7 @@ class EntryCheck:
                 lab.loader.load_ahead(each, lambda parts: parts.vmfb, run.wanted)
 
     def result(self, seconds: float = math.inf, *, narrow: bool = True) -> Soundness:
-        """The findings.
-
-        Args:
-            seconds, narrow: see `judge_here`.
+        """The findings; for `seconds` and `narrow` see `judge_here`.
 
         Raises:
             TunerError: the program cannot be taken apart, or does not run.
@@ -146,7 +126,7 @@ def not_checked(error: TunerError) -> str:
 
 
 def _missing(parts: Parts, run: ProgramRun) -> str:
-    """Why the first of the inputs that cannot be generated cannot be; empty where all can."""
+    """Why an input cannot be generated; empty if all can."""
     for (name, number), value in zip(parts.takes, parts.values, strict=False):
         taken = Taken(value.element_type, value.shape)
         given = run.input(number) if name == parts.takes[0][0] else None
@@ -160,12 +140,10 @@ def names_of(
     entries: Sequence[SpecEntry], dispatches: Sequence[Dispatch]
 ) -> Mapping[str, Sequence[SpecEntry]]:
     """For the exports of dispatches that entries configure, these entries."""
-    found: dict[str, list[SpecEntry]] = {}
-    for dispatch in dispatches:
-        own = [entry for entry in entries if entry.workload == dispatch.workload]
-        if own:
-            found[dispatch.name] = own
-    return found
+    by_name = (
+        (each.name, [entry for entry in entries if entry.workload == each.workload]) for each in dispatches
+    )
+    return {name: own for name, own in by_name if own}
 
 
 def sums_of(dispatches: Sequence[Dispatch]) -> Mapping[str, Tolerance]:
@@ -183,7 +161,7 @@ def begin_parts(asked: Sequence[Asked], run: ProgramRun, lab: Lab) -> list[Futur
 
 
 def functions_run(run: ProgramRun) -> tuple[str, ...]:
-    """The functions whose inputs can be made, in their order; none where the program does not tell."""
+    """The functions whose inputs can be made, in their order; empty if the program does not say."""
     if run.functions:
         return run.functions
     found: list[str] = []
@@ -217,19 +195,12 @@ _WORDS: dict[Fault, str] = {
 
 @dataclass(frozen=True)
 class Blame:
-    """The faults of a version.
-
-    Attributes:
-        version: it.
-        findings: its dispatches that are to blame, in order.
-        problem: why nothing was found out.
-        run: how it was run.
-    """
+    """The faults of a version."""
 
     version: ProgramVersion
-    findings: tuple[DispatchFault, ...] = ()
-    problem: str = ""
-    run: ProgramRun = field(default_factory=ProgramRun)
+    findings: tuple[DispatchFault, ...] = ()  # faults of its dispatches, in order
+    problem: str = ""  # why there are no findings
+    run: ProgramRun = field(default_factory=ProgramRun)  # how it was run
 
     @property
     def note(self) -> str:
@@ -246,13 +217,12 @@ def blame(
     version: ProgramVersion, given: Target, program: Program, run: ProgramRun, dispatches: Sequence[Dispatch],
     lab: Lab, seconds: float,
 ) -> Blame:  # fmt: skip
-    """Look where a version begins to differ from the program as the compiler makes it.
+    """Find where a version begins to differ from the program as the compiler makes it.
 
     Args:
         version: whose results are wrong.
-        given: what the program is compiled for otherwise.
-        program: it.
-        run: how it is run; its functions are followed.
+        given: the target of the correct version.
+        program, run: the program and how it is run; the run's functions are followed.
         dispatches: of the program.
         lab: where it is compiled and run.
         seconds: see `follow_here`.

@@ -43,30 +43,21 @@ _ANY = CompileLimits()
 
 @dataclass(frozen=True)
 class FinalPlan:
-    """How a search's finals are played.
+    """How a search's finals are played."""
 
-    Attributes:
-        finalists: candidates that take turns with the default.
-        places: addresses of the code at which the chosen one is judged.
-        rounds: pairs of a comparison at most.
-        seconds: what each of the two comparisons may take.
-        keep: candidates that are named: `Final.others` are for the caller that tries them in the program.
-        least: what is at least so many times as fast as the default is a winner; without, what wins.
-    """
-
-    finalists: int
-    places: int
-    rounds: int
-    seconds: float = JudgePlan.seconds
-    keep: int = 1
-    least: float = math.inf
+    finalists: int  # candidates that take turns with the default
+    places: int  # addresses of the code at which the chosen one is judged
+    rounds: int  # pairs of a comparison at most
+    seconds: float = JudgePlan.seconds  # limit of each of the two comparisons
+    keep: int = 1  # number of candidates to name; `Final.others` are tried in the program
+    least: float = math.inf  # least speedup of a winner; infinite: a winner needs the verdict `win`
 
     def takes(self, comparison: Comparison) -> bool:
         """Whether a candidate with this comparison is a winner."""
         return comparison.verdict == "win" or comparison.speedup >= self.least
 
     def names(self, comparison: Comparison) -> bool:
-        """Whether it is named: of several also one that does not win alone, and may in the program."""
+        """Whether a candidate is named: of several also one that wins only in the program."""
         return self.takes(comparison) or (self.keep > 1 and comparison.speedup >= NEARLY)
 
     @property
@@ -78,23 +69,14 @@ class FinalPlan:
 
 @dataclass(frozen=True)
 class Final:
-    """Outcome of the finals: the winner, if one won; the last comparison; why others did not.
+    """Outcome of the finals: the winner, if one won; the last comparison; why others did not."""
 
-    Attributes:
-        winner: the best, if it won.
-        comparison: its last one with the default, or the comparison of the best that did not win.
-        note: why others did not.
-        others: what else is named, best first, each with its comparison: winners first.
-        built: the winner, at the first place.
-        seconds: that it took, except for building together.
-    """
-
-    winner: Trial | None
-    comparison: Comparison | None
-    note: str = ""
-    others: tuple[Final, ...] = ()
-    built: Built | None = None
-    seconds: float = 0.0
+    winner: Trial | None  # the best, if it won
+    comparison: Comparison | None  # its last one, or that of the best candidate that did not win
+    note: str = ""  # why others did not
+    others: tuple[Final, ...] = ()  # further candidates that are named, winners first, then by speedup
+    built: Built | None = None  # the winner, at the first place
+    seconds: float = 0.0  # without the time of building, which all finals share
 
     @property
     def named(self) -> tuple[Final, ...]:
@@ -110,8 +92,6 @@ Building = dict[Trial, Future[Built]]
 
 @dataclass
 class _Finals:
-    """One search on its way through the steps."""
-
     search: Search
     plan: FinalPlan
     waiting: Iterator[Trial]
@@ -125,7 +105,7 @@ class _Finals:
 
     @property
     def note(self) -> str:
-        """Why others did not win; if none did, also the ones that could not be built."""
+        """Why others did not win; without a winner, also those that could not be built."""
         if self.final.winner is not None:
             return self.final.note
         if self.final.comparison is None and not self.final.note and not self.refused:
@@ -138,17 +118,14 @@ def play_finals(
     done: Callable[[Search, Final], None] = lambda _, __: None,
     fits: Callable[[Search, int], bool] = lambda _, __: True,
 ) -> dict[Search, Final]:  # fmt: skip
-    """The finals of some searches.
+    """The finals of searches, of each that there was time for. A winner's verdict is stored.
 
     Args:
-        searches: what was tried.
+        searches: with their trials.
         lab: where finalists are built and compared.
-        plan_of: how each is played, when so many comparisons are left at most; asked again before each.
+        plan_of: the plan of a search, given the number of comparisons that are left; asked again before each.
         done: called with each that has ended.
-        fits: whether there is time for one, asked when it is its turn, and so many are to be judged.
-
-    Returns:
-        Of each search that there was time for. A winner's verdict is stored.
+        fits: whether there is time for a search's final, given the number of those that wait to be judged.
     """
     every: list[_Finals] = []
     for search in searches:
@@ -189,7 +166,7 @@ def play_finals(
 
 
 def _settle(lab: Lab, futures: Sequence[Future[Built]]) -> None:
-    """Nothing is timed during compilations on the same cores."""
+    """Wait: nothing is timed during compilations on the same cores."""
     if lab.alternate:
         wait(futures)
 
@@ -207,7 +184,7 @@ def _promising(search: Search, most: float) -> Iterator[Trial]:
 
 
 def _build_next(finals: _Finals, count: int) -> Building:
-    """Begin to build the next finalists, once more: when they were screened their IR was not verified."""
+    """Begin to build the next finalists again: the IR was not verified when they were screened."""
     kind, building = finals.search.kind, Building()
     for trial in finals.waiting:
         building[trial] = kind.submit(trial.assignment, _ANY, place=0, verify=True)
@@ -217,7 +194,7 @@ def _build_next(finals: _Finals, count: int) -> Building:
 
 
 def _choose(finals: _Finals, lab: Lab) -> None:
-    """The best finalist in turns with the default whose numbers are right. One alone is only checked."""
+    """Choose the best correct finalist, in turns with the default. A single one is only checked."""
     bench, plan, search = finals.search.kind.bench, finals.plan, finals.search
     ready = _built(finals, lab)
     while ready:
@@ -256,18 +233,18 @@ def _choose(finals: _Finals, lab: Lab) -> None:
 
 def _in_turns(
     ready: Mapping[Trial, Built], bench: AnyBench, plan: FinalPlan, lab: Lab
-) -> list[tuple[Trial, Comparison | None]]:
-    """Finalists with their comparisons, best first; None for a single one, whose samples are to judge it."""
+) -> Sequence[tuple[Trial, Comparison | None]]:
+    """Finalists with their comparisons, best first; None for a single one, which is judged later."""
     if len(ready) == 1:
         return [(trial, None) for trial in ready]
     placed: Placed = [(bench.default, [built.vmfb for built in ready.values()])]
     compared = lab.measurer.compare(placed, bench, JudgePlan(plan.rounds, seconds=plan.seconds))
-    order = sorted(zip(ready, compared, strict=True), key=lambda each: -each[1].speedup)
-    return [(trial, comparison) for trial, comparison in order]
+    pairs = sorted(zip(ready, compared, strict=True), key=lambda pair: -pair[1].speedup)
+    return list(pairs)
 
 
 def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
-    """Finalists that build; the next ones replace the ones that do not."""
+    """Finalists that build. Those that do not are replaced by the next."""
     ready: dict[Trial, Built] = {}
     building = finals.building
     while building:
@@ -290,7 +267,7 @@ def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
 
 
 def _of_this_code(search: Search, trial: Trial, built: Built, lab: Lab) -> Trial:
-    """A trial of the code that was built now: what an earlier run timed may have become other code."""
+    """The trial, measured again if its code has changed since an earlier run."""
     if built.digest == trial.digest:
         return trial
     timed = lab.measurer.time(
@@ -304,7 +281,7 @@ def _of_this_code(search: Search, trial: Trial, built: Built, lab: Lab) -> Trial
 
 
 def _build_places(finals: _Finals, lab: Lab) -> None:
-    """Begin to build the default and the chosen one at the other places."""
+    """Begin to build the default and the chosen candidate at the other places."""
     winner, kind = finals.final.winner, finals.search.kind
     assert winner is not None, "one was chosen"
     bench = kind.bench
@@ -316,7 +293,6 @@ def _build_places(finals: _Finals, lab: Lab) -> None:
 
 
 def _judge(finals: _Finals, lab: Lab) -> None:
-    """The chosen one again, on fresh samples, at every place where both could be built."""
     bench, plan, chosen = finals.search.kind.bench, finals.plan, finals.final
     assert chosen.built is not None, "one was chosen"
     placed: Placed = [(bench.default, [chosen.built.vmfb])]
@@ -354,9 +330,9 @@ def build_placed(harness: Harness, configurations: Sequence[Configuration], lab:
 def why_not_elsewhere(
     task: Task, configuration: Configuration, bench: Bench, lab: Lab, plan: FinalPlan
 ) -> str:
-    """Why a winner does not do for another dispatch with the same workload; empty when it does for all.
+    """Why a winner is not good for another dispatch with the same workload; empty if it is for all.
 
-    A spec matches the root op, so that it reaches them all; what is fused with it may differ.
+    A spec matches the root op, so it reaches them all; the ops fused with it may differ.
     """
     for dispatch in task.dispatches:
         harness = dispatch.harness

@@ -49,17 +49,11 @@ ENVIRONMENT = "IREE_PY_RUNTIME_FLAGS"
 
 @dataclass(frozen=True)
 class FlagChoice:
-    """Flags, and what they are worth without any tuning.
+    """Flags, and what they are worth without any tuning."""
 
-    Attributes:
-        target: with the options.
-        comparison: with `base`; None for the program as it was given.
-        base: the choice that one option was added to.
-    """
-
-    target: Target
-    comparison: Comparison | None = None
-    base: FlagChoice | None = None
+    target: Target  # with the options
+    comparison: Comparison | None = None  # with `base`; None for the program as it was given
+    base: FlagChoice | None = None  # the choice that one option was added to
 
     @property
     def speedup(self) -> float:
@@ -75,23 +69,18 @@ def untuned(target: Target) -> ProgramVersion:
 
 
 def try_options(
-    whole: ProgramVersions,
-    target: Target,
-    look: ComparisonPlan,
-    most: int,
-    deadline: float,
+    whole: ProgramVersions, target: Target, look: ComparisonPlan, most: int, deadline: float,
     stop: StopRequest | None = None,
-) -> list[FlagChoice]:
+) -> list[FlagChoice]:  # fmt: skip
     """Add options one axis after the other, each time the best one, while that wins; the best comes first.
 
-    Flags of one axis may only show their worth together with flags of another, so that all the rest is tried
-    with the best so far.
+    Flags of one axis may need flags of another to be useful, so all the rest is tried with the best so far.
 
     Args:
         whole: the program.
         target: as it was given; it is among the results.
         look: how versions are compared.
-        most: compilations at most.
+        most: maximum number of compilations.
         deadline: a time of the monotonic clock: no round but the first begins then.
         stop: a request to stop; no further round begins then.
 
@@ -119,7 +108,7 @@ def try_options(
 
 
 def worth_tuning(choices: Sequence[FlagChoice]) -> list[FlagChoice]:
-    """At most two: the fastest, and the program as it was given where tuning may still make it the faster."""
+    """At most two: the fastest, and the given one if tuning may still make it the faster."""
     best, given = choices[0], next(each for each in choices if each.base is None)
     if best is given:
         return [given]
@@ -136,7 +125,6 @@ def _with_one_more(base: Target, axes: Sequence[tuple[str, ...]]) -> Iterator[Ta
 def _compared(
     whole: ProgramVersions, base: FlagChoice, candidates: Sequence[Target], look: ComparisonPlan
 ) -> list[FlagChoice]:
-    """Versions that run and compute the same."""
     versions = [untuned(each) for each in candidates]
     found = whole.compare(untuned(base.target), versions, look)
     return [
@@ -147,7 +135,7 @@ def _compared(
 
 
 def choose_flags(run: Run) -> tuple[FlagChoices, str]:
-    """Choices of flags, fastest first; the given one alone, and why, where none are tried."""
+    """Choices of flags, fastest first. If none are tried, the given one alone, and why."""
     program, versions, budget = run.program, run.versions, run.budget
     target, effort, records = run.lab.target, run.effort, run.records
     given = FlagChoices((FlagChoice(target),), 0.0, 0.0)
@@ -159,9 +147,8 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
     key = choices_key(program, target, effort)
     known = unfinished_choices(records, key, target)
     if known:
-        run.watch.noted(
-            "compiler flags: results of the last run, which was interrupted (--fresh measures them again)"
-        )
+        message = "results of the last run, which was interrupted (--fresh measures them again)"
+        run.watch.noted(f"compiler flags: {message}")
         budget.measured.build_s, budget.measured.check_s = known.build_s, known.check_s
         keep_choices(records, key, known)
         return known, ""
@@ -189,18 +176,13 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
 
 @dataclass(frozen=True)
 class FlagChoices:
-    """The findings of trying choices of flags.
+    """The findings of trying choices of flags."""
 
-    Attributes:
-        choices: the fastest first.
-        build_s, check_s: what compiling and checking the program took, as `ProgramVersions` has it.
-        searched_s: for how long candidates were tried since then, by runs that did not end.
-    """
-
-    choices: tuple[FlagChoice, ...]
+    choices: tuple[FlagChoice, ...]  # the fastest first
+    # build_s, check_s: what compiling and checking the program took, as `ProgramVersions` has it
     build_s: float
     check_s: float
-    searched_s: float = 0.0
+    searched_s: float = 0.0  # time of the search in interrupted runs
 
 
 def choices_key(program: Program, target: Target, effort: Effort) -> str:
@@ -213,7 +195,7 @@ def choices_key(program: Program, target: Target, effort: Effort) -> str:
 
 
 def keep_choices(records: Records, key: str, looked: FlagChoices) -> None:
-    """Write them down, whatever becomes of the run."""
+    """Store the choices, in case the run is interrupted."""
     body = {
         "key": key,
         "choices": [_to_json(each, looked.choices) for each in looked.choices],
@@ -225,7 +207,7 @@ def keep_choices(records: Records, key: str, looked: FlagChoices) -> None:
 
 
 def unfinished_choices(records: Records, key: str, target: Target) -> FlagChoices | None:
-    """Those of the last run with this key, where it did not end; None for a fresh run, or of any other."""
+    """The choices of the last run with this key, if it was interrupted; None for a fresh run."""
     if records.store is None or records.fresh or records.failure is not None:
         return None
     try:
@@ -250,10 +232,9 @@ def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> FlagC
     def choice(index: int) -> FlagChoice:
         if index not in made:
             row = rows[index]
-            comparison: Comparison | None = (
-                comparison_from_json(row["comparison"]) if row["comparison"] is not None else None
-            )
-            base = choice(row["base"]) if row["base"] is not None else None
+            found, base = row["comparison"], row["base"]
+            comparison = comparison_from_json(found) if found is not None else None
+            base = choice(base) if base is not None else None
             made[index] = FlagChoice(with_options(target, row["options"]), comparison, base)
         return made[index]
 
@@ -264,17 +245,11 @@ def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> FlagC
 
 @dataclass(frozen=True)
 class RuntimeChoice:
-    """Flags of the runtime that make a program faster.
+    """Flags of the runtime that make a program faster."""
 
-    Attributes:
-        flags: as tools take them.
-        speedup: of the same program over the runtime's defaults: the product of the flags' own.
-        note: why none were tried.
-    """
-
-    flags: tuple[str, ...] = ()
-    speedup: float = 1.0
-    note: str = ""
+    flags: tuple[str, ...] = ()  # as tools take them
+    speedup: float = 1.0  # of the same program over the runtime's defaults: the product of the flags' own
+    note: str = ""  # why none were tried
 
 
 def runtime_flags_of(run: Run) -> list[RuntimeFlag]:
@@ -287,10 +262,7 @@ def runtime_flags_of(run: Run) -> list[RuntimeFlag]:
 
 
 def choose_runtime(run: Run, version: ProgramVersion | None) -> RuntimeChoice:
-    """Flags under which a version is measurably faster; none where there is no version that runs.
-
-    They are added one at a time, the best one first, while that wins.
-    """
+    """Flags that make a version measurably faster, added one at a time, the best first, while that wins."""
     left, budget = runtime_flags_of(run), run.budget
     chosen = RuntimeChoice()
     base: RuntimeFlags = ()

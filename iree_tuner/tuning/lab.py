@@ -46,29 +46,18 @@ class Lab:
     """Compile workers, one measuring worker for each device, and the context of the IR that is built here.
 
     Args:
-        target: what is tuned for, on its device.
+        target: of the run, on its device.
         jobs: compile workers; one a core by default.
         devices: further devices of the same kind, on which candidates are measured side by side.
-        cluster: whose workers compile candidates and measure, instead of this machine. Code that only one
-            candidate needs is compiled by `slots`; what is of the program, here, and what no slot has the
-            tools for.
-        owned: the cluster's devices that are measured on, each with its worker; the first is the target's.
-        quiet: further ones of these that others measure on meanwhile.
+        cluster: compile and measure candidates on its workers. Code that is compiled once, and code that no
+            worker has the tools for, is compiled here.
+        owned: the cluster's devices to measure on, each with its worker; the first is the target's.
+        quiet: further devices, on which others measure at the same time.
         cold: see `device.bench.Bench`.
-        restriction: what of each space is searched.
+        restriction: the part of each space to search.
 
     Raises:
         UsageError: there is no device, or another number of workers is needed.
-
-    Attributes:
-        slots: the workers that compile candidates; `compilers`, where there is no cluster.
-        measurers: of the devices; devices of a cluster that join meanwhile are added (`let_join`).
-        news: of devices and workers that came or went, for people.
-        loader: has the driver compile ahead of measuring, where it does so at all.
-        alternate: whether the devices compute on the cores that compile: nothing may compile meanwhile.
-        on_host: whether they are processors.
-        queued: calls of a device's worker at a time: the next begins when one has ended, whatever this
-            process is doing then.
     """
 
     def __init__(
@@ -83,10 +72,12 @@ class Lab:
         self.restriction = restriction
         self._jobs = jobs or usable_cores()
         self._cluster = cluster
-        self.on_host = on_host(target.device)
+        self.on_host = on_host(target.device)  # whether they are processors
+        # whether the devices compute on the cores that compile: nothing may compile during measurements
         self.alternate = self.on_host and cluster is None
         if self.alternate and devices:
             raise UsageError("local devices share the same cores", hint="give one of them")
+        # calls at a time in a device's worker: the next one begins at once, even if this process is busy
         self.queued = 1 if self.alternate else QUEUED if cluster else _QUEUED
         self.context = new_context()
         self.compilers = Workers(
@@ -94,17 +85,21 @@ class Lab:
         )
         self._owned = owned
         self._owners = {worker for uri, worker in (*owned, *quiet) if on_host(uri)}
+        # of devices and workers that came or went, for people
         self.news: deque[str] = cluster.news if cluster else deque()
         processor = cluster.processor(owned[0][1]) if cluster and self.on_host and target.native else ""
         self._on_slots = cluster and cluster.compile_calls(self._owners, processor, self.compilers)
+        # the workers that compile candidates: `compilers` without a cluster
         self.slots: Calls = self._on_slots or self.compilers
         self.builder = Builder(target, self.slots)
+        # has the driver compile ahead of measuring, if drivers compile
         self.loader = loader_for(target.device, self._jobs, cluster.load_calls(owned) if cluster else None)
         self._scratch = tempfile.TemporaryDirectory(prefix="iree_tuner_", ignore_cleanup_errors=True)
         self._number = itertools.count()
         self._room = shutil.disk_usage(self._scratch.name).free // 4
         self._starting: list[Future[None]] = []
         self._opening: list[Future[None]] = []
+        # of the devices, and of those that join a cluster later (`let_join`)
         self.measurers = [] if cluster else [Measurer(uri) for uri in (target.device, *devices)]
         for device in owned:
             self._take(*device)
@@ -130,13 +125,7 @@ class Lab:
         return other
 
     def let_join(self, uris: Sequence[str], target: Target, chip: str) -> None:
-        """Have devices that join the cluster take part.
-
-        Args:
-            uris: of devices that may join.
-            target: of the devices that are there, as these say.
-            chip: what is compiled for.
-        """
+        """Have devices that join the cluster take part; `target` is that of the connected devices."""
         assert self._cluster is not None, "others do not join"
         from iree_tuner.cluster.cluster import Joining
 
@@ -144,18 +133,17 @@ class Lab:
         self._cluster.watchers.append(joining.look)
 
     def _take(self, uri: str, worker: str) -> None:
-        """Measure on a device of the cluster."""
         assert self._cluster is not None, "it has the device"
         calls = self._cluster.device_calls(uri, worker)
         self.measurers.append(Measurer(uri, calls, name=f"{uri} of {worker}"))
 
     def tell(self, told: Callable[[str], None]) -> None:
-        """Tell the news since the last time."""
+        """Report the news since the last time."""
         while self.news:
             told(self.news.popleft())
 
     def start(self) -> None:
-        """Have all workers begin to start, which takes a second or two: the program is read meanwhile."""
+        """Have all workers begin to start, which takes a second or two."""
         self._opening = [each.start() for each in self.measurers]
         starting = Builder(self.target, self.compilers) if self._cluster else self.builder
         self._starting = [*starting.start(self._jobs), *self._opening]
@@ -166,13 +154,13 @@ class Lab:
             opening.result()
 
     def settle(self) -> None:
-        """Wait until nothing starts any more, and nothing compiles on the cores that are timed."""
+        """Wait until no worker starts any more, and nothing compiles on the cores that are timed."""
         wait(self._starting)
         if self.alternate:
             self.compilers.settle()
 
     def referenced(self, bench: Bench) -> Bench:
-        """The same, with what is right for it found out meanwhile, if nothing waits and there is room."""
+        """The bench with reference results, which are computed in the background if there is room."""
         bindings = bench.harness.bindings
         size = len(THOROUGH_SEEDS) * sum(span(binding, each)[1] for binding, each, _ in written(bindings))
         if self.on_host or self._cluster or size > self._room:  # a file of this machine
@@ -184,7 +172,7 @@ class Lab:
 
     @property
     def measurer(self) -> Measurer:
-        """That of the device that judges: the first, or the next one while its worker has gone."""
+        """That of the device that judges: the first, or the next one while its worker is gone."""
         return next((each for each in self.measurers if each.there), self.measurers[0])
 
     def close(self) -> None:

@@ -51,18 +51,12 @@ _MANY = 12  # workloads: what the place of code does to each levels out
 
 @dataclass(eq=False)
 class Loop(Run):
-    """A run that goes on to its result: `tune`.
+    """A run that goes on to its result: `tune`."""
 
-    Attributes:
-        kernels: external kernels to compare.
-        folder: for their specs.
-    """
-
-    kernels: Sequence[Kernel]
-    folder: Path
+    kernels: Sequence[Kernel]  # external kernels to compare
+    folder: Path  # for their specs
 
     def __post_init__(self) -> None:
-        """Raises TunerError for a starter that is not a spec."""
         super().__post_init__()
         self._competitors: source.Competitors | None = None
         self._kernel_versions: dict[ProgramVersion, in_program.Chosen] = {}
@@ -121,7 +115,6 @@ class Loop(Run):
             return result
 
     def _read(self, lab: Lab) -> ReadProgram:
-        """The program's dispatches under a choice of flags."""
         with self.timeline.stage("reading the program"):
             read = read_program(self.program, lab, self.watch, self.how.functions)
         longest, known = max(task.workload.reduction_length for task in read.tasks), self.versions.depth
@@ -131,13 +124,13 @@ class Loop(Run):
         return read
 
     def _finding(self) -> Future[Places] | None:
-        """Begin to look for ops that kernels compute, if there are kernels."""
+        """Begin to find the ops that kernels compute."""
         if not self.kernels or self.options.self_test or self.stop.requested:
             return None
         return begin_finding(self.program, self.lab.target, self.lab.compilers, self.kernels)
 
     def _find_kernels(self, finding: Future[Places] | None) -> str:
-        """Find kernels for ops; why none, if so."""
+        """Find kernels for ops. Returns a note if there are none."""
         if finding is None or self.stop.requested:
             return ""
         self.watch.working("finding dispatches for kernels")
@@ -155,7 +148,6 @@ class Loop(Run):
         return "" if found.apply else "no kernel applies to the program"
 
     def _tuned(self, read: ReadProgram, choice: FlagChoice, of: int, part: float) -> Tuned:
-        """The result of a choice of flags, one `of` so many."""
         competitors, given = self._competitors, self.lab.target
         further = (given,) if of == 1 and choice.target != given else ()
         versions = 2
@@ -172,7 +164,7 @@ class Loop(Run):
         return replace(tuned, more=tuple(made))
 
     def _begin_last(self, tuned: Tuned, read: ReadProgram) -> EntryCheck | None:
-        """Have compiled what the verdict compares, and what checks entries, if there is time for that."""
+        """Begin to compile the versions of the verdict and, if there is time, the check of entries."""
         self.versions.begin(*tuned.versions(self.lab.target))
         fits = self.budget.apart_fits(self.budget.least_verdict_s(2))  # right, before it is certain
         if not tuned.reached or self.stop.requested or not fits:
@@ -180,7 +172,7 @@ class Loop(Run):
         return EntryCheck(tuned.reached, self.program, self.how, read.dispatches, read.lab)
 
     def _sound(self, tuned: Tuned, check: EntryCheck | None) -> Tuned:
-        """Without entries that are wrong where the program uses them, if there is time to look."""
+        """Without entries that are wrong in the program, if there is time to check."""
         if check is None or self.stop.requested:
             return tuned
         self.watch.working("checking dispatches in the program")
@@ -197,7 +189,7 @@ class Loop(Run):
         return tuned  # stopped
 
     def _judged(self, tuned: Sequence[Tuned]) -> tuple[Verdict, str]:
-        """The program's verdict; where it cannot be run, the entries stand by their own verdicts."""
+        """The program's verdict. If the program cannot be run, the entries' own verdicts count."""
         few, given = len(tuned[0].results) > _MANY, self.lab.target
         judge = ProgramJudge(
             self.versions, given, self.effort, self.budget, self.options.in_model, few_places=few,
@@ -210,7 +202,7 @@ class Loop(Run):
             return Verdict(first, first.version), f"the whole program was not compared: {error}"
 
     def _blame(self, version: ProgramVersion, after_s: float = 0.0) -> Blame | None:
-        """The faults of a version with wrong results; None without time to look."""
+        """The faults of a version with wrong results; None if there is no time to find them."""
         if self.stop.requested or not self.budget.apart_fits(after_s):
             return None
         self.watch.working(f"finding the cause of wrong results with {version.what}")
@@ -226,7 +218,7 @@ class Loop(Run):
         return None  # stopped
 
     def _mended(self, version: ProgramVersion, found: ProgramComparison) -> ProgramVersion | None:
-        """A version with kernels, without wrong ones or flags it fails with; None where there is none."""
+        """A version with kernels, without wrong kernels or the flags it fails with; None if there is none."""
         cause = None if found.agreement.ok else self._blame(version, self.budget.verdict_s(1))
         if cause is None and not found.agreement.ok:
             return None
@@ -236,7 +228,7 @@ class Loop(Run):
         return next(iter(mended), None)
 
     def _explain_flags(self) -> None:
-        """Why flags were refused that give wrong results: the first of them, if there is time."""
+        """Explain why flags were refused that give wrong results: the first of them, if there is time."""
         known = {found.version for found in self._blamed} | set(self._kernel_versions)
         refused = [each for each in self.versions.wrong if not each.entries and each not in known]
         if refused and self.budget.explanation_fits(self.lab.time_use(self.timeline)):
@@ -245,7 +237,7 @@ class Loop(Run):
     def _profile_before(
         self, known: ReadProgram | None, given: ReadProgram, verdict: Verdict
     ) -> Profile | None:
-        """Of the program as it was given; None where it is not wanted, or there was no time to look."""
+        """Of the original program; None if it is not wanted, or there was no time."""
         if known is not None:
             return known.profile if self.profiled else None
         profile_s = self.budget.measured.profile_s
@@ -254,7 +246,7 @@ class Loop(Run):
         return with_profile(self, given).profile if self.budget.left_s >= 3.0 * profile_s else None
 
     def _profile_after(self, read: ReadProgram, verdict: Verdict) -> Profile | None:
-        """Where the time goes with the result; None where nothing changes, or there is no time to look."""
+        """Of the result; None if nothing changes, or there is no time."""
         before, with_kernels = read.profile, verdict.version in self._kernel_versions
         if (
             not self.profiled
@@ -269,7 +261,6 @@ class Loop(Run):
             return profile_of(self, read, self.versions.vmfb(verdict.version))[0]
 
     def _hitting(self, version: ProgramVersion) -> tuple[SpecEntry, ...]:
-        """Entries of a version that reach dispatches: the other dispatches are kernels now."""
         with self.timeline.stage("matcher check"), suppress(TunerError):
             return tuple(entries_that_match(version.entries, self.program, self.lab.on(version.target))[0])
         return version.entries  # not known: the compiler does not survive the check
@@ -300,10 +291,9 @@ class Loop(Run):
 def entries_that_match(
     entries: Sequence[SpecEntry], program: Program, lab: Lab
 ) -> tuple[list[SpecEntry], list[str]]:
-    """The entries that reach their dispatches in the whole program, and what is to be said of the others.
+    """The entries that reach their dispatches in the whole program, and messages about the others.
 
-    A spec that silently never applies is worth nothing. The program is compiled to
-    `executable-configurations` with the spec inside, as a user would.
+    The program is compiled to `executable-configurations` with the spec inside, as a user would.
 
     Raises:
         TunerError: the compiler does not survive the spec.

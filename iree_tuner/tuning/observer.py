@@ -15,23 +15,14 @@ from iree_tuner.tuning.result import WorkloadResult
 
 @dataclass(frozen=True)
 class SearchStanding:
-    """The state of a workload's search.
-
-    Attributes:
-        task: the workload and its dispatches.
-        share: the workload's share of the program's run time.
-        tried: the number of candidates tried so far.
-        best: the best score so far, at most 1.
-        gain_us: the time per invocation that the best candidate would save, in microseconds.
-        open: whether there are more candidates to try.
-    """
+    """The state of a workload's search."""
 
     task: Task
-    share: float
+    share: float  # the workload's share of the program's run time
     tried: int
-    best: float
-    gain_us: float
-    open: bool
+    best: float  # the best score so far, at most 1
+    gain_us: float  # the time per invocation that the best candidate would save, in microseconds
+    open: bool  # whether there are more candidates to try
 
 
 class Observer(Protocol):

@@ -31,38 +31,24 @@ from iree_tuner.targets.registry import DEFAULT_DEVICE
 
 @dataclass(frozen=True)
 class Effort:
-    """The limits of one level of effort.
+    """The limits of one level of effort."""
 
-    Attributes:
-        name: the level's name.
-        trials: number of candidates for a workload with a quarter of the program's time or more.
-        batch: number of candidates to compile together, and then to measure together.
-        finalists: number of candidates in the final comparison with the default.
-        rounds: maximum number of interleaved pairs per comparison. Most are decided after a few.
-        least_share: workloads with a smaller share of the program's time are skipped.
-        program_rounds: number of interleaved pairs in a comparison of the whole program.
-        program_batch_s: minimum duration of one of its samples, in seconds.
-        options: maximum number of compilations with other compiler flags.
-        final_s: time limit for the final comparison of a workload, in seconds.
-        model_steps: maximum number of comparisons of the whole program to find winners that slow it down.
-        most_places: maximum number of code addresses at which to compare. The target requests a number.
-        patience: how long a candidate may compile, as a multiple of the default's time. Code that takes
-            much longer is unrolled without measure, and slow (docs/measuring.md has the figures).
-    """
-
-    name: str
-    trials: int
-    batch: int
-    finalists: int
-    rounds: int
-    least_share: float
-    program_rounds: int
+    name: str  # the level's name
+    trials: int  # number of candidates for a workload with a quarter of the program's time or more
+    batch: int  # number of candidates to compile together, and then to measure together
+    finalists: int  # number of candidates in the final comparison with the default
+    rounds: int  # maximum number of interleaved pairs per comparison. Most are decided after a few
+    least_share: float  # workloads with a smaller share of the program's time are skipped
+    program_rounds: int  # number of interleaved pairs in a comparison of the whole program
+    # how long a candidate may compile, as a multiple of the default's time. Code that takes much longer is
+    # unrolled without measure, and slow (docs/measuring.md has the figures)
     patience: float
-    program_batch_s: float = 0.05
-    most_places: int = 4
-    options: int = 16
+    program_batch_s: float = 0.05  # minimum duration of one of its samples, in seconds
+    most_places: int = 4  # maximum number of code addresses at which to compare. The target requests a number
+    options: int = 16  # maximum number of compilations with other compiler flags
+    # maximum number of comparisons of the whole program to find winners that slow it down
     model_steps: int = 8
-    final_s: float = 240.0
+    final_s: float = 240.0  # time limit for the final comparison of a workload, in seconds
 
     def places(self, target: Target) -> int:
         """Addresses of the code at which a verdict is taken."""
@@ -97,56 +83,22 @@ _OPS_A_TIME = 2.0  # times as many operations as patience has times as many seco
 EFFORTS: dict[str, Effort] = {
     # To see that all of it works on a program and a device, in seconds: it decides little.
     "smoke": Effort(
-        "smoke",
-        trials=4,
-        batch=4,
-        finalists=1,
-        rounds=16,
-        least_share=0.05,
-        program_rounds=8,
-        patience=4.0,
-        program_batch_s=0.001,
-        most_places=1,
-        final_s=8.0,
-        options=3,
-        model_steps=1,
+        "smoke", trials=4, batch=4, finalists=1, rounds=16, least_share=0.05, program_rounds=8,
+        patience=4.0, program_batch_s=0.001, most_places=1, final_s=8.0, options=3, model_steps=1,
     ),
     "quick": Effort(
-        "quick",
-        trials=24,
-        batch=8,
-        finalists=2,
-        rounds=320,
-        least_share=0.05,
-        program_rounds=80,
-        patience=4.0,
-        program_batch_s=0.01,
-        most_places=2,
-        final_s=8.0,
-        options=8,
-        model_steps=4,
+        "quick", trials=24, batch=8, finalists=2, rounds=320, least_share=0.05, program_rounds=80,
+        patience=4.0, program_batch_s=0.01, most_places=2, final_s=8.0, options=8, model_steps=4,
     ),
     "default": Effort(
-        "default",
-        trials=160,
-        batch=16,
-        finalists=6,
-        rounds=1280,
-        least_share=0.01,
-        program_rounds=160,
+        "default", trials=160, batch=16, finalists=6, rounds=1280, least_share=0.01, program_rounds=160,
         patience=4.0,
     ),
     "full": Effort(
-        "full",
-        trials=800,
-        batch=16,
-        finalists=8,
-        rounds=2560,
-        least_share=0.0,
-        program_rounds=320,
+        "full", trials=800, batch=16, finalists=8, rounds=2560, least_share=0.0, program_rounds=320,
         patience=20.0,
     ),
-}
+}  # fmt: skip
 
 
 def effort_named(name: str) -> Effort:
@@ -487,7 +439,6 @@ def _signature(function: object, options: object) -> inspect.Signature:
 
 
 def _documented(options: object) -> str:
-    """Describe each field in a few lines."""
     assert isinstance(options, type)
     told: dict[str, str] = {}
     for each in reversed(options.__mro__):

@@ -52,23 +52,14 @@ _QUICK = 0.1
 
 @dataclass(eq=False)
 class Queued:
-    """A workload with its searches, and what these may still gain.
-
-    Attributes:
-        task: the workload and its dispatches.
-        share: part of the program's time.
-        weight_us: what the program spends on it with the default, in microseconds an invocation.
-        floor: the least score that can be hoped for.
-        searches: one for each kind of candidates, configurations first.
-        configurations: these; None where the compiler's own cannot be changed.
-    """
+    """A workload with its searches, and what these may still gain."""
 
     task: Task
-    share: float
-    weight_us: float
-    floor: float = LEAST_FLOOR
-    searches: list[Search] = field(default_factory=list[Search])
-    configurations: Configurations | None = None
+    share: float  # part of the program's time
+    weight_us: float  # time per invocation with the default
+    floor: float = LEAST_FLOOR  # the least score that can be hoped for
+    searches: list[Search] = field(default_factory=list[Search])  # one a kind, configurations first
+    configurations: Configurations | None = None  # None if the dispatch cannot be configured
 
     @property
     def best(self) -> Trial | None:
@@ -118,7 +109,7 @@ class Queued:
 
     @property
     def corrects(self) -> bool:
-        """Whether the default is wrong, and a configuration is not."""
+        """Whether the default is wrong, and a configuration is correct."""
         return any(search.corrects for search in self.searches if search.kind is self.configurations)
 
     @property
@@ -136,26 +127,16 @@ class Queue:
     """The searches of a program under one choice of flags; the engine's source of candidates.
 
     Where the program has no profile, the defaults of all workloads are measured at once.
-
-    Args:
-        run: the run.
-        read: the program under these flags.
-        measure: measures defaults.
-
-    Attributes:
-        lab: with the target of the flags.
-        workloads: those whose default was measured so far, and that have something to search.
-        results: those with nothing to search.
-        total_us: what the program spends on all, in microseconds an invocation.
     """
 
     def __init__(
         self, run: Run, read: ReadProgram, measure: Callable[..., list[Baseline]] = measure_baselines
     ) -> None:
         self.run = run
-        self.lab = read.lab
+        self.lab = read.lab  # with the target of the flags
+        # those with a measured default and something to search
         self.workloads: list[Queued] = []
-        self.results: list[WorkloadResult] = []
+        self.results: list[WorkloadResult] = []  # those with nothing to search
         self._weights_us = read.weights_us
         self._roofline = read.roofline
         self._measure = measure
@@ -170,6 +151,7 @@ class Queue:
             self.total_us = sum(each.weight_us for each in self.workloads)
             self._enter_extra(read.extra)
             return
+        # of all workloads, in microseconds per invocation
         self.total_us = sum(map(self._spent_us, read.tasks))
         self._least_share = self._least(list(map(self._share, read.tasks)))
         self._enter_extra(read.extra)
@@ -222,18 +204,17 @@ class Queue:
             ])  # fmt: skip
 
     def left(self) -> list[WorkloadResult]:
-        """Searches that never had their turn."""
+        """Workloads that were never searched."""
         return [self._unmeasured(task, NOT_TRIED) for task in self._waiting]
 
     @property
     def _replaced_us(self) -> float:
-        """The time of workloads that are replaced, in microseconds an invocation."""
         known = {each.task.workload.key: each.weight_us for each in (*self.workloads, *self.results)}
         known |= {each.workload.key: self._spent_us(each) for each in self._waiting}
         return sum(spent_us for key, spent_us in known.items() if key in self.run.replaced)
 
     def _choose(self, *, may_admit: bool) -> tuple[Queued, Search] | None:
-        """The search that goes on; None where none is worth it, or others have to be measured first."""
+        """The search that goes on; None if none is worth it, or if others have to be measured first."""
         while True:
             open_ones = [
                 (each, search)
@@ -264,11 +245,10 @@ class Queue:
 
     @property
     def _least_us(self) -> float:
-        """The gain that a slice has to promise; where time is no matter, nothing."""
+        """The gain that a slice has to promise; 0 without a budget."""
         return 0.0 if self.run.options.budget_s is None else _LEAST_GAIN * self.total_us
 
     def _worth(self, workload: Queued, search: Search) -> float:
-        """Microseconds of an invocation that the next slice may save, for each second that it takes."""
         seconds = search.prospects.slice_s(self._typical_s())
         return self._gain_us(workload, search) / max(seconds, _LEAST_S)
 
@@ -278,12 +258,12 @@ class Queue:
         return workload.gain_us(search) * _IN_FLIGHT**in_flight
 
     def _typical_s(self) -> float:
-        """Seconds of a slice, of the searches that have had one and go on."""
+        """Typical seconds of a slice."""
         known = [each.prospects.slice_s(0.0) for each in self.searches if each.open and each.prospects.bests]
         return max(_LEAST_S, statistics.median(known)) if known else _UNKNOWN_S
 
     def _hope_us(self) -> float:
-        """Microseconds of an invocation that the first slice of the next one may save; 0 without any."""
+        """The first slice's possible saving for the next waiting workload, in microseconds per invocation."""
         if not self._waiting or self.run.stop.requested:
             return 0.0
         return Prospects(self._spent_us(self._waiting[0])).gain_us()
@@ -317,7 +297,6 @@ class Queue:
             self._compete(queued)
 
     def _configure(self, queued: Queued, baseline: Baseline) -> None:
-        """Let the compiler's configurations compete; first those of specs and of similar workloads."""
         run, task = self.run, queued.task
         starters = run.starters.get(task.workload.key, ())
         kind = Configurations(baseline, self.lab, run.effort, run.records, starters)
@@ -332,7 +311,6 @@ class Queue:
             run.watch.noted(doubt)
 
     def _compete(self, queued: Queued) -> None:
-        """Let other kinds of candidates compete; the workload is in the queue."""
         for kind, cap in self.run.competing.get(queued.task.workload.key, ()):
             self._add(queued, kind, cap)
         self.workloads.append(queued)
@@ -353,7 +331,7 @@ class Queue:
             self._compete(Queued(task, spent_us / (self.total_us or spent_us), spent_us))
 
     def _is_small(self, task: Task, share: float | None = None) -> bool:
-        """Whether it is left alone; with a budget, the time decides that."""
+        """Whether to skip it; with a budget, the time decides that."""
         if self.run.options.budget_s is not None or self.run.starters.get(task.workload.key):
             return False
         return (self._share(task) if share is None else share) < self._least_share
@@ -361,8 +339,8 @@ class Queue:
     def _least(self, shares: Sequence[float]) -> float:
         """The share that a workload must have to be searched.
 
-        In a program of many small workloads, this is less than the effort's: the largest are searched, as
-        they may save something together.
+        In a program of many small workloads, this is less than the effort's, because together the largest may
+        save something.
         """
         wanted, largest = self.run.effort.least_share, sorted(shares, reverse=True)[:_LARGEST]
         enough = sum(share for share in shares if share >= wanted) >= _ENOUGH
@@ -379,5 +357,4 @@ class Queue:
 
 
 def _unknown(search: Search) -> bool:
-    """Whether the first results of a search are still to come."""
     return not search.prospects.bests and (search.open or search.pending > 0)

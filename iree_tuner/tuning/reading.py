@@ -29,22 +29,15 @@ class NothingToTuneError(TunerError):
 
 @dataclass(frozen=True)
 class ReadProgram:
-    """A program under a choice of flags.
+    """A program under a choice of flags."""
 
-    Attributes:
-        lab: with the target of these flags.
-        dispatches: of the program.
-        tasks: what can be tuned.
-        extra: further workloads, which only other kinds of candidates compute (`Run.competing`), each with
-            the program's time for it, in microseconds an invocation.
-        profile: where the time goes; None where it was not looked at.
-    """
-
-    lab: Lab
+    lab: Lab  # with the target of these flags
     dispatches: Sequence[Dispatch]
-    tasks: Sequence[Task]
+    tasks: Sequence[Task]  # what can be tuned
+    # further workloads, which only other kinds of candidates compute (`Run.competing`), each with the
+    # program's time for it, in microseconds an invocation
     extra: Sequence[tuple[Task, float]] = ()
-    profile: Profile | None = None
+    profile: Profile | None = None  # where the time goes; None where it was not looked at
 
     @property
     def roofline(self) -> Roofline | None:
@@ -65,7 +58,7 @@ def read_tasks(program: Program, lab: Lab, watch: Observer, functions: Sequence[
 
 
 def read_program(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> ReadProgram:
-    """A program's dispatches, and what of them can be tuned, read while the workers start.
+    """A program's dispatches, and the tasks to tune, read while the workers start.
 
     Raises:
         NothingToTuneError: it has nothing that can be tuned.
@@ -82,7 +75,6 @@ def read_program(program: Program, lab: Lab, watch: Observer, functions: Sequenc
 
 
 def _why_none(dispatches: Sequence[Dispatch]) -> str:
-    """Why none of a program's dispatches can be tuned."""
     reasons = dict.fromkeys(each.reason for each in dispatches if each.reason)
     if dispatches and not reasons:
         return "they run only while the program is loaded, or in functions that are not called"
@@ -90,7 +82,7 @@ def _why_none(dispatches: Sequence[Dispatch]) -> str:
 
 
 def with_profile(run: Run, read: ReadProgram) -> ReadProgram:
-    """The program with a profile, where there is time for one."""
+    """The program with a profile, if there is time for one."""
     measured = run.budget.measured
     predicted_s = measured.profile_s or max(_PROFILE_S, _PROFILE_RUNS * measured.invocation_s)
     # Of many workloads few are searched: a profile says which, and only their baselines are measured.
@@ -114,7 +106,7 @@ def with_profile(run: Run, read: ReadProgram) -> ReadProgram:
 
 
 def profile_of(run: Run, read: ReadProgram, vmfb: bytes) -> tuple[Profile | None, str]:
-    """Where a compiled program's time goes; None, and why, where that cannot be found out."""
+    """The profile of a compiled program; None, and why, if there is none."""
     run.watch.working("profiling the program")
     lab, budget, start = read.lab, run.budget, run.timeline.clock()
     known = run.rooflines is not None and run.rooflines.exists()

@@ -36,7 +36,7 @@ _ROUNDS = 20
 
 
 def _look_again(search: Search, lab: Lab) -> dict[Assignment | None, float]:
-    """The least of many noisy times is too low by chance; candidates that take turns meet the same noise."""
+    """Times from a comparison in turns: the least of many noisy single times is too low by chance."""
     kind = search.kind
     chosen = _best(search.trials, kind.own_digest)
     futures = [kind.submit(trial.assignment, CompileLimits(), place=0, verify=True) for trial in chosen]
@@ -55,7 +55,6 @@ def _look_again(search: Search, lab: Lab) -> dict[Assignment | None, float]:
 
 
 def _best(trials: Sequence[Trial], default_digest: str) -> list[Trial]:
-    """One trial for each of the fastest executables."""
     ran = sorted((trial for trial in trials if trial.outcome == "ok"), key=lambda trial: trial.score)
     distinct = {trial.digest: trial for trial in reversed(ran) if trial.digest != default_digest}
     ranked = sorted(distinct.values(), key=lambda trial: trial.score)
@@ -84,9 +83,7 @@ def record_program(
     """Measure a sample of the search space of each workload. Yields one item per workload when it is done.
 
     Args:
-        program: the program.
         options: the device, the size of the sample, and the database.
-        observer: receives progress.
 
     Raises:
         TunerError: the program cannot be compiled, or has no workload to record.
@@ -115,11 +112,7 @@ def record_program(
 def _record_one(
     baseline: Baseline, count: int, seed: int, lab: Lab, records: Records, watch: Observer
 ) -> Recorded:
-    """Measure members of a space, then the best ones and the default again, in turns.
-
-    Raises:
-        DeviceLostError: the device does not run the default any more.
-    """
+    """Measure members of a space, then the best and the default again, in turns. Raises DeviceLostError."""
     name, space, dispatch = baseline.task.workload.name, baseline.space, baseline.task.dispatches[0]
     if space is None:
         return Recorded(name, None, baseline.note)

@@ -94,11 +94,11 @@ def open_records(
     """A run in a database, a new one or one that goes on. Raises StoreError.
 
     Args:
-        path: of the database; None for a run that keeps nothing.
+        path: of the database; None for a run that stores nothing.
         program: its name.
-        options: what a new run was asked for.
+        options: those of a new run.
         stop: a request to stop.
-        fresh: know nothing of earlier trials.
+        fresh: ignore earlier trials.
         run: number of the run to go on with; 0 for a new one.
     """
     if path is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -19,57 +20,34 @@ NOT_JUDGED: Literal["not judged"] = "not judged"
 
 @dataclass(frozen=True)
 class Competitor:
-    """Candidates other than compiler configurations, such as kernels, and their results.
-
-    Attributes:
-        kind: the kind of candidates.
-        trials: the candidates that were tried.
-        final: the result of their final comparison.
-    """
+    """Candidates other than compiler configurations, such as kernels, and their results."""
 
     kind: CandidateKind
     trials: tuple[Trial, ...]
-    final: Final
+    final: Final  # the result of their final comparison
 
 
 @dataclass(frozen=True)
 class WorkloadResult:
-    """One workload's outcome.
-
-    Attributes:
-        task: the workload and its dispatches.
-        share: the workload's share of the time of all tasks with the default configuration, from 0 to 1.
-        trials: the candidates that were tried.
-        space_count: the number of legal configurations. 0 without a search.
-        comparison: the final, paired comparison of the best candidate with the default.
-        entry: the spec entry, for a win only.
-        note: why there was no search, or why a candidate was rejected.
-        seconds: the time spent on the workload.
-        others: further entries to try in the program (option `in_model`), winners first.
-        weight_us: the time of the workload in one invocation with the default, in microseconds.
-        searched_s: the duration of the search without the final comparison.
-        began: the start of the search, in seconds since 1970. Older trials are from earlier runs.
-        competitors: other candidates for the workload, such as kernels.
-        judged: whether candidates were compared with the default, if only one by one in the search. A
-            verdict also needs `comparison`.
-        corrects: whether the entry computes correct results where the compiler's default does not.
-    """
+    """One workload's outcome."""
 
     task: Task
-    share: float
+    share: float  # the workload's share of the time of all tasks with the default configuration, from 0 to 1
     trials: tuple[Trial, ...] = ()
-    space_count: int = 0
-    comparison: Comparison | None = None
-    entry: SpecEntry | None = None
-    note: str = ""
-    seconds: float = 0.0
-    others: tuple[SpecEntry, ...] = ()
-    weight_us: float = 0.0
-    searched_s: float = 0.0
-    began: float = 0.0
-    competitors: tuple[Competitor, ...] = ()
+    space_count: int = 0  # the number of legal configurations. 0 without a search
+    comparison: Comparison | None = None  # paired, of the best candidate with the default
+    entry: SpecEntry | None = None  # the spec entry, for a win only
+    note: str = ""  # why there was no search, or why a candidate was rejected
+    seconds: float = 0.0  # the time spent on the workload
+    others: tuple[SpecEntry, ...] = ()  # further entries to try in the program (`in_model`), winners first
+    weight_us: float = 0.0  # the time of the workload in one invocation with the default, in microseconds
+    searched_s: float = 0.0  # the duration of the search without the final comparison
+    began: float = 0.0  # the start of the search, in seconds since 1970. Older trials are from earlier runs
+    competitors: tuple[Competitor, ...] = ()  # other candidates for the workload, such as kernels
+    # whether candidates were compared with the default, if only one by one in the search. A verdict also
+    # needs `comparison`
     judged: bool = False
-    corrects: bool = False
+    corrects: bool = False  # whether the entry computes correct results where the compiler's default does not
 
     @property
     def all_trials(self) -> tuple[Trial, ...]:
@@ -98,10 +76,7 @@ class WorkloadResult:
     @property
     def outcomes(self) -> dict[str, int]:
         """The number of trials by outcome."""
-        counts: dict[str, int] = {}
-        for trial in self.trials:
-            counts[trial.outcome] = counts.get(trial.outcome, 0) + 1
-        return counts
+        return dict(Counter(trial.outcome for trial in self.trials))
 
 
 def entries_of(results: Sequence[WorkloadResult]) -> list[SpecEntry]:

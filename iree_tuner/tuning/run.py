@@ -24,52 +24,38 @@ from iree_tuner.tuning.versions import ProgramVersions
 
 @dataclass(eq=False)
 class Run:
-    """A run. `tuning.loop` has its steps in their order.
-
-    Attributes:
-        program: what is tuned.
-        cases: how the program is run, with its cases of sizes.
-        options: what was asked for.
-        lab: where candidates are compiled and measured, with the target as it was given.
-        records: what the run keeps, and the request to stop.
-        watch: gets the progress.
-        timeline: of the run, which has begun.
-        how: how the program is run on the first of its sizes: candidates are tried on one.
-        effort: how much is tried.
-        starters: configurations to try first, by the workload's key.
-        rooflines: file that keeps rooflines that were measured.
-        budget: the time of the run.
-        versions: the program as a whole, in versions that are compared.
-        before_s: for how long a run that did not end has searched with each choice of flags; 0 where none is
-            gone on with.
-        competing: other kinds of candidates, by the workload's key, and how many of each are tried at most.
-        replaced: keys of workloads of which the program is expected to have nothing left in the end.
-    """
+    """A run, with its program as a whole (`versions`). `tuning.loop` has its steps in their order."""
 
     program: Program
-    cases: ProgramRun
+    cases: ProgramRun  # how the program is run, with its cases of sizes
     options: TuningOptions
-    lab: Lab
-    records: Records
+    lab: Lab  # where candidates are compiled and measured, with the target as it was given
+    records: Records  # what the run keeps, and the request to stop
     watch: Observer
-    timeline: Timeline
+    timeline: Timeline  # of the run, which has begun
 
     def __post_init__(self) -> None:
         """Raises TunerError for a starter that is not a spec."""
         options, lab = self.options, self.lab
+        # the run on the first of the sizes, with which candidates are tried
         self.how = self.cases.cases[0]
         self.stop = self.records.stop
         self.effort = effort_named(options.effort)
         given = options.starters
         specs = shipped_specs(lab.target.backend) if given is None else map(Path, given)
+        # configurations to try first, by the workload's key
         self.starters = read_starters(specs, lab.context)
+        # file of measured rooflines
         self.rooflines = Path(options.db).with_name("rooflines.json") if options.db else None
         self.budget = Budget(options.budget_s or math.inf, self.timeline, lab.jobs, self.stop)
         self.versions = ProgramVersions(
             self.program, self.cases, lab, self.watch, Depth(), self.budget.measured
         )
+        # time that an interrupted run has searched with each choice of flags
         self.before_s = 0.0
+        # other kinds of candidates, by the workload's key, with the maximum number of trials
         self.competing: dict[str, list[tuple[CandidateKind, float]]] = {}
+        # keys of workloads that kernels are expected to replace
         self.replaced: Collection[str] = ()
 
     @property

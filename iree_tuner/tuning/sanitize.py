@@ -42,36 +42,22 @@ _IN = re.compile(rf"^=+ .*?\bat (?:0x[0-9a-f]+ in )?(?:.*?:)?{_NAME}(?:\+0x[0-9a
 
 @dataclass(frozen=True)
 class MemoryFault:
-    """A checker's finding about a dispatch.
+    """A checker's finding about a dispatch."""
 
-    Attributes:
-        dispatch: its export.
-        tool: the checker that found it.
-        message: its first words.
-        count: how often, in one run.
-    """
-
-    dispatch: str
-    tool: str
-    message: str
-    count: int = 1
+    dispatch: str  # its export
+    tool: str  # the checker that found it
+    message: str  # its first words
+    count: int = 1  # how often, in one run
 
 
 @dataclass(frozen=True)
 class Sanitized:
-    """The findings.
+    """The findings."""
 
-    Attributes:
-        hits: for each dispatch and kind.
-        dispatches: that were run.
-        left_out: why some were not.
-        tools: the checkers that watched.
-    """
-
-    hits: tuple[MemoryFault, ...]
-    dispatches: int
-    left_out: tuple[str, ...]
-    tools: tuple[str, ...]
+    hits: tuple[MemoryFault, ...]  # for each dispatch and kind
+    dispatches: int  # that were run
+    left_out: tuple[str, ...]  # why some were not
+    tools: tuple[str, ...]  # the checkers that watched
 
 
 def sanitize(program: Program, run: ProgramRun, lab: Lab, tools: Sequence[str] = CUDA_TOOLS) -> Sanitized:
@@ -79,8 +65,6 @@ def sanitize(program: Program, run: ProgramRun, lab: Lab, tools: Sequence[str] =
 
     Args:
         program: with the specs that are to be looked at.
-        run: how it is run; its functions are taken apart.
-        lab: where it is compiled and run.
         tools: of compute-sanitizer, on CUDA.
 
     Raises:
@@ -104,7 +88,7 @@ def sanitize(program: Program, run: ProgramRun, lab: Lab, tools: Sequence[str] =
 
 
 def find_checker(device: str) -> str:
-    """The path of compute-sanitizer. Raises TunerError where there is none, or the device has none."""
+    """The path of compute-sanitizer. Raises TunerError if it is not installed, or not for the device."""
     if kind_of_device(device).memory_checker != "compute-sanitizer":
         raise TunerError(
             f"no memory checker for {device}",
@@ -120,7 +104,7 @@ def find_checker(device: str) -> str:
 
 
 def _guarded(watched: Watched, lab: Lab) -> tuple[list[MemoryFault], int]:
-    """Repeated without the dispatches that died."""
+    """Run with guard pages, again without the dispatches that died."""
     hits: list[MemoryFault] = []
     skipped: list[int] = []
     parts: Sequence[ProgramPart] = watched.pieces.parts.parts
@@ -139,7 +123,7 @@ def _guarded(watched: Watched, lab: Lab) -> tuple[list[MemoryFault], int]:
 
 
 def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> list[MemoryFault]:
-    """A tool's output; it is run again without dispatches that end the process."""
+    """A tool's findings; it runs again without dispatches that end the process."""
     asked, log = folder / "watched", folder / f"{tool}.txt"
     asked.write_bytes(pickle.dumps(watched))
     hits: list[MemoryFault] = []
@@ -167,7 +151,7 @@ def _watched_by(checker: str, tool: str, watched: Watched, folder: Path) -> list
 
 
 def _run_watched(command: Sequence[str], marker: Path, log: Path) -> tuple[int | None, str]:
-    """The exit code, None where it was ended, and what was said. A process may hang after an error."""
+    """The exit code, None if it was killed, and its output. A process may hang after an error."""
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -189,7 +173,6 @@ def _run_watched(command: Sequence[str], marker: Path, log: Path) -> tuple[int |
 
 
 def _marked(marker: Path) -> int | None:
-    """Which dispatch ran last."""
     return int.from_bytes(marker.read_bytes(), "little") if marker.exists() else None
 
 

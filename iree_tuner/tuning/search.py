@@ -52,21 +52,14 @@ _OBSERVED = 0.5
 
 @dataclass
 class Prospects:
-    """How a workload's search stands.
+    """The state of a search, and its expected gain."""
 
-    Attributes:
-        weight_us: what the program spends on the workload with the default, in microseconds an invocation.
-        floor: the least score (time relative to the default's) that can be hoped for.
-        bests: the best score after each slice of tries, at most `start`.
-        seconds: spent on the slices.
-        start: the score without any of them: of the default, if that may be used.
-    """
-
-    weight_us: float
-    floor: float = LEAST_FLOOR
+    weight_us: float  # the workload's time per invocation with the default
+    floor: float = LEAST_FLOOR  # the least score (time relative to the default's) that can be hoped for
+    # the best score after each slice of tries, at most `start`
     bests: list[float] = field(default_factory=list[float])
-    seconds: float = 0.0
-    start: float = 1.0
+    seconds: float = 0.0  # spent on the slices
+    start: float = 1.0  # the score without any of them: of the default, if that may be used
 
     @property
     def best(self) -> float:
@@ -74,7 +67,7 @@ class Prospects:
         return self.bests[-1] if self.bests else self.start
 
     def mend(self) -> None:
-        """The default turned out to be wrong: whatever is right will be used, and what it takes counts."""
+        """The default turned out to be wrong: correct candidates are used even if they are slower."""
         self.bests, self.start = [], _UNMENDED
 
     def add(self, score: float, seconds: float) -> None:
@@ -123,26 +116,17 @@ def floor_score(default_us: float, attainable_us: float) -> float:
 
 
 class Search:
-    """Asks a strategy for candidates, and tells it what became of them.
+    """Asks a strategy for candidates, and reports the results to it.
 
     Args:
-        kind: what can be tried.
+        kind: of the candidates.
         strategy: proposes candidates.
-        records: know earlier trials of its study, and keep new ones.
-        first: tried before anything that the strategy asks for.
+        records: have earlier trials of its study, and store new ones.
+        first: tried before the strategy's candidates.
         again: whether all earlier trials come before these.
-        prospects: what more tries may be worth.
-        cap: candidates at most.
-        slice_trials: how many are tried before `prospects` gets their results.
-
-    Attributes:
-        trials: what became of the candidates so far, in the order in which they ended.
-        best: of these; if the default is wrong, of the correct ones.
-        corrects: whether some of these are right where the default is wrong.
-        begun: candidates that were asked for.
-        tried: of these, how many have ended.
-        began: when the search did, in seconds since 1970; older trials are of earlier runs.
-        seconds: of workers and devices that the trials took, as if each had the machine to itself.
+        prospects: of further trials.
+        cap: maximum number of candidates.
+        slice_trials: number of trials after which `prospects` gets their results.
     """
 
     def __init__(
@@ -156,11 +140,12 @@ class Search:
         if kind.wrong:
             self.prospects.mend()
         self.cap = cap
-        self.trials: list[Trial] = []
-        self.best: Trial | None = None
-        self.corrects = False
-        self.begun = self.tried = 0
-        self.began = time.time()
+        self.trials: list[Trial] = []  # in the order in which they ended
+        self.best: Trial | None = None  # of these; if the default is wrong, of the correct ones
+        self.corrects = False  # whether some of these are right where the default is wrong
+        self.begun = self.tried = 0  # candidates that were asked for, and those that have ended
+        self.began = time.time()  # older trials are from earlier runs
+        # of workers and devices for the trials, as if each had the machine to itself
         self.seconds = 0.0
         self._records = records
         self._key, self._study, self._known = records.study(kind.study)
@@ -182,7 +167,7 @@ class Search:
 
     @property
     def to_beat(self) -> float:
-        """The best's score, or the default's; infinite where none may do: it is wrong, or of another kind."""
+        """The best's score, or the default's; infinite if the default is wrong, or of another kind."""
         if self.best is None:
             return math.inf if self.kind.name or self.kind.wrong else 1.0
         return self.best.score if self.best.corrects else min(1.0, self.best.score)
@@ -202,7 +187,7 @@ class Search:
         return asked
 
     def known(self, assignment: Assignment, patience_s: float) -> Trial | None:
-        """Its earlier result; None for trials that were given up sooner than they would be now."""
+        """Its earlier result; None for a trial that was given up sooner than it would be now."""
         known = self._known.get(assignment)
         if known is None or known.outcome != "compile_timeout":
             return known
@@ -228,7 +213,7 @@ class Search:
         records.write(lambda store: store.add_verdict(study, records.run, assignment, comparison))
 
     def add(self, trial: Trial, seconds: float = 0.0) -> None:
-        """Keep a trial, which took so much of the machine's time, and let the strategy know."""
+        """Keep a trial, which took `seconds` of the machine's time, and report it to the strategy."""
         self.trials.append(trial)
         self.tried += 1
         self.seconds += seconds
@@ -248,7 +233,7 @@ class Search:
             self._slice_ended, self._slice_s = 0, 0.0
 
     def drop(self, count: int = 1) -> None:
-        """So many candidates that were asked for are not tried any more."""
+        """Candidates that were asked for are not tried."""
         self.begun -= count
 
     def amend(self, trial: Trial, found: Trial) -> Trial:
@@ -273,7 +258,7 @@ class SearchSource(Protocol):
     """The source of candidates: a queue of searches."""
 
     def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
-        """Up to `count` candidates; none where there are none now, which is the end if none is under way."""
+        """Up to `count` candidates. An empty list means the end if none is running."""
         ...
 
 

@@ -23,14 +23,10 @@ _CHECKS = frozenset({"agree_here", "default_here", "follow_here", "judge_here", 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a run.
-
-    Attributes:
-        name: the stage's name.
-        begin, end: seconds since the run began.
-    """
+    """A stage of a run."""
 
     name: str
+    # begin, end: seconds since the run began
     begin: float
     end: float
 
@@ -42,14 +38,10 @@ class Stage:
 
 @dataclass(frozen=True)
 class WorkerTimeline:
-    """The calls of one worker.
-
-    Attributes:
-        worker: the worker's name.
-        calls: function, begin and end of each call, in seconds since the run began.
-    """
+    """The calls of one worker."""
 
     worker: str
+    # function, begin and end of each call, in seconds since the run began
     calls: tuple[tuple[str, float, float], ...]
 
     def busy_s(self, begin: float, end: float) -> float:
@@ -59,14 +51,9 @@ class WorkerTimeline:
 
 @dataclass(frozen=True)
 class TimeUse:
-    """Where the time of a run went.
+    """Where the time of a run went."""
 
-    Attributes:
-        stages: in order, without gaps.
-        lanes: of the workers.
-    """
-
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[Stage, ...] = ()  # in order, without gaps
     lanes: tuple[WorkerTimeline, ...] = ()
 
     @property
@@ -99,11 +86,7 @@ class TimeUse:
 
 
 class Timeline:
-    """Stages of one run. A stage within another interrupts it.
-
-    Args:
-        clock: the time, in seconds.
-    """
+    """Stages of one run. A stage within another interrupts it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -129,17 +112,12 @@ class Timeline:
         return self.clock() - self.began
 
     def use(self, pools: Sequence[tuple[str, Sequence[WorkSpan]]]) -> TimeUse:
-        """Where the time went so far; neighboring stages of one name are joined.
-
-        Args:
-            pools: names of the pools of workers, and what these did.
-        """
+        """Where the time went so far; neighboring stages of one name are joined. `pools` have spans."""
         self._close_stretch()
         lanes = [lane for name, spans in pools for lane in self._lanes(name, spans)]
         return TimeUse(tuple(_joined(self._stages)), tuple(lanes))
 
     def _lanes(self, name: str, spans: Sequence[WorkSpan]) -> list[WorkerTimeline]:
-        """The work of each worker of a pool, on this run's clock."""
         calls: dict[int, list[tuple[str, float, float]]] = {}
         for each in spans:
             row = calls.setdefault(each.worker, [])

@@ -36,21 +36,13 @@ Mend = Callable[[ProgramVersion, ProgramComparison], ProgramVersion | None]
 
 @dataclass(frozen=True)
 class Tuned:
-    """The result of one choice of flags.
+    """The result of one choice of flags."""
 
-    Attributes:
-        target: with these flags.
-        results: of its workloads.
-        reached: entries that reach their dispatches in the program.
-        notes: what is to be said of others.
-        more: further versions of the program that are judged with it.
-    """
-
-    target: Target
+    target: Target  # with these flags
     results: tuple[WorkloadResult, ...]
-    reached: tuple[SpecEntry, ...]
-    notes: tuple[str, ...] = ()
-    more: tuple[ProgramVersion, ...] = ()
+    reached: tuple[SpecEntry, ...]  # entries that reach their dispatches in the program
+    notes: tuple[str, ...] = ()  # messages about the other entries
+    more: tuple[ProgramVersion, ...] = ()  # further versions of the program that are judged with it
 
     @property
     def version(self) -> ProgramVersion:
@@ -64,12 +56,12 @@ class Tuned:
 
     @property
     def mending(self) -> tuple[SpecEntry, ...]:
-        """Entries with which dispatches are right that the compiler makes wrong: they stay."""
+        """Entries that correct wrong results of the compiler's defaults: they stay."""
         wanted = [result.entry for result in self.results if result.corrects]
         return tuple(entry for entry in self.reached if entry in wanted)
 
     def versions(self, given: Target) -> list[ProgramVersion]:
-        """The version that is compared with the program as it is for a target, as it was given."""
+        """The versions to compare with the original program."""
         base = untuned(self.target)
         flags = [base] if base.target != given else []
         return [*flags, *([self.version] if self.reached else []), *self.more]
@@ -83,23 +75,15 @@ class Tuned:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The spec, flags and kernels that the program is to be compiled with.
+    """The spec, flags and kernels that the program is to be compiled with."""
 
-    Attributes:
-        tuned: the choice of flags.
-        version: what is used: flags, and entries.
-        found: it, against the program as it was given; None when that stays, or could not be compared.
-        flags_alone: the flags without entries, against the same; None where the flags are as given.
-        left_out: entries that won alone and are not used.
-        note: why, if something is left out or nothing is used.
-    """
-
-    tuned: Tuned
-    version: ProgramVersion
+    tuned: Tuned  # the choice of flags
+    version: ProgramVersion  # what is used: flags, and entries
+    # compared with the original program; None if that is kept, or was not compared
     found: ProgramComparison | None = None
-    flags_alone: Comparison | None = None
-    left_out: tuple[SpecEntry, ...] = ()
-    note: str = ""
+    flags_alone: Comparison | None = None  # the flags without entries, likewise; None for the original flags
+    left_out: tuple[SpecEntry, ...] = ()  # entries that won alone and are not used
+    note: str = ""  # why entries were left out, or why nothing is used
 
 
 class ProgramJudge:
@@ -107,12 +91,12 @@ class ProgramJudge:
 
     Args:
         whole: the program.
-        given: the target as it was asked for, whose untuned program all is compared with.
+        given: the target as it was requested. All is compared with its untuned program.
         effort: how much is compared.
-        budget: of the run: what hurts is looked for while there is time.
+        budget: of the run: harmful entries are looked for while there is time.
         in_model: candidates of a workload that are tried in the program.
-        few_places: whether one address of the code is enough, as what it does to many dispatches levels out.
-        mend: of one of `Tuned.more` that is wrong, or does not compile or run, makes another one.
+        few_places: whether one code address is enough, because effects on many dispatches level out.
+        mend: makes another version of one of `Tuned.more` that is wrong, or does not compile or run.
     """
 
     def __init__(
@@ -132,11 +116,8 @@ class ProgramJudge:
         self._patience = Patience(effort.model_steps, self._worth_another_step)
 
     def _worth_another_step(self) -> bool:
-        """Whether there is time to compare a few more versions, and then the last two."""
-        if self._budget.stop.requested:
-            return False
-        least_s = 2.0 * self._budget.versions_s(2, self._few)
-        return self._budget.left_s > least_s
+        budget = self._budget
+        return not budget.stop.requested and budget.left_s > 2.0 * budget.versions_s(2, self._few)
 
     def _plan(self, versions: int, places: int) -> ComparisonPlan:
         """Of the next comparison; one more may follow."""
@@ -145,10 +126,10 @@ class ProgramJudge:
         return ComparisonPlan(places, self._effort.program_rounds, self._effort.program_batch_s, seconds)
 
     def choose(self, tuned: Sequence[Tuned]) -> Verdict:
-        """The fastest version that is right; the program as it was given where none is faster.
+        """The fastest correct version; the original program if none is faster.
 
         Raises:
-            TunerError: the program as it was given does not run.
+            TunerError: the original program does not run.
         """
         first = next((each for each in tuned if each.target == self._given.target), tuned[0])
         pairs = [(each, version) for each in tuned for version in each.versions(self._given.target)]
@@ -168,7 +149,7 @@ class ProgramJudge:
         return self._verdict(best, used, alone.get(untuned(best.tuned.target)))
 
     def _mended(self, judged: Sequence[_Judged]) -> list[_Judged]:
-        """For each version that is wrong or fails another one, without the cause of that."""
+        """For each version that is wrong or fails, another one without the cause."""
         found: list[_Judged] = []
         for each in judged:
             fails = each.version in each.tuned.more and each.found.comparison is None
@@ -179,7 +160,7 @@ class ProgramJudge:
         return found
 
     def _from_nothing(self, tuned: Tuned) -> Verdict:
-        """Where nothing won alone: what is better in the program all the same, if that is asked for."""
+        """Without winners: entries that win only in the program, if these are wanted (`in_model`)."""
         version = self._swapped(self._given, tuned) if self._in_model > 1 else self._given
         if version == self._given:
             return Verdict(tuned, self._given)
@@ -187,7 +168,7 @@ class ProgramJudge:
         return self._verdict(self._judged(tuned, version, found), tuned, None)
 
     def _improved(self, best: _Judged, alone: Comparison | None) -> _Judged:
-        """Without what hurts, if something does; with others in the places of some, if that is asked for."""
+        """Without harmful entries, and with other entries if these are wanted (`in_model`)."""
         version = best.version
         if version.entries and (not best.accepted or not self._promise_kept(best, alone)):
             base = replace(untuned(version.target), entries=best.tuned.mending)
@@ -217,7 +198,7 @@ class ProgramJudge:
         return keeps_its_promise(1.0 - before / comparison.speedup - cost, promised)
 
     def _swapped(self, version: ProgramVersion, tuned: Tuned) -> ProgramVersion:
-        """Others than the winners alone, tried in the program; they must win there."""
+        """Try other entries in the program; they must win there."""
         for result in tuned.promising:
             workload = result.task.workload
             used = next((each for each in version.entries if each.workload == workload), None)
@@ -243,28 +224,28 @@ class ProgramJudge:
         return version
 
     def _verdict(self, best: _Judged, used: Tuned, alone: Comparison | None) -> Verdict:
+        entries, reached = best.version.entries, best.tuned.reached
         if not best.accepted or best.version == self._given:
-            return Verdict(
-                used, self._given, None, None, best.tuned.reached, best.refusal if best.tuned.reached else ""
+            return Verdict(used, self._given, None, None, reached, best.refusal if reached else "")
+        kept = {entry.workload for entry in entries}
+        left_out = tuple(entry for entry in reached if entry.workload not in kept)
+        mended = best.tuned.mending if best.mends else ()
+        inside = [entry for entry in entries if entry not in reached]
+        notes = [best.found.agreement.note] if best.found.agreement.note else []
+        notes += [
+            f"{what}: {', '.join(entry.workload.name for entry in some)}"
+            for what, some in (
+                ("corrected, because the compiler's default computes wrong results", mended),
+                ("chosen, because it wins in the program, though not alone", inside),
+                ("left out, because the program is faster without", left_out),
             )
-        kept = {entry.workload for entry in best.version.entries}
-        left_out = tuple(entry for entry in best.tuned.reached if entry.workload not in kept)
-        names = ", ".join(entry.workload.name for entry in left_out)
-        without = f"left out, because the program is faster without: {names}" if left_out else ""
-        names = ", ".join(
-            entry.workload.name for entry in best.version.entries if entry not in best.tuned.reached
-        )
-        inside = f"chosen, because it wins in the program, though not alone: {names}" if names else ""
-        names = ", ".join(entry.workload.name for entry in best.tuned.mending if best.mends)
-        mended = f"corrected, because the compiler's default computes wrong results: {names}" if names else ""
-        note = "; ".join(part for part in (best.found.agreement.note, mended, inside, without) if part)
-        return Verdict(best.tuned, best.version, best.found, alone, left_out, note)
+            if some
+        ]
+        return Verdict(best.tuned, best.version, best.found, alone, left_out, "; ".join(notes))
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """A version with its comparison."""
-
     tuned: Tuned
     version: ProgramVersion
     found: ProgramComparison
@@ -275,7 +256,7 @@ class _Judged:
     def accepted(self) -> bool:
         """Whether it may be used: flags must win; entries, which won alone, must not look slower.
 
-        Entries that mend what the compiler makes wrong are used whatever they cost.
+        Entries that correct wrong results are used in any case.
         """
         comparison = self.found.comparison
         if comparison is None or self.mends:
@@ -286,18 +267,16 @@ class _Judged:
 
     @property
     def hope(self) -> tuple[bool, bool, float]:
-        """For choosing: what may be used first, then what mends, then the faster; the rest may be pruned."""
+        """The order of choice: accepted, then correcting, then faster ones."""
         comparison = self.found.comparison
         return self.accepted, self.mends, comparison.speedup if comparison else 0.0
 
     def beats(self, other: _Judged) -> bool:
-        """Whether it is measurably faster than another."""
         ours, theirs = self.found.comparison, other.found.comparison
         return ours is not None and (theirs is None or ours.interval[0] > theirs.interval[1])
 
     @property
     def refusal(self) -> str:
-        """Why it is not used."""
         comparison = self.found.comparison
         if comparison is None:
             return f"the spec is not used: {self.found.error}"
@@ -340,83 +319,66 @@ def keeps_its_promise(gained: float, promised: float) -> bool:
 
 
 def prune(
-    whole: ProgramVersions,
-    version: ProgramVersion,
-    found: ProgramComparison,
-    base: ProgramVersion,
-    look: ComparisonPlan,
-    patience: Patience,
-) -> ProgramVersion:
+    whole: ProgramVersions, version: ProgramVersion, found: ProgramComparison, base: ProgramVersion,
+    look: ComparisonPlan, patience: Patience,
+) -> ProgramVersion:  # fmt: skip
     """The version without the entries that make the program slower, or its results wrong.
 
-    The entries to leave out: without them the program is measurably faster, at least on one of several
-    sizes (or right again). They are found by leaving out halves of halves. Where a half hurts and neither of
-    its own halves does, all of it goes.
+    Without an entry to leave out, the program is measurably faster on at least one of its sizes, or correct
+    again. Such entries are found by leaving out halves of halves. If a half hurts and neither of its own
+    halves does, all of it is left out.
 
     Args:
         whole: the program.
         version: with all entries.
-        found: what is wrong with it.
-        base: the same with only the entries that stay at any cost.
+        found: its comparison.
+        base: the version with only the entries that must stay.
         look: how versions are compared.
-        patience: how long to look; the version as it is by then is returned.
+        patience: limits the search; then the version found so far is returned.
     """
     if found.error:
         return _repaired(whole, version, base, look, patience)
     suspects = [entry for entry in version.entries if entry not in base.entries]
-    harmful = _harmful(whole, version, suspects, look, patience)
-    return _without(version, harmful)
+    return _without(version, _harmful(whole, version, suspects, look, patience))
 
 
 def _harmful(
-    whole: ProgramVersions,
-    version: ProgramVersion,
-    suspects: Sequence[SpecEntry],
-    look: ComparisonPlan,
+    whole: ProgramVersions, version: ProgramVersion, suspects: Sequence[SpecEntry], look: ComparisonPlan,
     patience: Patience,
-) -> list[SpecEntry]:
-    """Those of the suspects that hurt."""
+) -> list[SpecEntry]:  # fmt: skip
     halves = _halves(suspects)
     if not halves or not patience.spend():
         return []
     found = whole.compare(version, [_without(version, half) for half in halves], look)
     harmful: list[SpecEntry] = []
     for half, one in zip(halves, found, strict=True):
-        if one.comparison is None or not one.wins_somewhere:
-            continue
-        if len(half) == 1:
-            harmful += half
-            continue
-        harmful += _harmful(whole, version, half, look, patience) or half
+        if one.comparison is not None and one.wins_somewhere:
+            inside = _harmful(whole, version, half, look, patience) if len(half) > 1 else []
+            harmful += inside or half
     return harmful
 
 
 def _repaired(
-    whole: ProgramVersions,
-    version: ProgramVersion,
-    base: ProgramVersion,
-    look: ComparisonPlan,
+    whole: ProgramVersions, version: ProgramVersion, base: ProgramVersion, look: ComparisonPlan,
     patience: Patience,
-) -> ProgramVersion:
-    """Halve until the program is right: what is kept is the half that is, again and again."""
+) -> ProgramVersion:  # fmt: skip
+    """Halve until the program is correct, and keep the correct halves."""
     suspects = [entry for entry in version.entries if entry not in base.entries]
     if len(suspects) <= 1 or not patience.spend():
         return base
     halves = [replace(version, entries=(*base.entries, *half)) for half in _halves(suspects)]
     named = [replace(half, what=_named(version.what, half.entries)) for half in halves]
     found = whole.compare(base, named, look)
-    good = [half for half, one in zip(named, found, strict=True) if one.ok]
+    good = [half.entries for half, one in zip(named, found, strict=True) if one.ok]
     bad = [half for half, one in zip(named, found, strict=True) if not one.ok]
-    kept = {entry for half in good for entry in half.entries}
-    for half in bad:
-        kept |= set(_repaired(whole, half, base, look, patience).entries)
-    order = {entry: place for place, entry in enumerate(version.entries)}
-    entries = tuple(sorted(kept, key=lambda entry: order[entry]))
+    good += [_repaired(whole, half, base, look, patience).entries for half in bad]
+    kept = {entry for half in good for entry in half}
+    entries = tuple(entry for entry in version.entries if entry in kept)
     return replace(version, what=_named(version.what, entries), entries=entries)
 
 
 def _halves(entries: Sequence[SpecEntry]) -> list[list[SpecEntry]]:
-    """Two halves; every other entry, so that entries with the largest shares are not all in one."""
+    """Every other entry, so that the entries with the largest shares are not all in one half."""
     return [half for half in (list(entries[::2]), list(entries[1::2])) if half]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Sequence
@@ -41,17 +42,11 @@ FENCES = "--iree-execution-model=async-external"
 
 @dataclass(frozen=True)
 class ProgramVersion:
-    """A way to compile the program; two are equal that compile to the same.
+    """A way to compile the program; two are equal that compile to the same."""
 
-    Attributes:
-        what: it is, for people.
-        target: with the options that it is compiled with.
-        entries: of the tuning spec inside; none for the program as the compiler makes it.
-    """
-
-    what: str = field(compare=False)
-    target: Target
-    entries: tuple[SpecEntry, ...] = ()
+    what: str = field(compare=False)  # for people
+    target: Target  # with the options that it is compiled with
+    entries: tuple[SpecEntry, ...] = ()  # of the tuning spec inside; empty for the compiler's defaults
 
 
 _Compilation = tuple[ProgramVersion, int, bool]
@@ -60,19 +55,12 @@ _Compilation = tuple[ProgramVersion, int, bool]
 
 @dataclass(frozen=True)
 class ComparisonPlan:
-    """How a comparison of versions is made.
+    """How a comparison of versions is made."""
 
-    Attributes:
-        places: addresses of the code.
-        rounds: pairs at most, over all places.
-        batch_s: least length of a sample, in seconds.
-        seconds: what it may take, once all is compiled.
-    """
-
-    places: int
-    rounds: int
-    batch_s: float
-    seconds: float = 120.0
+    places: int  # addresses of the code
+    rounds: int  # pairs at most, over all places
+    batch_s: float  # least length of a sample, in seconds
+    seconds: float = 120.0  # limit, after compiling
 
 
 @dataclass(frozen=True)
@@ -89,8 +77,8 @@ class ComparisonStep:
 class ProgramVersions:
     """A program whose versions are compared.
 
-    Where allocations take varying time, versions take memory from their caller, and have fences, for which
-    the host waits awake. Programs that cannot are compared as they are.
+    If the time of allocations varies, versions get memory from their caller, and have fences, for which
+    the host waits in a loop. Programs without support for that are compared as they are.
 
     Args:
         program: the program, with its sizes.
@@ -98,12 +86,7 @@ class ProgramVersions:
         lab: where it is compiled and run.
         watch: gets each comparison.
         depth: where errors of its results come from.
-        measured: where it is noted what things took.
-
-    Attributes:
-        steps: comparisons so far.
-        wrong: versions whose results differ from the default's, and the runs in which they do.
-        measured: what compiling and checking a version took.
+        measured: receives the measured times.
     """
 
     def __init__(
@@ -121,19 +104,20 @@ class ProgramVersions:
         self._provided = _provided_form(program, lab.target)
         self._host: bytes | None = None
         self._widened: Future[bytes] | None = None
-        self.steps: list[ComparisonStep] = []
+        self.steps: list[ComparisonStep] = []  # comparisons so far
+        # versions whose results differ from the default's, and the runs in which they do
         self.wrong: dict[ProgramVersion, ProgramRun] = {}
         self.measured = measured or MeasuredTimes()
 
     def begin(self, *versions: ProgramVersion, plain: bool = False) -> None:
-        """Have versions compiled that will be compared; if `plain`, as they are, for `vmfb`."""
+        """Begin to compile versions that will be compared; if `plain`, as they are, for `vmfb`."""
         for version in versions:
             key = version, 0, not plain and self._provided is not None
             if key not in self._begun and key not in self._known:
                 self._begun[key] = self._submit(key)
 
     def begin_widened(self) -> None:
-        """Have the program compiled with f32 for narrow floats: what all versions are judged by."""
+        """Begin to compile the program with f32 for narrow floats: all versions are judged by it."""
         if self._widened is None:
             self._widened = submit_widened(self._program, self._lab.target, self._lab.compilers)
             if self._lab.loader is not None:
@@ -186,7 +170,7 @@ class ProgramVersions:
     def compare(
         self, against: ProgramVersion, others: Sequence[ProgramVersion], look: ComparisonPlan
     ) -> list[ProgramComparison]:
-        """Each of the others against one; what does not compile, run or compute the same says so.
+        """Each of the others compared with one. Versions that fail, or have other results, say so.
 
         Raises:
             TunerError: the one does not compile or run.
@@ -218,12 +202,9 @@ class ProgramVersions:
         ]
 
     def compare_runtimes(
-        self,
-        version: ProgramVersion,
-        base: RuntimeFlags,
-        others: Sequence[RuntimeFlags],
+        self, version: ProgramVersion, base: RuntimeFlags, others: Sequence[RuntimeFlags],
         look: ComparisonPlan,
-    ) -> list[ProgramComparison]:
+    ) -> list[ProgramComparison]:  # fmt: skip
         """A version with flags of the runtime against itself with others. Raises what `compare` does."""
         vmfb, runtimes = self.vmfb(version), [base, *others]
         self._watch.working("trying runtime flags")
@@ -236,14 +217,13 @@ class ProgramVersions:
     def _build(
         self, versions: Sequence[ProgramVersion], places: int, *, provided: bool
     ) -> list[list[bytes] | Exception]:
-        """Each version at each place, or why it does not compile. All is compiled when this returns."""
-        wanted = {(version, place, provided) for version in versions for place in range(places)}
+        """Each version at each place, or its compile error. All is compiled when this returns."""
+        wanted = set(itertools.product(versions, range(places), (provided,)))
         known = {key: vmfb for key, vmfb in self._known.items() if key in wanted or key[0] in self._kept}
         compiling: dict[_Compilation, Future[Compiled]] = {}
-        for version in versions:
-            for key in ((version, place, provided) for place in range(places)):
-                if key not in known and key not in compiling:
-                    compiling[key] = self._begun.pop(key, None) or self._submit(key)
+        for key in itertools.product(versions, range(places), (provided,)):
+            if key not in known and key not in compiling:
+                compiling[key] = self._begun.pop(key, None) or self._submit(key)
         wait(compiling.values())  # nothing may compile when something is timed
         if compiling:
             spans = [each for each in self._lab.compilers.spans if each.what == COMPILING]
@@ -266,7 +246,7 @@ class ProgramVersions:
     def _measure(
         self, built: Sequence[list[bytes]], look: ComparisonPlan, runtimes: Sequence[RuntimeFlags] = ()
     ) -> list[ProgramComparison]:
-        """On each case of sizes. Raises TunerError where the first of the programs does not run."""
+        """Compare on each case of sizes. Raises TunerError if the first program does not run."""
         placed, measurer = list(zip(*built, strict=True)), self._lab.measurer
         by_case: list[list[tuple[str, ProgramComparison]]] = []
         for run in self._runs:
@@ -287,13 +267,12 @@ class ProgramVersions:
         return compared
 
     def widened(self) -> bytes:
-        """The program with f32 for narrow floats; empty where it has none, or cannot be compiled so."""
+        """The program with f32 instead of narrow floats; empty if it has none, or does not compile."""
         self.begin_widened()
         assert self._widened is not None, "it was begun"
         return _made(self._widened, self._lab)
 
     def _for_host(self) -> bytes:
-        """The program for this machine's processor; empty where it does not compile for it."""
         if self._host is None:
             self._host = for_processor(self._program, self._lab)
         return self._host
@@ -319,7 +298,7 @@ class ProgramVersions:
 
 
 def _provided_form(program: Program, target: Target) -> Program | None:
-    """The program with memory from its caller, where it is to be compared so."""
+    """The program with memory from its caller; None if it is compared without."""
     if target.device is None or not kind_of_device(target.device).varying_allocations:
         return None
     try:
@@ -334,7 +313,7 @@ def written(flags: RuntimeFlags) -> str:
 
 
 def for_processor(program: Program, lab: Lab) -> bytes:
-    """A program compiled for this machine's processor; empty where the compiler does not take it."""
+    """A program compiled for this machine's processor; empty if it does not compile."""
     try:
         return compile_program(program, host_target(), lab.compilers).data
     except TunerError:
@@ -342,12 +321,12 @@ def for_processor(program: Program, lab: Lab) -> bytes:
 
 
 def widened_of(program: Program, lab: Lab) -> bytes:
-    """A program with f32 for f16 and bf16; empty where it has none, or cannot be compiled so."""
+    """A program with f32 instead of f16 and bf16; empty if it has none, or does not compile."""
     return _made(submit_widened(program, lab.target, lab.compilers), lab)
 
 
 def _made(widened: Future[bytes], lab: Lab) -> bytes:
-    """The widened program; empty where its compiler died, or a request to stop came first."""
+    """The widened program; empty if its compiler died, or a request to stop came first."""
     try:
         end = lab.compilers.end(widened)
     except CancelledError:

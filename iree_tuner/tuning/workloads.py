@@ -48,9 +48,9 @@ def tune_workloads(run: Run, read: ReadProgram, *, versions: int, part: float = 
 
     Args:
         run: the run.
-        read: what is tuned.
-        versions: of the program that are compared in the end.
-        part: of the search's time that is this choice of flags'; others follow.
+        read: the program under the flags to search.
+        versions: of the program that are compared at the end.
+        part: of the search's time for this choice of flags.
     """
     budget, timeline, lab = run.budget, run.timeline, read.lab
     run.watch.working("measuring the baselines")
@@ -103,7 +103,7 @@ def self_test(baseline: Baseline, lab: Lab, effort: Effort) -> WorkloadResult:
 
 
 def _search(queue: Queue, engine: Engine, until: Callable[[], float]) -> str:
-    """Try candidates until a time of the clock; why it ended early, where a device is lost."""
+    """Search until a time of the clock. Returns an error if a device is lost."""
     try:
         for search, _ in engine.run(queue, until):
             queue.add(search)
@@ -117,7 +117,7 @@ def _search(queue: Queue, engine: Engine, until: Callable[[], float]) -> str:
 
 
 def _finals(queue: Queue, engine: Engine, after_s: float, lost: str) -> list[WorkloadResult]:
-    """Of the searches that promise most, as many as there is time for; then of others, if some is left."""
+    """Of the most promising searches that there is time for; then of others, if time is left."""
     run, lab, budget = queue.run, queue.lab, queue.run.budget
     waiting = sorted(queue.workloads, key=lambda each: (not each.corrects, -each.gained_us))
     if budget.limited:
@@ -149,7 +149,7 @@ def _finals(queue: Queue, engine: Engine, after_s: float, lost: str) -> list[Wor
 def _played(
     run: Run, lab: Lab, workloads: Sequence[Queued], after_s: float, *, late: bool
 ) -> dict[Search, Final]:
-    """Finals that share the time that is left; the first one is played in any case, unless it is `late`."""
+    """Finals that share the remaining time; the first one is played in any case, unless it is `late`."""
     ranked = [_ranked(each) for each in workloads]  # the best of each first, whatever it is made by
     searches = [search for equals in zip_longest(*ranked) for search in equals if search is not None]
     budget, effort, left = run.budget, run.effort, len(searches)
@@ -181,13 +181,12 @@ def _played(
 
 
 def _ranked(workload: Queued) -> list[Search]:
-    """Its searches, the most promising first."""
     tried = [search for search in workload.searches if search.trials]
     return sorted(tried, key=lambda each: (not each.corrects, each.best.score if each.best else math.inf))
 
 
 def _check_s(workload: Queued, lab: Lab) -> float:
-    """The expected time of checking the numbers of a workload's winners."""
+    """The expected time to check the results of a workload's winners."""
     return sum(lab.measurer.check_s(search.kind.bench) for search in workload.searches if search.trials)
 
 
@@ -215,15 +214,14 @@ def note_of(
 
 
 def _bytes(task: Task) -> float:
-    """The bytes that its dispatches read and write in one invocation of the program."""
     return sum(each.calls.count * each.harness.buffer_bytes for each in task.dispatches if each.harness)
 
 
 def _everywhere(workload: Queued, final: Final, lab: Lab, plan: FinalPlan) -> Final:
-    """A winner, unless it does not do for another dispatch with the workload."""
+    """The final, without its winner if that is not good for another dispatch with the workload."""
     assert final.winner is not None, "there is one"
     assert workload.configurations is not None, "it is one of these"
-    configuration = workload.configurations.configuration(final.winner.assignment)
+    configuration = workload.configurations.space.configuration(final.winner.assignment)
     try:
         why = why_not_elsewhere(workload.task, configuration, workload.configurations.bench, lab, plan)
     except WorkerError as error:
@@ -232,7 +230,6 @@ def _everywhere(workload: Queued, final: Final, lab: Lab, plan: FinalPlan) -> Fi
 
 
 def _result(queued: Queued, finals: Mapping[Search, Final], note: str, lab: Lab) -> WorkloadResult:
-    """A workload's result, with finals or without."""
     searches, configurations, final = queued.searches, queued.configurations, Final(None, None)
     if configurations is not None:
         final = finals.get(searches[0], final)
@@ -256,7 +253,6 @@ def _result(queued: Queued, finals: Mapping[Search, Final], note: str, lab: Lab)
 
 
 def _entry(queued: Queued, winner: Final, lab: Lab) -> SpecEntry:
-    """A spec entry that says where and how its gain was measured."""
     assert winner.winner is not None
     assert winner.comparison is not None
     assert queued.configurations is not None
@@ -267,7 +263,7 @@ def _entry(queued: Queued, winner: Final, lab: Lab) -> SpecEntry:
         chip=f"{setting.processor}, {setting.cores} cores", compiler=setting.compiler,
         date=datetime.now(UTC).date().isoformat(), dispatch=queued.task.dispatches[0].name,
     )  # fmt: skip
-    configuration = queued.configurations.configuration(winner.winner.assignment)
+    configuration = queued.configurations.space.configuration(winner.winner.assignment)
     return SpecEntry(queued.task.workload, configuration, measured)
 
 
@@ -277,7 +273,7 @@ def is_judged(searches: Sequence[Search], finals: Mapping[Search, Final]) -> boo
 
 
 def _without_hope(search: Search) -> bool:
-    """Whether candidates ran, and none was faster: finals would say nothing else."""
+    """Whether candidates ran, and none was faster: finals would not change that."""
     ran = [trial for trial in search.trials if trial.outcome in ("ok", "too_slow")]
     slow = all(trial.outcome == "too_slow" or trial.score >= 1.0 for trial in ran)
     return bool(ran) and slow and not search.corrects

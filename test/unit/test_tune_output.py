@@ -141,7 +141,7 @@ CASES = {
 def printed(name):
     found, path = CASES[name]
     out = io.StringIO()
-    report_result(Console(file=out, width=80, highlight=False), found, path)
+    report_result(Console(file=out, width=80, highlight=False, markup=False), found, path)
     if path is None:
         out.write(f"error: not judged: {found.why_not_judged}; no file was written\n")
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())

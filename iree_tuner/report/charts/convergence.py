@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import FAINT, HEIGHT_PX, OTHERS, SERIES, Drawing, Row, drawn, ratios
 from iree_tuner.report.view import RunReport, WorkloadPart
 
@@ -27,22 +28,18 @@ def draw_convergence(report: RunReport) -> Drawing | None:
     base = alt.Chart(alt.NamedData("curves")).encode(
         x=alt.X("trial:Q", title="trials", axis=alt.Axis(format="d", tickMinStep=1)),
         y=alt.Y(
-            "speedup:Q",
-            title="best speedup so far",
+            "speedup:Q", title="best speedup so far", axis=alt.Axis(format="~g", values=ratios(low, high)),
             scale=alt.Scale(type="log", domain=[low, high], nice=False),
-            axis=alt.Axis(format="~g", values=ratios(low, high)),
         ),
-        detail="workload:N",
-        tooltip=["workload:N", "trial:Q", alt.Tooltip("speedup:Q", format=".3f")],
-    )
+        detail="workload:N", tooltip=["workload:N", "trial:Q", alt.Tooltip("speedup:Q", format=".3f")],
+    )  # fmt: skip
     others = base.transform_filter(f"datum.series == '{REST}'").mark_line(
         interpolate="step-after", stroke=OTHERS, strokeWidth=1, opacity=0.5
     )
-    scale = alt.Scale(domain=series, range=list(SERIES[: len(series)]))
     shown = (
         base.transform_filter(f"datum.series != '{REST}'")
         .mark_line(interpolate="step-after", strokeWidth=2, point=alt.OverlayMarkDef(size=22))
-        .encode(color=alt.Color("series:N", title=None, scale=scale))
+        .encode(color=look.colored("series:N", dict(zip(series, SERIES, strict=False))))
     )
     one = alt.Chart(alt.NamedData("one")).mark_rule(color=FAINT, strokeDash=[4, 3]).encode(y="one:Q")
     behind = [others] if any(row["series"] == REST for row in rows) else []
@@ -52,7 +49,6 @@ def draw_convergence(report: RunReport) -> Drawing | None:
 
 
 def _ends(rows: Sequence[Row]) -> tuple[float, float]:
-    """Of the scale: all that was found, and the default."""
     found = [float(str(row["speedup"])) for row in rows]
     return min(0.95, *found) / 1.02, max(1.05, *found) * 1.05
 

@@ -30,15 +30,10 @@ Rows = Sequence[Row]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart for the page.
+    """A chart for the page."""
 
-    Attributes:
-        spec: Vega-Lite, ready to be embedded.
-        about: what it shows, for readers who cannot see it.
-    """
-
-    spec: Mapping[str, object]
-    about: str
+    spec: Mapping[str, object]  # Vega-Lite, ready to be embedded
+    about: str  # what it shows, for readers who cannot see it
 
 
 def drawn(
@@ -51,6 +46,11 @@ def drawn(
     spec["config"] = _CONFIG
     spec["datasets"] = {name: list(rows) for name, rows in data.items()}
     return Drawing(spec, about)
+
+
+def colored(field: str, colors: Mapping[str, str]) -> alt.Color:
+    """A color for each value of a field, with a legend."""
+    return alt.Color(field, title=None, scale=alt.Scale(domain=list(colors), range=list(colors.values())))
 
 
 def rows_high(count: int) -> int:

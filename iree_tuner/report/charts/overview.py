@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import altair as alt
 
 from iree_tuner.report.charts.look import (
@@ -11,6 +13,7 @@ from iree_tuner.report.charts.look import (
     VERDICTS,
     Drawing,
     Row,
+    colored,
     drawn,
     ratios,
     rows_high,
@@ -43,20 +46,14 @@ def draw_gain(report: RunReport) -> Drawing | None:
     numbers = [end for end in ends if isinstance(end, float)]
     base = alt.Chart(alt.NamedData("gain")).encode(
         y=alt.Y("what:N", sort=[str(row["what"]) for row in rows], title=None),
-        color=alt.Color(
-            "verdict:N",
-            title=None,
-            scale=alt.Scale(domain=verdicts, range=[VERDICTS.get(each, VERDICTS[""]) for each in verdicts]),
-        ),
+        color=colored("verdict:N", {each: VERDICTS.get(each, VERDICTS[""]) for each in verdicts}),
         tooltip=[
-            alt.Tooltip("what:N"),
-            alt.Tooltip("speedup:Q", format=".3f"),
+            "what:N", alt.Tooltip("speedup:Q", format=".3f"),
             alt.Tooltip("low:Q", title="from", format=".3f"),
-            alt.Tooltip("high:Q", title="to", format=".3f"),
-            alt.Tooltip("verdict:N"),
+            alt.Tooltip("high:Q", title="to", format=".3f"), "verdict:N",
             alt.Tooltip("share:Q", title="share of the run time", format=".1%"),
         ],
-    )
+    )  # fmt: skip
     low, high = min(0.95, *numbers) / 1.02, max(1.05, *numbers) * 1.02
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(format="~g", values=ratios(low, high))
@@ -100,11 +97,7 @@ def draw_outcomes(report: RunReport) -> Drawing | None:
         .encode(
             x=alt.X("count:Q", title="candidates", axis=alt.Axis(format="d", tickMinStep=1)),
             y=alt.Y("workload:N", sort=list(dict.fromkeys(str(row["workload"]) for row in rows)), title=None),
-            color=alt.Color(
-                "outcome:N",
-                title=None,
-                scale=alt.Scale(domain=domain, range=[_COLORS.get(each, "#777777") for each in domain]),
-            ),
+            color=colored("outcome:N", {each: _COLORS.get(each, "#777777") for each in domain}),
             order=alt.Order("place:Q"),
             tooltip=["workload:N", "outcome:N", "count:Q"],
         )
@@ -117,14 +110,12 @@ def outcome_rows(report: RunReport) -> list[Row]:
     places = {name: place for place, name in enumerate(_COLORS)}
     return [
         {
-            "workload": part.label,
-            "outcome": outcome,
-            "count": number,
+            "workload": part.label, "outcome": outcome, "count": number,
             "place": places.get(outcome, len(places)),
         }
         for part in [each for each in report.workloads if each.outcomes][:MOST]
         for outcome, number in part.outcomes.items()
-    ]
+    ]  # fmt: skip
 
 
 def draw_timeline(report: RunReport) -> Drawing | None:
@@ -133,7 +124,7 @@ def draw_timeline(report: RunReport) -> Drawing | None:
     if not rows:
         return None
     names = list(dict.fromkeys(str(row["what"]) for row in rows if row["what"] != BUSY))
-    colors = [SERIES[place % len(SERIES)] for place in range(len(names))]
+    colors = {**dict(zip(names, cycle(SERIES), strict=False)), BUSY: OTHERS}
     lanes = list(dict.fromkeys(str(row["lane"]) for row in rows))
     chart = (
         alt.Chart(alt.NamedData("timeline"), height=rows_high(len(lanes)))
@@ -142,9 +133,7 @@ def draw_timeline(report: RunReport) -> Drawing | None:
             x=alt.X("begin:Q", title="seconds since the run began"),
             x2="end:Q",
             y=alt.Y("lane:N", sort=lanes, title=None),
-            color=alt.Color(
-                "what:N", title=None, scale=alt.Scale(domain=[*names, BUSY], range=[*colors, OTHERS])
-            ),
+            color=colored("what:N", colors),
             tooltip=[
                 "lane:N", "what:N", alt.Tooltip("begin:Q", format=".1f"), alt.Tooltip("end:Q", format=".1f")
             ],

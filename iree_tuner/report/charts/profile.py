@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from iree_tuner.report.charts.look import AFTER, BEFORE, Drawing, Row, drawn, rows_high
+from iree_tuner.report.charts.look import AFTER, BEFORE, Drawing, Row, colored, drawn, rows_high
 from iree_tuner.report.view import RunReport, TimeProfile
 
 MOST = 14
@@ -28,20 +28,13 @@ def draw_profile(report: RunReport) -> Drawing | None:
             x=alt.X("time:Q", title="µs per invocation"),
             y=alt.Y("part:N", sort=order, title=None),
             yOffset=alt.YOffset("when:N", sort=when),
-            color=alt.Color(
-                "when:N",
-                title=None,
-                scale=alt.Scale(domain=when, range=[colors[each] for each in when]),
-            ),
+            color=colored("when:N", {each: colors[each] for each in when}),
             tooltip=[
-                alt.Tooltip("part:N"),
-                alt.Tooltip("when:N"),
-                alt.Tooltip("time:Q", title="µs", format=",.1f"),
-                alt.Tooltip("share:Q", format=".1%"),
-                alt.Tooltip("calls:Q"),
+                "part:N", "when:N", alt.Tooltip("time:Q", title="µs", format=",.1f"),
+                alt.Tooltip("share:Q", format=".1%"), "calls:Q",
             ],
         )
-    )
+    )  # fmt: skip
     return drawn(chart, {"profile": rows}, "Time of each part of the program, before and after tuning")
 
 

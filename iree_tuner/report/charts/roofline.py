@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 import altair as alt
 
+from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import AFTER, BEFORE, FAINT, HEIGHT_PX, INK, Drawing, Row, Rows, drawn
 from iree_tuner.report.view import Roof, RoofLevel, RunReport, TimeProfile
 
@@ -29,11 +30,8 @@ def draw_roofline(report: RunReport) -> Drawing | None:
     behind = roofs_behind(points, roof)
     chart = alt.layer(*behind.layers, *_point_layers(points, behind.x, behind.y)).properties(height=HEIGHT_PX)
     data = {"points": points, **behind.data}
-    return drawn(
-        chart,
-        data,
-        "Operations per second of each dispatch against its arithmetic intensity, with the roofline",
-    )
+    about = "Operations per second of each dispatch against its arithmetic intensity, with the roofline"
+    return drawn(chart, data, about)
 
 
 def _point_layers(points: list[Row], x: alt.X, y: alt.Y) -> tuple[alt.Chart, ...]:
@@ -50,9 +48,7 @@ def _point_layers(points: list[Row], x: alt.X, y: alt.Y) -> tuple[alt.Chart, ...
         .encode(
             x=x,
             y=y,
-            color=alt.Color(
-                "when:N", title=None, scale=alt.Scale(domain=when, range=[colors[each] for each in when])
-            ),
+            color=look.colored("when:N", {each: colors[each] for each in when}),
             size=alt.Size("time:Q", legend=None, scale=alt.Scale(range=[50, 500], zero=True)),
             tooltip=[
                 "part:N",
@@ -86,27 +82,17 @@ def point_rows(profile: TimeProfile) -> list[Row]:
 
 @dataclass(frozen=True)
 class Behind:
-    """The lines behind points, and the marks of points.
+    """The lines behind points, and the marks of points."""
 
-    Attributes:
-        x, y: axes: operations for each byte, and operations a second.
-        layers: the roofs and their names.
-        data: of the layers.
-    """
-
+    # x, y: axes: operations for each byte, and operations a second
     x: alt.X
     y: alt.Y
-    layers: tuple[alt.Chart, ...]
+    layers: tuple[alt.Chart, ...]  # the roofs and their names
     data: Mapping[str, Rows]
 
 
 def roofs_behind(points: Rows, roof: Roof) -> Behind:
-    """Roofs for at least one point.
-
-    Args:
-        points: each with its `intensity`, `rate` and element `type`.
-        roof: of the device.
-    """
+    """Roofs for at least one point, each with its `intensity`, `rate` and element `type`."""
     types = {str(row["type"]) for row in points}
     peaks = {kind: peak for kind, peak in roof.peaks.items() if kind in types} or {
         kind: peak for kind, peak in roof.peaks.items() if kind == PLAIN
@@ -169,7 +155,7 @@ def _level_name(capacity_bytes: float | None) -> str:
 
 
 def told_apart(levels: Sequence[RoofLevel]) -> list[RoofLevel]:
-    """Levels, without ones that the next larger level is nearly as fast as."""
+    """Levels, except for those that the next larger level is nearly as fast as."""
     return [
         level
         for level, larger in zip_longest(levels, levels[1:])

@@ -19,20 +19,13 @@ _TICKS = 12  # values of a knob that are written
 
 @dataclass(frozen=True)
 class Explored:
-    """A chart of one space of one workload.
-
-    Attributes:
-        drawing: the chart.
-        pipeline: the space's label, where a workload has several.
-        shown: how many candidates are drawn, of `tried`.
-        fixed: knobs that had one value only.
-    """
+    """A chart of one space of one workload."""
 
     drawing: Drawing
-    pipeline: str
-    shown: int
+    pipeline: str  # the space's label, where a workload has several
+    shown: int  # how many candidates are drawn, of `tried`
     tried: int
-    fixed: tuple[str, ...]
+    fixed: tuple[str, ...]  # knobs that had one value only
 
 
 def draw_spaces(part: WorkloadPart) -> list[Explored]:
@@ -69,7 +62,7 @@ def sampled(points: Sequence[TrialPoint]) -> list[TrialPoint]:
 
 
 def spread(points: Sequence[TrialPoint], most: int) -> list[TrialPoint]:
-    """At most so many, at equal distances."""
+    """At most `most`, at equal distances."""
     if len(points) <= most:
         return list(points)
     return [points[place * len(points) // most] for place in range(most)]
@@ -80,7 +73,6 @@ def _score(point: TrialPoint) -> float:
 
 
 def _values(points: Sequence[TrialPoint]) -> dict[str, list[int]]:
-    """Values of each knob, ascending."""
     found: dict[str, set[int]] = {}
     for point in points:
         for name, value in point.knobs.items():
@@ -91,7 +83,7 @@ def _values(points: Sequence[TrialPoint]) -> dict[str, list[int]]:
 def _lines(
     points: Sequence[TrialPoint], varied: Sequence[str], values: dict[str, list[int]]
 ) -> Iterator[Row]:
-    """A row a candidate: where it lies on each knob, from 0 to 1. Short names, for there are many."""
+    """A row a candidate: its position on each knob, from 0 to 1. Names are short, because there are many."""
     places = {name: {value: place for place, value in enumerate(values[name])} for name in varied}
     for line, point in enumerate(points):
         row: dict[str, object] = {"i": line, "o": point.outcome, "n": point.order}
@@ -113,7 +105,7 @@ def _ticks(varied: Sequence[str], values: dict[str, list[int]]) -> Iterator[Row]
 
 
 def _field(index: int) -> str:
-    """Sorted as text, these are in order: lines connect them so."""
+    """A name that sorts like its number: lines connect the fields in this order."""
     return f"k{index:03}"
 
 

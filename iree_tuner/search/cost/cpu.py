@@ -12,17 +12,16 @@ import numpy as np
 
 from iree_tuner.ops.family import Chain, family_of
 from iree_tuner.ops.workload import Workload
-from iree_tuner.search.cost.cpu_core import LOOP_CYCLES, PORTS, Core, traffic, vector_instructions
-from iree_tuner.search.cost.cpu_sums import sums
-from iree_tuner.search.cost.cpu_tiles import Tiles, tiles_of
+from iree_tuner.search.cost.cpu_core import LOOP_CYCLES, PORTS, Core, sums, traffic, vector_instructions
+from iree_tuner.search.cost.cpu_tiles import TileColumns, tiles_of
 from iree_tuner.search.cost.terms import (
     Array,
     Estimate,
     Operand,
-    Term,
     body_instructions,
     keeps_order,
     operands_of,
+    terms_of,
 )
 from iree_tuner.targets.machine import Machine
 
@@ -39,12 +38,7 @@ _LOOP_CYCLES = 20.0
 def chain_cycles(chain: Chain, task: Array, vector: Array, lanes: float, machine: Machine) -> Array:
     """Cycles of one task. The scores are computed again for each tile of the second product's columns.
 
-    Args:
-        chain: its loops.
-        task: tiles of a task, a column a loop.
-        vector: vector tiles within it.
-        lanes: elements of a vector.
-        machine: its registers count.
+    `task` and `vector` have the tiles of a task and the vector tiles within it, a column a loop.
     """
     groups = (chain.rows, chain.inner, chain.keys, chain.columns)
     rows, inner, keys, columns = (vector[:, loops].prod(axis=1) for loops in groups)
@@ -58,7 +52,7 @@ def chain_cycles(chain: Chain, task: Array, vector: Array, lanes: float, machine
 
 
 def _contraction(accumulators: Array, depth: Array, machine: Machine) -> Array:
-    """Multiply-adds into so many accumulators, so many times; what does not fit in registers is spilled."""
+    """`depth` multiply-adds into each accumulator; accumulators beyond the registers are spilled."""
     spilled = np.maximum(0.0, accumulators - (machine.registers or 16))
     return np.maximum(accumulators * depth / _PORTS, _LATENCY * depth) + 2.0 * spilled * depth
 
@@ -91,23 +85,20 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], count: int, machine
     # The longest part hides the rest, but not all of it.
     per_task = np.maximum.reduce(parts) * (1.0 - _EXPOSED) + sum(parts) * _EXPOSED
     cycles = found["rounds"] * (per_task * found["ragged_x"] * found["long_x"] + _TASK_CYCLES)
-    return Estimate(found, _terms(found), cycles)
-
-
-def _terms(found: Mapping[str, Array]) -> tuple[Term, ...]:
-    said = (
-        ("compute_cycles", "cycles", "arithmetic, loads and latency of one task"),
-        ("middle_cycles", "cycles", "traffic from the second-level cache"),
-        ("far_cycles", "cycles", "traffic from beyond it"),
-        ("ragged_x", "x", "tiles that do not divide what is around them"),
-        ("long_x", "x", "unrolled so far that compiling it may take too long"),
-        ("rounds", "x", "tasks that each core runs one after the other"),
+    terms = terms_of(
+        found,
+        compute_cycles="arithmetic, loads and latency of one task",
+        middle_cycles="traffic from the second-level cache",
+        far_cycles="traffic from beyond it",
+        ragged_x="tiles that do not divide what is around them",
+        long_x="unrolled so far that compiling it may take too long",
+        rounds="tasks that each core runs one after the other",
     )
-    return tuple(Term(name, found[name], unit, why) for name, unit, why in said)
+    return Estimate(found, terms, cycles)
 
 
 def _lane(workload: Workload, operands: Sequence[Operand]) -> int:
-    """The loop that vectors lie along: the result's innermost one, to which contractions turn their operands.
+    """The loop that vectors lie along: the result's innermost one, to which contractions transpose operands.
 
     Other reductions are lowered as they stand: along the loop that is contiguous in their input.
     """
@@ -121,8 +112,8 @@ def _lane(workload: Workload, operands: Sequence[Operand]) -> int:
 
 
 def _work(
-    workload: Workload, knobs: Mapping[str, Array], tiles: Tiles, operands: Sequence[Operand], lane: int,
-    lanes: float, machine: Machine,
+    workload: Workload, knobs: Mapping[str, Array], tiles: TileColumns, operands: Sequence[Operand],
+    lane: int, lanes: float, machine: Machine,
 ) -> dict[str, Array]:  # fmt: skip
     """The work of a core for a task, the root op and its companions together."""
     registers = machine.registers or _REGISTERS
@@ -141,12 +132,12 @@ def _work(
 
 
 def _companions(
-    workload: Workload, knobs: Mapping[str, Array], tiles: Tiles, lanes: float, registers: int
+    workload: Workload, knobs: Mapping[str, Array], tiles: TileColumns, lanes: float, registers: int
 ) -> tuple[Array, Array]:
-    """Cycles and unrolled instructions of a task's other ops: each walks its own loops in tiles of its own.
+    """Cycles and unrolled instructions of a task's other ops: each walks its own loops in its own tiles.
 
-    A tile is unrolled instruction by instruction: what is more than the registers hold goes through memory
-    between any two of them.
+    A tile is unrolled instruction by instruction: values that do not fit in registers go through memory
+    between any two instructions.
     """
     cycles, code = np.zeros((2, len(tiles.sizes)))
     for companion in workload.companions:
@@ -174,16 +165,14 @@ def _companions(
     return cycles, code
 
 
-def _spread(tiles: Tiles, machine: Machine) -> dict[str, Array]:
-    """Tasks over cores."""
+def _spread(tiles: TileColumns, machine: Machine) -> dict[str, Array]:
     tasks = np.ceil(tiles.sizes / tiles.task)[:, tiles.parallel].prod(axis=1)
     units = max(1, machine.units)
     rounds = np.ceil(tasks / units)
     return {"tasks_per_unit": tasks / units, "rounds": rounds, "imbalance": rounds * units / tasks}
 
 
-def _shape(tiles: Tiles, operands: Sequence[Operand], lane: int) -> dict[str, Array]:
-    """Tiles by the part that their loops play: along the lanes, across them, and reduced."""
+def _shape(tiles: TileColumns, operands: Sequence[Operand], lane: int) -> dict[str, Array]:
     rows = tiles.parallel.copy()
     rows[lane] = False
     groups = {"lane": np.arange(len(rows)) == lane, "row": rows, "reduced": ~tiles.parallel}

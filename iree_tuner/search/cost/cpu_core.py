@@ -1,4 +1,7 @@
-"""The work of one core for one task: instructions, what they wait for, and registers."""
+"""The work of one core for one task: instructions, what they wait for, and registers.
+
+Adding up the lanes of vectors: what reductions cost that are not contractions.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from iree_tuner.search.cost.cpu_sums import sums
-from iree_tuner.search.cost.cpu_tiles import Tiles
+from iree_tuner.search.cost.cpu_tiles import TileColumns
 from iree_tuner.search.cost.terms import Array, Operand
 from iree_tuner.targets.machine import Machine
+
+_WINDOW = 300.0  # instructions that a core looks ahead: 224 to 512 in those of the last ten years
+
+
+def sums(
+    rows: Array, along: Array, lanes: float, registers: int, ordered: bool, apart: bool
+) -> tuple[Array, Array]:
+    """Instructions that reduce the rows of a tile along the lanes, and the cycles of their longest chain.
+
+    Sums and products of floats keep their order: one addition an element, each waiting for the one before.
+    Within the core's reorder window, rows overlap. All else is folded in halves.
+
+    Args:
+        rows, along: of the tile, and its size along the lanes.
+        lanes: elements of a vector.
+        registers: vectors that a core holds.
+        ordered: whether the order must be kept.
+        apart: whether elements are extracted from vectors first, unless they were loaded directly before.
+    """
+    # Running sums are taken out of their vector and put back; more than the registers hold, out of memory.
+    kept = 2.0 * rows + 2.0 * np.maximum(0.0, rows - registers)
+    if ordered:
+        at_once = np.clip(_WINDOW / along, 1.0, rows)
+        return rows * along * (2.0 if apart else 1.0) + kept, rows * along * _LATENCY / at_once
+    folds = 2.0 * np.log2(np.maximum(2.0, np.minimum(along, lanes)))
+    return rows * (folds + np.ceil(along / lanes)) + kept, np.full(len(rows), _LATENCY)
+
 
 # Of cores of the last ten years, from their makers' optimization guides: two multiply-adds and two loads a
 # cycle, results after four cycles.
@@ -23,28 +52,18 @@ _SHUFFLED = ((4, 8), (8, 8), (16, 16))  # 32-bit tiles that LLVMCPUVectorTranspo
 
 @dataclass(frozen=True)
 class Core:
-    """A task's vector tiles on a core.
+    """A task's vector tiles on a core."""
 
-    Attributes:
-        tiles: of many assignments.
-        inputs: operands except for the result.
-        lane: the loop that vectors lie along.
-        lanes: elements of a vector.
-        registers: vectors that a core holds.
-        body: instructions for a vector of elements.
-        ordered: whether lanes that are reduced must be added up in their order.
-    """
-
-    tiles: Tiles
-    inputs: Sequence[Operand]
-    lane: int
-    lanes: float
-    registers: int
-    body: float
-    ordered: bool
+    tiles: TileColumns
+    inputs: Sequence[Operand]  # operands except for the result
+    lane: int  # the loop that vectors lie along
+    lanes: float  # elements of a vector
+    registers: int  # vectors that a core holds
+    body: float  # instructions for a vector of elements
+    ordered: bool  # whether lanes that are reduced must be added up in their order
 
     def features(self) -> dict[str, Array]:
-        """By name."""
+        """Named features."""
         tiles = self.tiles
         instructions = vector_instructions(tiles.vector, self.lane, self.lanes)
         loads = np.maximum(1.0, sum((self._loads(each) for each in self.inputs), np.zeros(len(instructions))))
@@ -82,19 +101,18 @@ class Core:
         }
 
     def _reduced(self, instructions: Array) -> tuple[Array, Array]:
-        """Instructions and their longest chain, where the lanes themselves are reduced."""
         along = self.tiles.vector[:, self.lane]
         rows = np.delete(self.tiles.vector, self.lane, axis=1).prod(axis=1)
         added, chain = sums(rows, along, self.lanes, self.registers, self.ordered, self.body > 1)
         return added + (instructions * self.body if self.body > 1 else 0.0), chain
 
     def _held(self, loads: Array, depth: Array) -> Array:
-        """Registers for inputs: contractions reduce step by step, but load whole what has to be turned."""
+        """Registers for inputs: contractions reduce step by step, but load the whole of transposed inputs."""
         turned = [each.elements(self.tiles.vector) for each in self.inputs if self._is_turned(each)]
         return sum(turned, np.zeros(len(loads))) / self.lanes if turned else loads / np.maximum(1.0, depth)
 
     def _loads(self, operand: Operand) -> Array:
-        """Load instructions for one vector tile: whole vectors, elements one by one, or broadcast ones."""
+        """Load instructions for one vector tile: whole vectors, single elements, or broadcast ones."""
         elements = operand.elements(self.tiles.vector)
         if self.lane not in operand.loops:
             return elements
@@ -108,9 +126,9 @@ class Core:
         return elements
 
     def _shuffles(self, rows: Array, columns: Array, bits: int) -> Array:
-        """Instructions for a vector of a transposed tile: it is gathered from all that its elements are in.
+        """Instructions for a vector of a transposed tile, which is gathered from its sources.
 
-        One less than these, or the logarithm of its rows where the compiler knows a network.
+        One less than these, or the logarithm of its rows if the compiler knows a network.
         """
         sources = np.minimum(rows, self.lanes)
         known = np.zeros(len(rows), np.bool_)
@@ -141,7 +159,7 @@ _MIDDLE_WAYS = 16.0
 _NEAR, _MIDDLE = 32 << 10, 1 << 20  # caches of machines that do not say
 
 
-def traffic(tiles: Tiles, operands: Sequence[Operand], machine: Machine) -> tuple[Array, Array]:
+def traffic(tiles: TileColumns, operands: Sequence[Operand], machine: Machine) -> tuple[Array, Array]:
     """Bytes that one task moves from the second-level cache, and from beyond it."""
     blocked = tiles.blocked
     panel = np.where(tiles.parallel, tiles.vector, blocked)
@@ -156,8 +174,8 @@ def traffic(tiles: Tiles, operands: Sequence[Operand], machine: Machine) -> tupl
     return through + middle_again, beyond + far_again
 
 
-def _visits(tiles: Tiles, operands: Sequence[Operand], panel: Array, near: float) -> list[Array]:
-    """How often a task brings each operand's panel to the first-level cache.
+def _visits(tiles: TileColumns, operands: Sequence[Operand], panel: Array, near: float) -> list[Array]:
+    """Number of times that a task brings each operand's panel to the first-level cache.
 
     Data that does not depend on a loop is still cached in its next step, if all data of one step fits.
     """
@@ -173,11 +191,11 @@ def _visits(tiles: Tiles, operands: Sequence[Operand], panel: Array, near: float
     return visits
 
 
-def _again(tiles: Tiles, operands: Sequence[Operand], machine: Machine) -> tuple[Array, Array]:
-    """Bytes that come twice, because their lines were pushed out before they were used up.
+def _again(tiles: TileColumns, operands: Sequence[Operand], machine: Machine) -> tuple[Array, Array]:
+    """Bytes that are moved twice, because their lines were evicted before they were used up.
 
-    The rows of a tile advance side by side along the innermost loop, a part of a line at a time. Rows that
-    are a multiple of a way apart share a set: more of them than there are ways do not stay.
+    The rows of a tile advance together along the innermost loop, a part of a line at a time. Rows that are a
+    multiple of a way apart share a set: more of them than there are ways are evicted.
     """
     reduced = np.flatnonzero(~tiles.parallel)
     loop = int(reduced[-1]) if len(reduced) else len(tiles.parallel) - 1

@@ -15,36 +15,24 @@ PEELING = "enable_loop_peeling"
 
 
 @dataclass(frozen=True)
-class Tiles:
-    """Tiles of all loops, a column each; what is not tiled is whole.
+class TileColumns:
+    """Tiles of all loops, a column each; untiled loops are whole."""
 
-    Attributes:
-        sizes: of the loops.
-        task: what one task does of them.
-        cache: blocks of a task; 0 where there are none.
-        vector: what is unrolled into vectors, within blocks.
-        peeled: 1 where loops are peeled.
-        parallel: which loops are.
-    """
-
-    sizes: Array
-    task: Array
-    cache: Array
-    vector: Array
-    peeled: Array
-    parallel: NDArray[np.bool_]
+    sizes: Array  # of the loops
+    task: Array  # what one task does of them
+    cache: Array  # blocks of a task; 0 where there are none
+    vector: Array  # what is unrolled into vectors, within blocks
+    peeled: Array  # 1 where loops are peeled
+    parallel: NDArray[np.bool_]  # which loops are parallel
 
     @property
     def blocked(self) -> Array:
-        """Cache tiles, where there are any; else the task's."""
+        """Cache tiles; the task's where there are none."""
         return np.where(self.cache > 0, np.minimum(self.cache, self.task), self.task)
 
     @property
     def uneven(self) -> NDArray[np.bool_]:
-        """Loops with a tile that does not divide the one around it.
-
-        Steps of one leave nothing over, wherever their loop ends.
-        """
+        """Loops with a tile that does not divide the surrounding one, except for steps of one."""
         blocked = self.blocked
         inside = (np.mod(self.task, blocked) > 0) | (np.mod(blocked, self.vector) > 0)
         return (inside | (np.mod(self.sizes, self.task) > 0)) & (self.vector > 1)
@@ -56,13 +44,12 @@ class Tiles:
         return (tasks * self._in_blocks(self.task) + self._in_blocks(rest)) / self.sizes
 
     def _in_blocks(self, extent: Array) -> Array:
-        """The elements that vector tiles cover of a size that is cut into blocks."""
         blocked = self.blocked
         blocks, rest = np.floor(extent / blocked), np.mod(extent, blocked)
         return (blocks * np.floor(blocked / self.vector) + np.floor(rest / self.vector)) * self.vector
 
 
-def tiles_of(workload: Workload, knobs: Mapping[str, Array], count: int) -> Tiles:
+def tiles_of(workload: Workload, knobs: Mapping[str, Array], count: int) -> TileColumns:
     """The tiles of `count` assignments, given by a column for each knob."""
     sizes = np.tile(np.array([max(1, size) for size in workload.loops], float), (count, 1))
     task, vector, cache = sizes.copy(), sizes.copy(), np.zeros_like(sizes)
@@ -71,4 +58,6 @@ def tiles_of(workload: Workload, knobs: Mapping[str, Array], count: int) -> Tile
             if f"{level}_{loop}" in knobs:
                 columns[:, loop] = knobs[f"{level}_{loop}"]
     parallel = np.array([kind == "parallel" for kind in workload.iterators])
-    return Tiles(sizes, task, cache, np.minimum(vector, task), knobs.get(PEELING, np.zeros(count)), parallel)
+    return TileColumns(
+        sizes, task, cache, np.minimum(vector, task), knobs.get(PEELING, np.zeros(count)), parallel
+    )

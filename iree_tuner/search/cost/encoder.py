@@ -24,26 +24,17 @@ class Encoder:
     """Features of a space's assignments, for models: log2 of everything.
 
     Args:
-        workload: what the space is for.
+        workload: of the space.
         label: the space's, or those of several joined by `+`.
-        names: knobs, of all of the spaces.
-        machine: what it runs on.
-        shapes: of the matrix instructions that `mma_idx` counts.
-
-    Attributes:
-        kind: which features there are: `cpu`, `gpu_matrix`, `gpu_attention`, `gpu_threads`, `gpu_streams`,
-            or `knobs` where there is no model of costs.
-            Rows of the same kind can be compared across workloads, except for `knobs`.
+        names: knobs of all of the spaces.
+        machine: that it runs on.
+        shapes: of the matrix instructions that `mma_idx` selects.
     """
 
     def __init__(
-        self,
-        workload: Workload,
-        label: str,
-        names: Sequence[str],
-        machine: Machine,
+        self, workload: Workload, label: str, names: Sequence[str], machine: Machine,
         shapes: Sequence[tuple[int, int, int]] = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.workload = workload
         self.machine = machine
         self._labels = label.split(JOINED)
@@ -52,7 +43,7 @@ class Encoder:
         blank = {name: np.zeros(1) for name in self._names}
         if machine.kind == "cpu":
             self.kind = "cpu"
-        else:
+        else:  # `knobs` has no model of costs: its rows cannot be compared across workloads
             models = {"gpu_matrix": gpu, **_MODELS}
             self.kind = next((name for name, each in models.items() if each.fits(workload, blank)), "knobs")
         with np.errstate(all="ignore"):  # only the names count
@@ -65,7 +56,7 @@ class Encoder:
         return np.stack(list(self._table(assignments).values()), axis=1)
 
     def estimate(self, assignments: Sequence[Assignment]) -> Estimate | None:
-        """Terms and cycles from first principles; None where there is no model of costs."""
+        """Terms and cycles from first principles; None without a model of costs."""
         knobs, count = self._columns(assignments), len(assignments)
         if self.kind == "cpu":
             return cpu.estimate(self.workload, knobs, count, self.machine)
@@ -83,7 +74,6 @@ class Encoder:
         return {name: np.array([each.get(name, 0) for each in assignments], float) for name in self._names}
 
     def _table(self, assignments: Sequence[Assignment]) -> dict[str, Array]:
-        """Columns by name."""
         found = self.estimate(assignments)
         if found is None:
             return {name: _logarithm(1.0 + column) for name, column in self._columns(assignments).items()}

@@ -16,26 +16,17 @@ from iree_tuner.search.cost.terms import Array
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees side by side; the value of a row is the mean over the trees.
+    """Trees side by side; the value of a row is the mean over the trees."""
 
-    Attributes:
-        features: names of the columns that the trees look at.
-        roots: for each tree, its first node.
-        column: for each node, the column it looks at; -1 for a leaf.
-        limit: rows with a value up to it go left.
-        left, right: the nodes there.
-        value: of a leaf.
-        about: what it was trained on: names and keys of workloads.
-    """
-
-    features: tuple[str, ...]
-    roots: NDArray[np.int32]
-    column: NDArray[np.int16]
-    limit: NDArray[np.float32]
+    features: tuple[str, ...]  # names of the columns that the trees look at
+    roots: NDArray[np.int32]  # for each tree, its first node
+    column: NDArray[np.int16]  # for each node, the column it looks at; -1 for a leaf
+    limit: NDArray[np.float32]  # rows with a value up to it go left
+    # left, right: the nodes there
     left: NDArray[np.int32]
     right: NDArray[np.int32]
-    value: NDArray[np.float32]
-    about: tuple[str, ...] = ()
+    value: NDArray[np.float32]  # of a leaf
+    about: tuple[str, ...] = ()  # what it was trained on: names and keys of workloads
 
     def predict(self, rows: Array) -> Array:
         """A value for each row; `rows` has a column for each of `features`."""
@@ -85,12 +76,12 @@ FOLDER = Path(__file__).parent / "priors"
 
 @cache
 def shipped_prior(kind: str) -> Forest | None:
-    """The forest for a kind of features; None where there is none."""
+    """The forest for a kind of features; None if there is none."""
     path = FOLDER / f"{kind}.npz"
     return Forest.load(path) if path.is_file() else None
 
 
 def guess(forest: Forest, features: Sequence[str], rows: Array) -> Array:
-    """The forest's values, in whatever order the columns are. Raises ValueError for a missing one."""
+    """The forest's values, for columns in any order. Raises ValueError for a missing one."""
     places = [list(features).index(name) for name in forest.features]
     return forest.predict(rows[:, places])

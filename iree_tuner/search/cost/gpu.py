@@ -13,7 +13,7 @@ import numpy as np
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
-from iree_tuner.search.cost.terms import Array, Estimate, Term, operands_of, total
+from iree_tuner.search.cost.terms import Array, Estimate, operands_of, terms_of, total
 from iree_tuner.targets.machine import Machine
 
 _SHAPE = (16, 8, 16)  # of an instruction, where nothing says otherwise: NVIDIA's f16
@@ -53,20 +53,12 @@ def as_product(workload: Workload) -> Workload:
 
 
 def estimate(
-    workload: Workload,
-    knobs: Mapping[str, Array],
-    second: Array,
-    machine: Machine,
+    workload: Workload, knobs: Mapping[str, Array], second: Array, machine: Machine,
     shapes: Sequence[tuple[int, int, int]] = (),
-) -> Estimate:
-    """Features and cycles of assignments, given by a column for each knob.
+) -> Estimate:  # fmt: skip
+    """Features and cycles of a contraction's assignments, given by a column for each knob.
 
-    Args:
-        workload: a contraction.
-        knobs: 0 where an assignment has no such knob.
-        second: 1 where the pipeline is VectorDistribute, 0 for TileAndFuse.
-        machine: a GPU.
-        shapes: of the instructions that `mma_idx` counts.
+    `second` is 1 for the pipeline VectorDistribute, 0 for TileAndFuse. `mma_idx` selects from `shapes`.
     """
     workload = as_product(workload)
     found = _tiles(workload, knobs, second, shapes or (_SHAPE,))
@@ -75,13 +67,14 @@ def estimate(
     found |= _cycles(workload, found, machine)
     per_group = np.maximum.reduce([found["matrix_cycles"], found["shared_cycles"], found["far_cycles"]])
     cycles = cycles_of(found, per_group) * found["waste_x"]
-    terms = (
-        Term("matrix_cycles", found["matrix_cycles"], "cycles", "matrix instructions of a workgroup"),
-        Term("shared_cycles", found["shared_cycles"], "cycles", "operands from shared memory to registers"),
-        Term("far_cycles", found["far_cycles"], "cycles", "operands from memory to shared memory"),
-        Term("waves", found["waves"], "x", "rounds of workgroups over the multiprocessors"),
-        Term("spill_x", found["spill_x"], "x", "registers that a thread needs beyond those it has"),
-        Term("waste_x", found["waste_x"], "x", "padding of tiles that do not divide"),
+    terms = terms_of(
+        found,
+        matrix_cycles="matrix instructions of a workgroup",
+        shared_cycles="operands from shared memory to registers",
+        far_cycles="operands from memory to shared memory",
+        waves="rounds of workgroups over the multiprocessors",
+        spill_x="registers that a thread needs beyond those it has",
+        waste_x="padding of tiles that do not divide",
     )
     return Estimate(found, terms, cycles)
 
@@ -135,9 +128,7 @@ def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) ->
     left, right, result = (kind.bits / 8 for kind in workload.types[:3])
     m, n, k = found["tile_m"], found["tile_n"], found["tile_k"]
     shared = (m * left + n * right) * k
-    held = (
-        found["own_m"] * found["own_n"] * max(result, 2.0) / 4.0 / 32.0
-    )  # accumulators are of the result's type
+    held = found["own_m"] * found["own_n"] * max(result, 2.0) / 4.0 / 32.0  # in the result's type
     # Fragments of both operands for one instruction's depth, and what is under way from memory.
     fragments = (found["own_m"] * left + found["own_n"] * right) * 16.0 / 4.0 / 32.0
     under_way = shared / 4.0 / found["threads"]
@@ -146,23 +137,19 @@ def _memory(workload: Workload, found: Mapping[str, Array], machine: Machine) ->
     resident = resident_groups(found["groups"], found["threads"], registers, shared, machine)
     units = max(1, machine.units)
     return {
-        "shared_bytes": shared,
-        "registers": registers,
+        "shared_bytes": shared, "registers": registers,
         # Values under way need not be held: loads may sink to where their values are stored.
         "spill_x": 1.0 + np.maximum(0.0, needed - MOST_REGISTERS) / 64.0,
-        "resident": resident,
-        "resident_warps": resident * found["warps"],
+        "resident": resident, "resident_warps": resident * found["warps"],
         "groups_per_unit": found["groups"] / units,
         "waves": np.ceil(found["groups"] / (units * resident)),
         "tail_x": np.ceil(found["groups"] / units) * units / found["groups"],
-        "load_bytes": shared / found["threads"],
-        "row_bytes": k * left,
-        "column_bytes": n * right,
-    }
+        "load_bytes": shared / found["threads"], "row_bytes": k * left, "column_bytes": n * right,
+    }  # fmt: skip
 
 
 def cycles_of(found: Mapping[str, Array], per_group: Array) -> Array:
-    """Cycles of all rounds of workgroups: what a workgroup takes, and the latency that warps do not hide."""
+    """Cycles of all rounds of workgroups: of the workgroups, and the latency that warps do not hide."""
     exposed = found["steps"] * _LATENCY_CYCLES / np.maximum(1.0, found["resident_warps"] / _HIDING_WARPS)
     return found["waves"] * (per_group * found["resident"] + exposed) * found["spill_x"]
 
@@ -187,11 +174,11 @@ def resident_groups(
 
 
 def _conflicts(workload: Workload, found: Mapping[str, Array]) -> dict[str, Array]:
-    """How often a load of fragments from shared memory is repeated, because lanes meet in a bank.
+    """Number of times that a load of fragments from shared memory is repeated because of bank conflicts.
 
-    32 banks of four bytes. The lanes of a warp read four words next to each other of eight rows, where the
-    reduction is contiguous; else single elements of four pairs of rows, eight next to each other in each.
-    Rows follow each other at a tile's width. The compiler pads them, unless an option forbids it.
+    There are 32 banks of four bytes. If the reduction is contiguous, the lanes of a warp read four adjacent
+    words of eight rows; else single elements of four pairs of rows, eight adjacent ones in each. Rows follow
+    each other at a tile's width. The compiler pads them, unless an option forbids it.
     """
     last = workload.role("k")[-1]
     factors: dict[str, Array] = {}

@@ -19,7 +19,7 @@ from iree_tuner.search.cost.gpu import (
     cycles_of,
     resident_groups,
 )
-from iree_tuner.search.cost.terms import Array, Estimate, Term, total
+from iree_tuner.search.cost.terms import Array, Estimate, terms_of, total
 from iree_tuner.targets.machine import Machine
 
 _KNOBS = ("m_tile", "n_tile", "red_k2")
@@ -35,26 +35,21 @@ def fits(workload: Workload, knobs: Mapping[str, Array]) -> bool:
 
 
 def estimate(workload: Workload, knobs: Mapping[str, Array], machine: Machine) -> Estimate:
-    """Features and cycles of assignments, given by a column for each knob.
-
-    Args:
-        workload: an attention.
-        knobs: 0 where an assignment has no such knob.
-        machine: a GPU.
-    """
+    """Features and cycles of an attention's assignments, given by a column for each knob."""
     found = _tiles(workload, knobs)
     found |= _memory(workload, found, machine)
     found |= _cycles(workload, found)
     per_group = np.maximum.reduce(
         [found["matrix_cycles"] + found["softmax_cycles"], found["shared_cycles"], found["far_cycles"]]
     )
-    terms = (
-        Term("matrix_cycles", found["matrix_cycles"], "cycles", "matrix instructions of a workgroup"),
-        Term("softmax_cycles", found["softmax_cycles"], "cycles", "maxima, exponentials and sums of scores"),
-        Term("shared_cycles", found["shared_cycles"], "cycles", "keys and values to registers"),
-        Term("far_cycles", found["far_cycles"], "cycles", "keys and values from memory"),
-        Term("waves", found["waves"], "x", "rounds of workgroups over the multiprocessors"),
-        Term("spill_x", found["spill_x"], "x", "registers that a thread needs beyond those it has"),
+    terms = terms_of(
+        found,
+        matrix_cycles="matrix instructions of a workgroup",
+        softmax_cycles="maxima, exponentials and sums of scores",
+        shared_cycles="keys and values to registers",
+        far_cycles="keys and values from memory",
+        waves="rounds of workgroups over the multiprocessors",
+        spill_x="registers that a thread needs beyond those it has",
     )
     return Estimate(found, terms, cycles_of(found, per_group))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.search.cost.gpu import MOST_REGISTERS, as_product, resident_groups
-from iree_tuner.search.cost.terms import Array, Estimate, Operand, Term, body_instructions, operands_of
+from iree_tuner.search.cost.terms import Array, Estimate, Operand, body_instructions, operands_of, terms_of
 from iree_tuner.targets.machine import Machine
 
 _LANES = 32.0
@@ -34,13 +34,7 @@ def fits(workload: Workload, knobs: Mapping[str, Array]) -> bool:
 
 
 def estimate(workload: Workload, knobs: Mapping[str, Array], machine: Machine) -> Estimate:
-    """Features and cycles of assignments, given by a column for each knob.
-
-    Args:
-        workload: no product.
-        knobs: 0 where an assignment has no such knob.
-        machine: a GPU.
-    """
+    """Features and cycles of assignments, given by a column for each knob. No products."""
     found = _tiles(workload, knobs)
     found |= _resident(workload, found, machine)
     found |= _moved(workload, knobs, found)
@@ -51,14 +45,15 @@ def estimate(workload: Workload, knobs: Mapping[str, Array], machine: Machine) -
     per_group = per_group + np.maximum(0.0, parts - per_group) / found["resident"]
     busy = np.ceil(found["groups"] / units) * per_group
     waits = found["waves"] * (found["wait_cycles"] + found["exchange_cycles"])
-    terms = (
-        Term("memory_cycles", found["memory_cycles"], "cycles", "a workgroup's bytes from memory"),
-        Term("far_cycles", found["far_cycles"], "cycles", "its sectors from the second-level cache"),
-        Term("near_cycles", found["near_cycles"], "cycles", "its sectors from the first-level cache"),
-        Term("wait_cycles", found["wait_cycles"], "cycles", "waiting for memory, a step after the other"),
-        Term("exchange_cycles", found["exchange_cycles"], "cycles", "partial results between lanes"),
-        Term("waves", found["waves"], "x", "rounds of workgroups over the multiprocessors"),
-        Term("waste_x", found["waste_x"], "x", "padding of tiles that do not divide"),
+    terms = terms_of(
+        found,
+        memory_cycles="a workgroup's bytes from memory",
+        far_cycles="its sectors from the second-level cache",
+        near_cycles="its sectors from the first-level cache",
+        wait_cycles="waiting for memory, a step after the other",
+        exchange_cycles="partial results between lanes",
+        waves="rounds of workgroups over the multiprocessors",
+        waste_x="padding of tiles that do not divide",
     )
     return Estimate(found, terms, (busy + waits) * found["waste_x"] * found["spill_x"])
 
@@ -109,7 +104,7 @@ def _resident(workload: Workload, found: Mapping[str, Array], machine: Machine) 
 
 
 def _passes(workload: Workload) -> tuple[float, float]:
-    """How often the root op's iteration space is walked, and how often for a reduction."""
+    """Number of walks of the root op's iteration space, and of those for reductions."""
     whole = math.prod(workload.loops)
     beside = [each for each in workload.companions if math.prod(each.loops) == whole]
     reducing = sum("reduction" in each.iterators for each in beside)
@@ -159,7 +154,6 @@ def _moved(workload: Workload, knobs: Mapping[str, Array], found: Mapping[str, A
 def _elements(
     workload: Workload, operand: Operand, knobs: Mapping[str, Array], found: Mapping[str, Array]
 ) -> Array:
-    """Elements of an operand that a workgroup needs."""
     count = np.ones(len(found["groups"]))
     for loop in operand.loops:
         if workload.iterators[loop] == "parallel":

@@ -18,7 +18,7 @@ from iree_tuner.search.cost.gpu import (
     extent_of,
     resident_groups,
 )
-from iree_tuner.search.cost.terms import Array, Estimate, Term, total
+from iree_tuner.search.cost.terms import Array, Estimate, terms_of, total
 from iree_tuner.targets.machine import Machine
 
 # A multiprocessor of Hopper or Ampere, each cycle: multiply-adds of f32 and of narrow types, elements that
@@ -35,27 +35,22 @@ def fits(workload: Workload, knobs: Mapping[str, Array]) -> bool:
 
 
 def estimate(workload: Workload, knobs: Mapping[str, Array], machine: Machine) -> Estimate:
-    """Features and cycles of assignments, given by a column for each knob.
-
-    Args:
-        workload: a contraction or a convolution.
-        knobs: 0 where an assignment has no such knob.
-        machine: a GPU.
-    """
+    """Features and cycles of a product's or a convolution's assignments, given by a column for each knob."""
     workload = as_product(workload)
     found = _tiles(workload, knobs)
     found |= _memory(workload, found, machine)
     found |= _cycles(workload, found)
     per_group = np.maximum.reduce([found["compute_cycles"], found["load_cycles"], found["far_cycles"]])
     per_group = per_group + found["step_cycles"]
-    terms = (
-        Term("compute_cycles", found["compute_cycles"], "cycles", "multiply-adds of a workgroup"),
-        Term("load_cycles", found["load_cycles"], "cycles", "operands to registers"),
-        Term("far_cycles", found["far_cycles"], "cycles", "operands from the second-level cache"),
-        Term("step_cycles", found["step_cycles"], "cycles", "addresses and barriers of the steps"),
-        Term("waves", found["waves"], "x", "rounds of workgroups over the multiprocessors"),
-        Term("spill_x", found["spill_x"], "x", "registers that a thread needs beyond those it has"),
-        Term("waste_x", found["waste_x"], "x", "padding of tiles that do not divide"),
+    terms = terms_of(
+        found,
+        compute_cycles="multiply-adds of a workgroup",
+        load_cycles="operands to registers",
+        far_cycles="operands from the second-level cache",
+        step_cycles="addresses and barriers of the steps",
+        waves="rounds of workgroups over the multiprocessors",
+        spill_x="registers that a thread needs beyond those it has",
+        waste_x="padding of tiles that do not divide",
     )
     return Estimate(found, terms, cycles_of(found, per_group) * found["waste_x"])
 

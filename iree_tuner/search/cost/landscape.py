@@ -31,14 +31,14 @@ class Landscape(Protocol):
         ...
 
     def staged(self, seed: int) -> Iterator[Assignment]:
-        """The same, but first the members whose secondary options are plain, and then all others.
+        """The same, but members with plain secondary options first, and then all others.
 
-        So that a tile comes once before its variants do, where a space has such options.
+        So a tile comes once before its variants do.
         """
         ...
 
     def is_plain(self, assignment: Assignment) -> bool:
-        """Whether a member is among the first of `staged`, and not a variant of such a one."""
+        """Whether a member is among the first of `staged`, and not a variant."""
         ...
 
     def encode(self, assignments: Sequence[Assignment]) -> Array:
@@ -50,9 +50,9 @@ class Landscape(Protocol):
         ...
 
     def guess(self, rows: Array) -> Array | None:
-        """For rows of `encode`, log2 of the time as a multiple of the best, as other workloads suggest.
+        """For rows of `encode`, log2 of the time as a multiple of the best, learned from other workloads.
 
-        None where nothing is known of features like these.
+        None if nothing is known about features of this kind.
         """
         ...
 
@@ -61,31 +61,12 @@ class SpaceLandscape:
     """A workload's spaces, as they are measured."""
 
     def __init__(self, space: JointSpace, machine: Machine) -> None:
-        self._space = space
+        self.shuffled, self.staged = space.shuffled, space.staged
+        self.is_plain, self.neighbors = space.is_plain, space.neighbors
         names = dict.fromkeys(name for each in space.spaces for name in each.names)
         self.encoder = Encoder(space.workload, space.label, tuple(names), machine)
-        self.features = self.encoder.features
-        self.kind = self.encoder.kind
-
-    def shuffled(self, seed: int) -> Iterator[Assignment]:
-        """As `JointSpace` shuffles."""
-        return self._space.shuffled(seed)
-
-    def staged(self, seed: int) -> Iterator[Assignment]:
-        """As `JointSpace` does."""
-        return self._space.staged(seed)
-
-    def is_plain(self, assignment: Assignment) -> bool:
-        """As `JointSpace` tells."""
-        return self._space.is_plain(assignment)
-
-    def encode(self, assignments: Sequence[Assignment]) -> Array:
-        """As `Encoder` encodes."""
-        return self.encoder.encode(assignments)
-
-    def neighbors(self, assignment: Assignment) -> list[Assignment]:
-        """As `JointSpace` finds them."""
-        return self._space.neighbors(assignment)
+        self.encode = self.encoder.encode
+        self.features, self.kind = self.encoder.features, self.encoder.kind
 
     def guess(self, rows: Array) -> Array | None:
         """By the forest that ships for this kind of features."""

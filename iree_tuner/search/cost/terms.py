@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,15 +21,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Operand:
-    """One operand.
+    """One operand."""
 
-    Attributes:
-        dims: for each dimension, loops and the factors that they are multiplied with.
-        bits: width of an element.
-    """
-
-    dims: tuple[tuple[tuple[int, int], ...], ...]
-    bits: int
+    dims: tuple[tuple[tuple[int, int], ...], ...]  # by dimension: loops and their factors
+    bits: int  # width of an element
 
     @cached_property
     def loops(self) -> frozenset[int]:
@@ -68,34 +63,27 @@ def total(sizes: Sequence[int]) -> float:
 
 
 @dataclass(frozen=True)
-class Term:
-    """A part of an estimated time, for many assignments.
+class CostTerm:
+    """A part of an estimated time, for many assignments."""
 
-    Attributes:
-        name: short, also the name of a feature.
-        value: cycles, or a factor without unit.
-        unit: `cycles` or `x`.
-        why: what it follows from, with places for numbers of one assignment: `{tile_m:.0f} rows`.
-    """
+    name: str  # short, also the name of a feature
+    value: Array  # cycles, or a factor without unit
+    unit: str  # `cycles` or `x`
+    why: str  # the reason, with fields for numbers of one assignment: `{tile_m:.0f} rows`
 
-    name: str
-    value: Array
-    unit: str
-    why: str
+
+def terms_of(found: Mapping[str, Array], **why: str) -> tuple[CostTerm, ...]:
+    """Terms by name, in this order: cycles (`..._cycles`), or factors."""
+    units = {name: "cycles" if name.endswith("_cycles") else "x" for name in why}
+    return tuple(CostTerm(name, found[name], units[name], text) for name, text in why.items())
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Features and terms of many assignments.
+    """Features and terms of many assignments."""
 
-    Attributes:
-        features: numbers by name, for models; none is infinite.
-        terms: parts of the estimate, in the order in which they are shown.
-        cycles: the estimate itself.
-    """
-
-    features: dict[str, Array]
-    terms: tuple[Term, ...]
+    features: dict[str, Array]  # numbers by name, for models; none is infinite
+    terms: tuple[CostTerm, ...]  # parts of the estimate, in the order in which they are shown
     cycles: Array
 
 
@@ -111,13 +99,13 @@ _ORDERED = ("addf", "mulf")
 
 
 def body_instructions(workload: Workload, label: str) -> float | None:
-    """Instructions for a vector of elements of the op with that label; None where the DAG does not say."""
+    """Instructions for a vector of elements of the op with that label; None if not known."""
     body = facts_of(workload.dag).body(label)
     return None if body is None else max(1.0, sum(_instructions(*each) for each in body.arithmetic))
 
 
 def keeps_order(workload: Workload, label: str) -> bool:
-    """Whether an op that reduces must do so one element after the other: sums and products of floats."""
+    """Whether a reducing op must add one element after the other: sums and products of floats."""
     body = facts_of(workload.dag).body(label)
     if body is None:
         return workload.types[-1].is_float

@@ -5,6 +5,6 @@ judged by the second, more exact times in the recording. May import everything u
 """
 
 from iree_tuner.search.replay.recorded import RecordedSpace, read_recording
-from iree_tuner.search.replay.run import Run, replay
+from iree_tuner.search.replay.run import ReplayRun, replay
 
-__all__ = ["RecordedSpace", "Run", "read_recording", "replay"]
+__all__ = ["RecordedSpace", "ReplayRun", "read_recording", "replay"]

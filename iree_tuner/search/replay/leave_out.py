@@ -27,10 +27,8 @@ _LEAVES = 256
 def train(spaces: Sequence[RecordedSpace], seed: int = 0) -> Forest:
     """A forest that guesses log2 of a member's time as a multiple of the best, from spaces of one kind.
 
-    Each space counts the same, and its fast members count more: it is their order that matters.
-
-    Raises:
-        TunerError: scikit-learn is not installed.
+    Each space counts the same, and its fast members count more, because their order matters. Raises
+    TunerError if scikit-learn is not installed.
     """
     try:
         from sklearn.ensemble import ExtraTreesRegressor
@@ -49,7 +47,6 @@ def train(spaces: Sequence[RecordedSpace], seed: int = 0) -> Forest:
 
 
 def _table(space: RecordedSpace) -> tuple[Array, Array]:
-    """Rows and values of a space's members."""
     times = [space.times_us.get(member, math.inf) / space.best_us for member in space.members]
     values = np.minimum(np.log2(np.array(times)), _WORST)
     return space.encode(space.members), np.asarray(np.round(values, _DIGITS), np.float64)
@@ -66,12 +63,7 @@ def _weights(values: Array) -> Array:
     return weights / weights.sum()
 
 
-def _exported(
-    model: Any,  # noqa: ANN401
-    features: tuple[str, ...],
-    about: tuple[str, ...],
-) -> Forest:
-    """scikit-learn's trees, one after the other."""
+def _exported(model: Any, features: tuple[str, ...], about: tuple[str, ...]) -> Forest:  # noqa: ANN401
     roots: list[int] = []
     parts: list[tuple[Any, ...]] = []
     count = 0
@@ -79,15 +71,13 @@ def _exported(
         tree = estimator.tree_
         leaf = tree.children_left < 0
         roots.append(count)
-        parts.append(
-            (
-                np.where(leaf, -1, tree.feature).astype(np.int16),
-                np.where(leaf, 0.0, _single(tree.threshold)).astype(np.float32),
-                np.where(leaf, 0, tree.children_left + count).astype(np.int32),
-                np.where(leaf, 0, tree.children_right + count).astype(np.int32),
-                tree.value[:, 0, 0].astype(np.float32),
-            )
-        )
+        parts.append((
+            np.where(leaf, -1, tree.feature).astype(np.int16),
+            np.where(leaf, 0.0, _single(tree.threshold)).astype(np.float32),
+            np.where(leaf, 0, tree.children_left + count).astype(np.int32),
+            np.where(leaf, 0, tree.children_right + count).astype(np.int32),
+            tree.value[:, 0, 0].astype(np.float32),
+        ))  # fmt: skip
         count += tree.node_count
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     return Forest(features, np.array(roots, np.int32), *columns, about=about)
@@ -119,19 +109,15 @@ def others(space: RecordedSpace, spaces: Sequence[RecordedSpace]) -> list[Record
 
 
 def same_work(one: Workload, two: Workload) -> bool:
-    """Whether knowing one is knowing the other: equal keys, or the same sizes, types and maps.
+    """Whether one tells the times of the other: equal keys, or the same sizes, types and maps.
 
-    The second is for a dynamic workload that was recorded at the size of a static one: their keys differ.
+    The second is for a dynamic workload that was recorded at the size of a static one.
     """
     shapes = ((each.loops, each.types, each.maps) for each in (one, two))
     return one.key == two.key or len(set(shapes)) == 1
 
 
 def train_prior(space: RecordedSpace, spaces: Sequence[RecordedSpace]) -> Forest | None:
-    """A prior from the other workloads of `spaces`; None where there is none of the same kind.
-
-    Raises:
-        TunerError: scikit-learn is not installed.
-    """
+    """A prior from other workloads of the same kind; None if there are none. Raises what `train` does."""
     known = others(space, spaces)
     return train(known) if known else None

@@ -46,28 +46,21 @@ class Seen:
 
 
 class RecordedSpace:
-    """The members of a recording, as a landscape.
-
-    Neighbors are the members that differ least, for only a sample of the space is known.
-
-    Attributes:
-        name: of the workload.
-        scores: for each member, its time at first sight relative to the default's then; infinite where it
-            did not run.
-        times_us: for each, the best that is known of its time: the second look's where there was one.
-    """
+    """The members of a recording, as a landscape. Neighbors are the members that differ least."""
 
     def __init__(
         self, name: str, workload: Workload, encoder: Encoder, scores: Mapping[Assignment, float],
         times_us: Mapping[Assignment, float], default_us: float, start: Assignment | None = None,
     ) -> None:  # fmt: skip
-        self.name = name
+        self.name = name  # of the workload
         self.workload = workload
-        self.encoder = encoder
+        self.encoder, self.encode = encoder, encoder.encode
         self.features = encoder.features
         self.kind = encoder.kind
+        # the first measured time relative to the default's; infinite for a member that did not run
         self.scores = scores
         self._nearest: dict[Assignment, list[Assignment]] = {}
+        # the best known time: that of the second measurement, if there was one
         self.times_us = times_us
         self.default_us = default_us
         self.start = start
@@ -95,10 +88,6 @@ class RecordedSpace:
     def is_plain(self, assignment: Assignment) -> bool:  # noqa: ARG002
         """True: there are no stages here, see `staged`."""
         return True
-
-    def encode(self, assignments: Sequence[Assignment]) -> Array:
-        """As the encoder does."""
-        return self.encoder.encode(assignments)
 
     def neighbors(self, assignment: Assignment) -> list[Assignment]:
         """The nearest members, nearest first: by knobs, each a step of a factor of two."""
@@ -155,17 +144,13 @@ def find_recordings(paths: Sequence[Path]) -> list[Path]:
     return list(found)
 
 
-def _other_machine(target: str) -> Machine:
-    return Machine("gpu" if kind_named(target.partition(":")[0]).is_gpu else "cpu")
-
-
 def _space(header: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], path: Path) -> RecordedSpace:
     workload = workload_of(header)
-    machine = (
-        machines.from_json(cast("Mapping[str, object]", header["machine"]))
-        if "machine" in header
-        else _FOREIGN.get(header["device"], _other_machine(header["target"]))
-    )
+    if "machine" in header:
+        machine = machines.from_json(cast("Mapping[str, object]", header["machine"]))
+    else:
+        is_gpu = kind_named(header["target"].partition(":")[0]).is_gpu
+        machine = _FOREIGN.get(header["device"], Machine("gpu" if is_gpu else "cpu"))
     default = next((line for line in lines if line["pipeline"] is None), None)
     if default is None:
         raise ValueError("the line of the default is missing")
@@ -202,7 +187,7 @@ def _member(line: Mapping[str, Any], labels: Sequence[str]) -> Assignment:
 
 
 def _time(line: Mapping[str, Any], name: str, otherwise: float | None = None) -> float:
-    """Microseconds; what else is taken where the line has none. Raises ValueError if it is no time."""
+    """Microseconds; `otherwise` if missing. Raises ValueError if it is not a time."""
     value = line.get(name)
     if value is None and otherwise is not None:
         return otherwise
@@ -221,6 +206,6 @@ def _labels(header: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) 
 
 
 def _second_look(candidates: Sequence[Mapping[str, Any]]) -> float:
-    """The median of a second look as a multiple of the least of a few samples: it makes all times equal."""
+    """The usual ratio of a second measurement to the first, by which all times are made comparable."""
     both = [_time(line, "again_us") / _time(line, "min_us") for line in candidates if "again_us" in line]
     return statistics.median(both) if both else 1.0

@@ -20,39 +20,33 @@ Make = Callable[[RecordedSpace, int], Strategy]
 
 
 @dataclass(frozen=True)
-class Run:
-    """The run of one seed of a strategy.
-
-    Attributes:
-        strategy: its name.
-        seed: of everything random.
-        best_after: after each evaluation, the best time so far as a multiple of the recording's best;
-            infinite until something ran.
-        size: members of the recording.
-    """
+class ReplayRun:
+    """The run of one seed of a strategy."""
 
     strategy: str
-    seed: int
+    seed: int  # of everything random
+    # after each evaluation, the best time so far as a multiple of the recording's best; infinite until
+    # something ran
     best_after: tuple[float, ...]
-    size: int
+    size: int  # members of the recording
 
     def evaluations_to(self, within: float) -> int | None:
-        """Evaluations until the best so far was within that part of the best; None when it never was."""
+        """Evaluations until the best so far was within that part of the best; None if it never was."""
         limit = 1.0 + within
         return next((place + 1 for place, best in enumerate(self.best_after) if best <= limit), None)
 
     def share_after(self, count: int) -> float:
-        """Part of the best one's speed that was reached after so many evaluations, from 0 to 1."""
+        """The reached part of the best speed after a number of evaluations, from 0 to 1."""
         if not self.best_after:
             return 0.0
         best = self.best_after[min(count, len(self.best_after)) - 1]
         return 1.0 / best if math.isfinite(best) else 0.0
 
 
-def replay(space: RecordedSpace, name: str, make: Make, seed: int, budget: int, batch: int) -> Run:
+def replay(space: RecordedSpace, name: str, make: Make, seed: int, budget: int, batch: int) -> ReplayRun:
     """Let a strategy evaluate up to `budget` members, `batch` at a time.
 
-    The seed also stands for the order of the recording's members, so that no strategy gains by ties.
+    The seed also determines the order of the members, so that no strategy gains by ties.
     """
     strategy = make(space, seed)
     best, fruitless = math.inf, 0
@@ -71,12 +65,12 @@ def replay(space: RecordedSpace, name: str, make: Make, seed: int, budget: int, 
             best = min(best, space.times_us.get(member, math.inf) / space.best_us)
             curve.append(best)
         strategy.tell([Seen(member, space.scores[member]) for member in fresh])
-    return Run(name, seed, tuple(curve), len(space.scores))
+    return ReplayRun(name, seed, tuple(curve), len(space.scores))
 
 
 def replay_all(
     space: RecordedSpace, name: str, seeds: Iterable[int], budget: int, batch: int
-) -> Iterator[Run]:
+) -> Iterator[ReplayRun]:
     """A strategy by name, for each seed; a budget of 0 is all members. UsageError for an unknown name."""
     check_strategy(name)
 
@@ -99,46 +93,31 @@ SHOWN_AFTER = 16
 
 @dataclass(frozen=True)
 class ReplaySummary:
-    """The runs of one strategy on one recording.
-
-    Attributes:
-        recording: its name.
-        strategy: its name.
-        seeds: how many runs.
-        members: of the recording.
-        evaluations: for each of `WITHIN`, the median of the evaluations until the best so far was that near;
-            infinite where half of the runs never came there.
-        share: median of the part of the best one's speed that was reached after `SHOWN_AFTER` evaluations.
-    """
+    """The runs of one strategy on one recording."""
 
     recording: str
     strategy: str
-    seeds: int
-    members: int
+    seeds: int  # how many runs
+    members: int  # of the recording
+    # for each of `WITHIN`, the median of the evaluations until the best so far was that near; infinite where
+    # half of the runs never came there
     evaluations: tuple[float, ...]
+    # median of the part of the best one's speed that was reached after `SHOWN_AFTER` evaluations
     share: float
 
 
 @dataclass(frozen=True)
 class Overall:
-    """A strategy on all recordings; each counts the same.
-
-    Attributes:
-        strategy: its name.
-        recordings: how many.
-        evaluations: medians of the recordings' medians.
-        share: likewise.
-        near: part of the recordings whose median run was within the last of `WITHIN` after `SHOWN_AFTER`.
-    """
+    """A strategy on all recordings; each counts the same."""
 
     strategy: str
     recordings: int
-    evaluations: tuple[float, ...]
-    share: float
-    near: float
+    evaluations: tuple[float, ...]  # medians of the recordings' medians
+    share: float  # likewise
+    near: float  # part of the recordings whose median run was within the last of `WITHIN` after `SHOWN_AFTER`
 
 
-def summarize(recording: str, runs: Sequence[Run]) -> ReplaySummary:
+def summarize(recording: str, runs: Sequence[ReplayRun]) -> ReplaySummary:
     """Runs of one strategy on one recording, at least one."""
     evaluations = tuple(median_to(runs, within) for within in WITHIN)
     share = statistics.median(run.share_after(SHOWN_AFTER) for run in runs)
@@ -149,17 +128,12 @@ def overall(summaries: Sequence[ReplaySummary]) -> Overall:
     """Summaries of one strategy on several recordings, at least one."""
     columns = zip(*(each.evaluations for each in summaries), strict=True)
     near = sum(each.evaluations[-1] <= SHOWN_AFTER for each in summaries) / len(summaries)
-    return Overall(
-        summaries[0].strategy,
-        len(summaries),
-        tuple(statistics.median(column) for column in columns),
-        statistics.median(each.share for each in summaries),
-        near,
-    )
+    evaluations, share = tuple(map(statistics.median, columns)), statistics.median(x.share for x in summaries)
+    return Overall(summaries[0].strategy, len(summaries), evaluations, share, near)
 
 
-def median_to(runs: Sequence[Run], within: float) -> float:
-    """Median of the evaluations to that part of the best; a run that never came there counts as infinite."""
+def median_to(runs: Sequence[ReplayRun], within: float) -> float:
+    """Median of the evaluations to that part of the best; infinite for a run that never reached it."""
     counts = (run.evaluations_to(within) for run in runs)
     return statistics.median(math.inf if count is None else count for count in counts)
 

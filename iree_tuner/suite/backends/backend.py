@@ -22,31 +22,23 @@ Array = npt.NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Job:
-    """An operation to be computed.
-
-    Attributes:
-        operation: which.
-        inputs: .npy files of its inputs, in order; `suite.tensors` reads them.
-        device: device URI.
-        conditions: how it is timed.
-        copies: of the inputs to rotate through.
-    """
+    """An operation to be computed."""
 
     operation: Operation
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # .npy files of its inputs, in order; `suite.tensors` reads them
     device: str
     conditions: Conditions
-    copies: int = 1
+    copies: int = 1  # of the inputs to rotate through
 
 
 class Running(Protocol):
-    """An operation that is loaded, with its inputs where they are needed.
+    """A loaded operation, with its inputs where they are needed.
 
-    It may also have a `note`: what is worth knowing of how it runs, in one line.
+    It may also have a `note`: one line about how it runs.
     """
 
     def run(self, count: int) -> float:
-        """Compute it so many times, on the copies of its inputs in turn; seconds until all are done."""
+        """Compute it this many times, on the copies of its inputs in turn; seconds until all are done."""
         ...
 
     def result(self) -> Array:
@@ -80,7 +72,7 @@ class Backend(Protocol):
         ...
 
     def refuses(self, operation: Operation, device: str) -> str:
-        """Why it cannot do an operation, where that is known before it is tried; empty when it may."""
+        """Why it cannot do an operation, where that is known without trying; empty when it may."""
         ...
 
     def load(self, job: Job) -> Running:
@@ -92,25 +84,17 @@ class Backend(Protocol):
         ...
 
 
-# Why a back end did not do what it was asked for.
-
-
 Failure = Literal["cannot", "failed", "lost", "missing"]
 """As `row.State` has them."""
 
 
 class BackendError(Exception):
-    """A back end is missing, cannot do an operation, failed, or was lost with its host.
-
-    Attributes:
-        state: of the row that comes of it.
-        message: why, in one line.
-    """
+    """A back end is missing, cannot do an operation, failed, or was lost with its host."""
 
     def __init__(self, state: Failure, message: str) -> None:
         super().__init__(state, message)  # so that it can be pickled
-        self.state: Failure = state
-        self.message = message
+        self.state: Failure = state  # of the row that comes of it
+        self.message = message  # why, in one line
 
     def __str__(self) -> str:
         return self.message

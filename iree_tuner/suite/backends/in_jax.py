@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from iree_tuner.suite.backends.backend import Array, Job, Running
+from iree_tuner.suite.backends.backend import Job, Running
 from iree_tuner.suite.backends.library import (
     Calls,
+    TriedBackend,
     copies_of,
     device_number,
     first_line,
@@ -20,13 +21,12 @@ from iree_tuner.suite.backends.library import (
     lacks,
     versions,
 )
-from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.targets import on_host
 
 
 @dataclass(frozen=True)
-class Jax:
+class Jax(TriedBackend):
     """JAX's `jit`."""
 
     name: str = "jax"
@@ -41,11 +41,6 @@ class Jax:
     def version(self) -> str:
         """JAX's."""
         return versions("jax")
-
-    def refuses(self, operation: Operation, device: str) -> str:
-        """Nothing: it is asked itself."""
-        del operation, device
-        return ""
 
     def load(self, job: Job) -> Running:
         """Compiled for its sizes; it takes its inputs from the device."""
@@ -66,16 +61,13 @@ class Jax:
         jax.clear_caches()
         compiled = _compiled(jax, compute, copies[0])
 
-        def call(inputs: Sequence[Any]) -> Any:  # noqa: ANN401
-            return compiled(*inputs)
-
         return Calls[Sequence[Any], Any](
-            call, copies, wait=jax.block_until_ready, read=_read, each=job.conditions.timing == "call"
-        )
+            lambda inputs: compiled(*inputs), copies, wait=jax.block_until_ready, read=np.asarray,
+            each=job.conditions.timing == "call",
+        )  # fmt: skip
 
 
 def _device(jax: Any, uri: str) -> Any:  # noqa: ANN401
-    """JAX's device for a URI. Raises CannotError where it has none."""
     if on_host(uri):
         return jax.devices("cpu")[0]
     number = device_number(uri)
@@ -92,7 +84,3 @@ def _compiled(jax: Any, function: Callable[..., Any], inputs: Sequence[Any]) -> 
         if isinstance(error, NotImplementedError) or "UNIMPLEMENTED" in str(error):
             raise CannotError(f"JAX: {first_line(error)}") from None
         raise
-
-
-def _read(result: Any) -> Array:  # noqa: ANN401
-    return np.asarray(result)

@@ -17,7 +17,13 @@ from iree_tuner.suite.backends.library import Calls, copies_of, versions
 from iree_tuner.suite.backends.numpy_convolution import convolve, convolve_layer
 from iree_tuner.suite.exact import Exact
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import CannotError, FilterLayout, ImageLayout, Layer, Reduction, Window
+from iree_tuner.suite.primitives import (
+    CannotError,
+    Layer,
+    Layouts,
+    Reduction,
+    Window,
+)
 from iree_tuner.targets import on_host
 
 Values = npt.NDArray[Any]
@@ -81,12 +87,7 @@ class NumpyPrimitives(Exact):
         return np.matmul(a.astype(wide, copy=False), b.astype(wide, copy=False))
 
     def convolution(
-        self,
-        image: Values,
-        filters: Values,
-        window: Window,
-        layouts: tuple[ImageLayout, FilterLayout],
-        element_type: str,
+        self, image: Values, filters: Values, window: Window, layouts: Layouts, element_type: str
     ) -> Values:
         """Windows of the image as a strided view, multiplied with the filters by BLAS."""
         del element_type

@@ -13,6 +13,7 @@ from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Array, Job, Running
 from iree_tuner.suite.backends.library import (
     Calls,
+    TriedBackend,
     copies_of,
     device_number,
     first_line,
@@ -20,7 +21,6 @@ from iree_tuner.suite.backends.library import (
     lacks,
     versions,
 )
-from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.targets import on_host
 
@@ -29,7 +29,7 @@ Bound = tuple[Any, list[Any]]
 
 
 @dataclass(frozen=True)
-class OnnxRuntime:
+class OnnxRuntime(TriedBackend):
     """ONNX Runtime on the host, or on a GPU of NVIDIA's with the package onnxruntime-gpu."""
 
     name: str = "onnxruntime"
@@ -45,13 +45,8 @@ class OnnxRuntime:
         """The runtime's."""
         return versions("onnxruntime", "onnxruntime-gpu")
 
-    def refuses(self, operation: Operation, device: str) -> str:
-        """Nothing: it is asked itself."""
-        del operation, device
-        return ""
-
     def load(self, job: Job) -> Running:
-        """A session, and for each copy of the inputs where they and the result lie."""
+        """A session, and the places of the result and of each copy of the inputs."""
         from iree_tuner.suite.backends.onnx_graph import TYPES, model_of
 
         runtime: Any = import_module("onnxruntime")
@@ -105,13 +100,7 @@ def _session(runtime: Any, model: bytes, job: Job, provider: tuple[str, dict[str
         raise CannotError(f"ONNX Runtime: {first_line(error)}") from None
 
 
-def _calls(
-    runtime: Any,  # noqa: ANN401
-    session: Any,  # noqa: ANN401
-    bound: list[Bound],
-    job: Job,
-    result: Callable[[], Array],
-) -> Running:
+def _calls(runtime: Any, session: Any, bound: list[Bound], job: Job, result: Callable[[], Array]) -> Running:  # noqa: ANN401
     options = runtime.RunOptions()
     apart = job.conditions.timing == "device" and not on_host(job.device)
     if apart:

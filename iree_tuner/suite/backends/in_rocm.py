@@ -1,5 +1,4 @@
-"""AMD's libraries for products of matrices, each through PyTorch for ROCm, which has an option for the
-library.
+"""AMD's libraries for products of matrices, each by the option of PyTorch for ROCm that selects it.
 
 They were not run on hardware here: tests check that PyTorch's option is set, and when they are missing.
 """
@@ -20,10 +19,7 @@ _INSTALL = "pip install torch --index-url https://download.pytorch.org/whl/rocm6
 
 @dataclass(frozen=True)
 class _RocmProducts:
-    """Products of matrices only; what is done with them is PyTorch's.
-
-    PyTorch may use another library for operations that the preferred one does not have.
-    """
+    """Products of matrices only; their epilogues, and products that the library lacks, are PyTorch's."""
 
     name: str
     title: str

@@ -7,17 +7,16 @@ import shutil
 from dataclasses import dataclass
 
 from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import is_gpu, lacks, versions
-from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.backends.library import TriedBackend, is_gpu, lacks, versions
 from iree_tuner.targets import on_host
 
 
 @dataclass(frozen=True)
-class Torch:
+class Torch(TriedBackend):
     """PyTorch, a call for each primitive.
 
-    Its settings are the default ones, but that f32 is not rounded to TF32 in convolutions either, and that
-    cuDNN chooses its algorithms by trying them.
+    Its settings are the default ones, except that f32 is not rounded to TF32 in convolutions, and that cuDNN
+    chooses its algorithms by trying them.
     """
 
     name: str = "torch"
@@ -32,11 +31,6 @@ class Torch:
     def version(self) -> str:
         """PyTorch's."""
         return versions("torch")
-
-    def refuses(self, operation: Operation, device: str) -> str:
-        """Nothing: it is asked itself."""
-        del operation, device
-        return ""
 
     def load(self, job: Job) -> Running:
         """Copies of the inputs on the device, and the operation as a function of them."""
@@ -53,7 +47,7 @@ class TorchCompiled(Torch):
     title: str = "PyTorch, compiled"
 
     def missing(self, device: str) -> str:
-        """PyTorch, and what compiles what it writes."""
+        """PyTorch, and the compilers that it needs."""
         found = super().missing(device)
         compiler = os.environ.get("CXX", "g++")  # as PyTorch itself looks for it
         if not found and on_host(device) and shutil.which(compiler) is None:

@@ -35,7 +35,7 @@ from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import embed_bytes
 from iree_tuner.suite.backends.backend import Array, Job
-from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.backends.library import TriedBackend
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.programs import Programs, save_programs
 from iree_tuner.suite.suite_file import Patterns, is_found, patterns_of
@@ -56,16 +56,11 @@ _TITLES = {DEFAULT: "IREE", TUNED: "IREE, tuned", BEFORE: "IREE, earlier run"}
 
 
 @dataclass(frozen=True)
-class Iree:
-    """An operation that is compiled.
+class Iree(TriedBackend):
+    """A compiled operation."""
 
-    Attributes:
-        name: `DEFAULT`, `TUNED`, `BEFORE`.
-        programs: its code; None where it did not compile.
-    """
-
-    name: str = DEFAULT
-    programs: Programs | None = None
+    name: str = DEFAULT  # `DEFAULT`, `TUNED`, `BEFORE`
+    programs: Programs | None = None  # its code; None where it did not compile
 
     @property
     def title(self) -> str:
@@ -73,16 +68,12 @@ class Iree:
         return _TITLES.get(self.name, self.name)
 
     def missing(self, device: str) -> str:  # noqa: ARG002 (of the protocol)
-        """Nothing: it is always here. A device that is not is found out when it is opened."""
+        """Nothing. A missing device is found when it is opened."""
         return ""
 
     def version(self) -> str:
         """Of the compiler."""
         return installed()["iree-base-compiler"] or ""
-
-    def refuses(self, operation: Operation, device: str) -> str:  # noqa: ARG002
-        """Nothing that is known before it is compiled."""
-        return ""
 
     def load(self, job: Job) -> IreeRunning:
         """Load an operation. Raises CannotError where it does not load."""
@@ -98,7 +89,7 @@ class Iree:
 
 
 def _in_own_stream(job: Job) -> Job:
-    """Of several side by side on a GPU, each opens the device for itself: a device has one stream."""
+    """Of several side by side on a GPU, each opens the device for itself, since a device has one stream."""
     if job.conditions.streams == 1 or on_host(job.device):
         return job
     uri = job.device if "://" in job.device else f"{job.device}://"
@@ -106,12 +97,7 @@ def _in_own_stream(job: Job) -> Job:
 
 
 class IreeRunning:
-    """A program on a device: whole, and for device time its dispatches alone, one after the other.
-
-    Args:
-        job: the operation and its device.
-        programs: the code.
-    """
+    """A program on a device: whole, and for device time its dispatches alone, one after the other."""
 
     def __init__(self, job: Job, programs: Programs) -> None:
         self._whole = _Whole(job, programs.program)
@@ -125,7 +111,7 @@ class IreeRunning:
                 self._parts.append((loaded, part.calls))
 
     def run(self, count: int) -> float:
-        """So many invocations; or, for device time, so many runs of each dispatch."""
+        """This many invocations; or, for device time, runs of each dispatch."""
         if not self._parts:
             return self._whole.run(count)
         return sum(loaded.run(count * calls) for loaded, calls in self._parts)
@@ -152,7 +138,6 @@ class _Whole:
         self._next = 0
 
     def run(self, count: int) -> float:
-        """Seconds of so many calls; each is waited for."""
         start = time.perf_counter()
         for _ in range(count):
             self._context.invoke(self._function, self._arguments[self._next], rt.VmVariantList(1))
@@ -160,7 +145,7 @@ class _Whole:
         return time.perf_counter() - start
 
     def result(self) -> Array:
-        """Of inputs of its own: IREE 3.13 may write to the arguments that it is called with."""
+        """Of new inputs: IREE 3.13 may write to the arguments that it is called with."""
         results = rt.VmVariantList(1)
         self._context.invoke(self._function, _copies(self._job, 1)[0], results)
         view = cast(rt.HalBufferView, results.get_variant(0).deref(rt.HalBufferView))
@@ -169,7 +154,7 @@ class _Whole:
 
 @lru_cache(maxsize=1)
 def _arguments(job: Job) -> list[rt.VmVariantList]:
-    """Copies of the inputs on the device: versions of an operation that take turns have the same."""
+    """Copies of the inputs on the device, the same for all versions of an operation that take turns."""
     return _copies(job, max(1, job.copies))
 
 
@@ -205,31 +190,23 @@ def _pushed(device: rt.HalDevice, inputs: Sequence[Array], types: Sequence[str])
 
 @dataclass(frozen=True)
 class Version:
-    """A way to compile an operation.
+    """A way to compile an operation."""
 
-    Attributes:
-        name: behind the operation's name, of the files.
-        flags: in addition to the target's own.
-        spec: bytecode of a tuning spec; empty for none.
-        configuration: of the dispatch named; `spec` has it too, for the whole program.
-        dispatch: which dispatch it is of.
-    """
-
-    name: str
-    flags: tuple[str, ...] = ()
-    spec: bytes = b""
-    configuration: Configuration | None = None
-    dispatch: str = ""
+    name: str  # behind the operation's name, of the files
+    flags: tuple[str, ...] = ()  # in addition to the target's own
+    spec: bytes = b""  # bytecode of a tuning spec; empty for none
+    configuration: Configuration | None = None  # of the dispatch; `spec` has it too, for the whole program
+    dispatch: str = ""  # which dispatch it is of
 
 
 class Compilation:
-    """One version of one operation, on its way: begun when it is made, so that several can be.
+    """One version of one operation; compilation begins when this is made, so that several can run.
 
     Args:
         program: the operation's.
         version: how it is compiled.
         lab: where.
-        with_parts: whether device time will be asked for, which needs each dispatch alone.
+        with_parts: whether device time is measured, which needs each dispatch alone.
     """
 
     def __init__(self, program: Program, version: Version, lab: Lab, *, with_parts: bool) -> None:
@@ -244,7 +221,7 @@ class Compilation:
         self._whole: Future[Compiled] = submit_program(whole, self._lab.target, self._lab.slots)
 
     def save(self, folder: Path, stem: str) -> None:
-        """Wait for it, and write it. Raises TunerError where it does not compile."""
+        """Wait for the result and write it. Raises TunerError where it does not compile."""
         whole = self._lab.slots.wait(self._whole).data
         parts, note = self._parts() if self._with_parts else ([], "")
         save_programs(folder, stem, whole, parts, note)
@@ -262,16 +239,14 @@ class Compilation:
         for dispatch, begun in zip(called, building, strict=True):
             built = self._lab.builder.result(begun)
             if built.outcome != "ok" or dispatch.harness is None:
-                return (
-                    [],
-                    f"measured as a whole: {dispatch.name} fails alone ({built.outcome}): {built.message}",
-                )
+                reason = f"{dispatch.name} fails alone ({built.outcome}): {built.message}"
+                return [], f"measured as a whole: {reason}"
             parts.append((dispatch.harness, built.vmfb, dispatch.calls.count))
         return parts, ""
 
     def _submit(self, dispatch: Dispatch) -> Future[Built]:
         harness, version = dispatch.harness, self._version
-        assert harness is not None, "those without were told before"
+        assert harness is not None, "`_parts` returned early for it"
         builder: Builder = self._lab.builder
         if version.configuration is not None and dispatch.name == version.dispatch:
             return builder.submit(harness, version.configuration)
@@ -294,17 +269,11 @@ _PLACE = re.compile(r"^(.*?)_(\d+)$")
 
 @dataclass(frozen=True)
 class Choice:
-    """Which configurations are wanted: every one, so many at random, or the ones that expressions find.
+    """Which configurations are wanted: every one, some at random, or those that expressions find."""
 
-    Attributes:
-        count: how many, at most; None for every one.
-        patterns: regular expressions; one must be found in a name; none for no such condition.
-        seed: of the sample.
-    """
-
-    count: int | None = None
-    patterns: Patterns = ()
-    seed: int = 0
+    count: int | None = None  # how many, at most; None for every one
+    patterns: Patterns = ()  # regular expressions, of which one must be found in a name; empty for all
+    seed: int = 0  # of the sample
 
 
 def choice_of(text: str, seed: int = 0) -> Choice:
@@ -319,7 +288,7 @@ def choice_of(text: str, seed: int = 0) -> Choice:
 def configuration_name(assignment: Assignment, label: str) -> str:
     """The pipeline and its knobs: `DoubleTilingExpert_distribution_64x128_vector_8x32x1`.
 
-    Knobs that are numbered are one list.
+    Numbered knobs are one list.
     """
     own, knobs = named(assignment, label)
     groups: dict[str, list[int]] = {}
@@ -331,24 +300,14 @@ def configuration_name(assignment: Assignment, label: str) -> str:
 
 
 class Configurations:
-    """The space of the dispatch that takes most of an operation's time.
-
-    Args:
-        program: the operation's.
-        lab: where; its device times the defaults, to find that dispatch.
+    """The space of the dispatch that takes most of an operation's time, which the lab's device measures.
 
     Raises:
-        TunerError: there is nothing to configure, or the operation does not compile.
+        TunerError: nothing can be configured, or the operation does not compile.
     """
 
     def __init__(self, program: Program, lab: Lab) -> None:
-        tasks = read_tasks(program, lab, Silent())
-        baselines = (
-            measure_baselines(tasks, lab, StopRequest())
-            if len(tasks) > 1
-            else measure_baselines(tasks[:1], lab, StopRequest())
-        )
-        first = baselines[0]
+        first = measure_baselines(read_tasks(program, lab, Silent()), lab, StopRequest())[0]
         if first.space is None:
             raise TunerError(f"no dispatch has configurations: {first.note}", location=program.name)
         self._lab = lab
@@ -356,7 +315,7 @@ class Configurations:
         self.space: JointSpace = first.space
 
     def chosen(self, choice: Choice) -> Iterator[Version]:
-        """Versions that are wanted; all of them in the order of the space, or a sample."""
+        """The wanted versions, all in the order of the space, or a sample."""
         members = self.space.shuffled(choice.seed) if choice.count is not None else self._every()
         wanted = (each for each in members if is_found(choice.patterns, self.name(each)))
         return map(self.version, islice(wanted, choice.count))
@@ -366,7 +325,7 @@ class Configurations:
         return configuration_name(assignment, self.space.label)
 
     def version(self, assignment: Assignment) -> Version:
-        """How an operation is compiled in a configuration."""
+        """The compilation of an operation in a configuration."""
         configuration = self.space.configuration(assignment)
         spec = spec_of([SpecEntry(self._task.workload, configuration)], self._lab)
         dispatch = self._task.dispatches[0].name

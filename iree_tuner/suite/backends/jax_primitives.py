@@ -11,9 +11,8 @@ from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.primitives import (
     Binary,
     CannotError,
-    FilterLayout,
-    ImageLayout,
     Layer,
+    Layouts,
     Reduction,
     Unary,
     Window,
@@ -59,27 +58,16 @@ class JaxPrimitives:
         )
 
     def convolution(
-        self,
-        image: Traced,
-        filters: Traced,
-        window: Window,
-        layouts: tuple[ImageLayout, FilterLayout],
-        element_type: str,
+        self, image: Traced, filters: Traced, window: Window, layouts: Layouts, element_type: str
     ) -> Traced:
         """`conv_general_dilated`, which takes all layouts as they are."""
         image_layout = layouts[0].upper()
         filter_layout = layouts[1].upper().replace("C", "I").replace("F", "O")
         return lax.conv_general_dilated(
-            image,
-            filters,
-            window.strides,
-            "VALID",
-            rhs_dilation=window.dilations,
-            dimension_numbers=(image_layout, filter_layout, image_layout),
-            feature_group_count=window.groups,
-            precision=lax.Precision.HIGHEST,
-            preferred_element_type=_wide(image, element_type),
-        )
+            image, filters, window.strides, "VALID", rhs_dilation=window.dilations,
+            dimension_numbers=(image_layout, filter_layout, image_layout), feature_group_count=window.groups,
+            precision=lax.Precision.HIGHEST, preferred_element_type=_wide(image, element_type),
+        )  # fmt: skip
 
     def layer(self, layer: Layer, lhs: Traced, rhs: Traced, element_type: str) -> Traced:
         """`conv_general_dilated`, and its transposes, as in JAX's gradients."""
@@ -109,21 +97,15 @@ class JaxPrimitives:
         batch, heads, queries, size = q.shape
         key_heads, keys = k.shape[1], k.shape[2]
         together = q.reshape(batch, key_heads, heads // key_heads, queries, size)
-        highest = lax.Precision.HIGHEST
-        scores = jnp.einsum(
-            "bhgqd,bhkd->bhgqk", together, k, precision=highest, preferred_element_type=jnp.float32
-        )
-        scores = scores * scale
+        einsum = partial(jnp.einsum, precision=lax.Precision.HIGHEST, preferred_element_type=jnp.float32)
+        scores = einsum("bhgqd,bhkd->bhgqk", together, k) * scale
         if mask is not None:
             scores = scores + mask.astype(jnp.float32)
         if causal:
             seen = jnp.tri(queries, keys, keys - queries, dtype=bool)
             scores = jnp.where(seen, scores, -jnp.inf)
         weights = jax.nn.softmax(scores, axis=-1).astype(v.dtype)
-        result = jnp.einsum(
-            "bhgqk,bhkd->bhgqd", weights, v, precision=highest, preferred_element_type=jnp.float32
-        )
-        return result.reshape(batch, heads, queries, v.shape[3])
+        return einsum("bhgqk,bhkd->bhgqd", weights, v).reshape(batch, heads, queries, v.shape[3])
 
     def softmax(self, x: Traced, axis: int) -> Traced:
         """Along an axis."""
@@ -158,30 +140,19 @@ def _dtype(element_type: str) -> Any:  # noqa: ANN401
 
 
 def _wide(x: Traced, element_type: str) -> Any:  # noqa: ANN401
-    """The type that is asked for, if it is the wider one, or the tensor's."""
+    """The wider one of the tensor's type and the given one."""
     asked = _dtype(element_type)
     return asked if asked.itemsize > x.dtype.itemsize else x.dtype
 
 
 _UNARY: dict[Unary, Callable[[Traced], Traced]] = {
-    "relu": jax.nn.relu,
-    "gelu": lambda x: jax.nn.gelu(x, approximate=False),
-    "gelu_tanh": lambda x: jax.nn.gelu(x, approximate=True),
-    "silu": jax.nn.silu,
-    "sigmoid": jax.nn.sigmoid,
-    "tanh": jnp.tanh,
-    "exp": jnp.exp,
-    "sqrt": jnp.sqrt,
-    "rsqrt": lax.rsqrt,
-    "abs": jnp.abs,
+    "relu": jax.nn.relu, "gelu": lambda x: jax.nn.gelu(x, approximate=False),
+    "gelu_tanh": lambda x: jax.nn.gelu(x, approximate=True), "silu": jax.nn.silu, "sigmoid": jax.nn.sigmoid,
+    "tanh": jnp.tanh, "exp": jnp.exp, "sqrt": jnp.sqrt, "rsqrt": lax.rsqrt, "abs": jnp.abs,
     "negate": jnp.negative,
-}
+}  # fmt: skip
 
 _BINARY: dict[Binary, Callable[[Traced, Traced], Traced]] = {
-    "add": jnp.add,
-    "subtract": jnp.subtract,
-    "multiply": jnp.multiply,
-    "divide": jnp.divide,
-    "maximum": jnp.maximum,
-    "minimum": jnp.minimum,
-}
+    "add": jnp.add, "subtract": jnp.subtract, "multiply": jnp.multiply, "divide": jnp.divide,
+    "maximum": jnp.maximum, "minimum": jnp.minimum,
+}  # fmt: skip

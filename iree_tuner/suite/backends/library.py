@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from iree_tuner.suite.backends.backend import Array, Job
+from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.tensors import read_inputs
 from iree_tuner.targets.registry import driver_of
@@ -30,12 +31,7 @@ def is_gpu(device: str) -> bool:
 
 
 def lacks(title: str, modules: Sequence[str]) -> str:
-    """The packages to install for a library; empty where its modules are there.
-
-    Args:
-        title: of the library, for people.
-        modules: top-level names.
-    """
+    """The packages to install for a library of this title; empty where its top-level modules are there."""
     absent = [name for name in modules if find_spec(name) is None]
     return f"{title} is not installed ({', '.join(absent)}): {_EXTRA}" if absent else ""
 
@@ -57,15 +53,24 @@ def first_line(error: BaseException) -> str:
 
 
 def device_number(device: str) -> int:
-    """Of a GPU's URI, for libraries that know devices by number; 0 where it names none.
+    """The number in a GPU's URI, for libraries that know devices by number; 0 without one.
 
     Raises:
-        CannotError: it names one by something else.
+        CannotError: something else is in its place.
     """
     path = device.partition("://")[2]
     if path and not path.isdigit():
         raise CannotError(f"devices are selected by number only, not by {device}")
     return int(path or 0)
+
+
+class TriedBackend:
+    """A back end that does not know in advance what it cannot do: `load` raises."""
+
+    def refuses(self, operation: Operation, device: str) -> str:
+        """Nothing."""
+        del operation, device
+        return ""
 
 
 # Calls of a library's function on copies of its inputs in turn: what most back ends load.
@@ -76,21 +81,21 @@ R = TypeVar("R")
 
 
 def copies_of(job: Job) -> list[list[Array]]:
-    """The inputs of a job in memory of their own, as often as it wants them."""
+    """The inputs of a job, as many copies as it asks for, each in memory of its own."""
     inputs = read_inputs(job.operation, job.inputs)
     return [[np.array(each) for each in inputs] for _ in range(job.copies)]
 
 
 class Calls(Generic[A, R]):
-    """An operation that is loaded: a `Running`.
+    """A loaded operation: a `Running`.
 
     Args:
         call: computes it; it may return before it is done.
         copies: what it is called with, in turn.
         wait: returns when a result is there.
         read: a result as NumPy has it.
-        each: whether each call is waited for; else only the last, and with it those before it.
-        note: what is worth knowing of how it runs.
+        each: whether each call is waited for, or only the last, and with it those before it.
+        note: one line about how it runs.
     """
 
     def __init__(
@@ -112,7 +117,7 @@ class Calls(Generic[A, R]):
         self.note = note
 
     def run(self, count: int) -> float:
-        """Compute it so many times; seconds until all are done."""
+        """Compute it this many times; seconds until all are done."""
         call, turn, wait = self._call, self._turn, self._wait
         start = time.perf_counter()
         if wait is None:

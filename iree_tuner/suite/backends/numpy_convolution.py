@@ -11,19 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from iree_tuner.suite.primitives import FilterLayout, ImageLayout, Layer, Window
+from iree_tuner.suite.primitives import FILTER_AXES, ImageLayout, Layer, Layouts, Window
 
 Values = npt.NDArray[Any]
 
-_AXES = {"hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2)}
-"""Where filters have their filter, channel, height and width."""
 
-
-def convolve(
-    image: Values, filters: Values, window: Window, layouts: tuple[ImageLayout, FilterLayout]
-) -> Values:
+def convolve(image: Values, filters: Values, window: Window, layouts: Layouts) -> Values:
     """A 2-D convolution of floats, laid out as its image."""
-    seen = filters.transpose(_AXES[layouts[1]])
+    seen = filters.transpose(FILTER_AXES[layouts[1]])
     if window.groups > 1 and seen.shape[:2] == (window.groups, 1):
         return _depthwise(image, seen, window, layouts[0])
     windows = _windows(image, (seen.shape[2], seen.shape[3]), window, layouts[0])
@@ -31,11 +26,11 @@ def convolve(
     groups = window.groups
     points, depth = height * width, channels // groups * kernel[0] * kernel[1]
     if layouts[0] == "nchw":
-        # Filters by channels times channels by points: the result comes as it has to lie.
+        # Filters by channels times channels by points: the result is in its layout.
         matrix = seen.reshape(groups, -1, depth)
         columns = windows.transpose(0, 3, 4, 5, 1, 2).reshape(batch, groups, depth, points)
         return np.matmul(matrix, columns).reshape(batch, -1, height, width)
-    # The channel last, as it lies in the image.
+    # The channel last, as in the image.
     matrix = seen.reshape(groups, -1, channels // groups, *kernel).transpose(0, 3, 4, 2, 1)
     matrix = matrix.reshape(groups, depth, -1)
     parts = windows.reshape(batch, height, width, groups, -1, *kernel)
@@ -53,7 +48,7 @@ def _windows(image: Values, kernel: tuple[int, int], window: Window, layout: Ima
     batch, height, width, channels = (image.shape[axis] for axis in order)
     n, y, x, c = (image.strides[axis] for axis in order)
     (sy, sx), (dy, dx) = window.strides, window.dilations
-    rows, columns = _counts((height, width), kernel, window)
+    rows, columns = window.results((height, width), kernel)
     shape = (batch, rows, columns, channels, *kernel)
     return as_strided(image, shape, (n, y * sy, x * sx, c, y * dy, x * dx), writeable=False)
 
@@ -61,31 +56,21 @@ def _windows(image: Values, kernel: tuple[int, int], window: Window, layout: Ima
 def _depthwise(image: Values, filters: Values, window: Window, layout: ImageLayout) -> Values:
     """A filter for each channel: a product with the whole image for each place of the filters."""
     spatial = (1, 2) if layout == "nhwc" else (2, 3)
-    rows, columns = _counts((image.shape[spatial[0]], image.shape[spatial[1]]), filters.shape[2:], window)
+    rows, columns = window.results([image.shape[axis] for axis in spatial], filters.shape[2:])
     total: Values | None = None
-    for y in range(filters.shape[2]):
-        for x in range(filters.shape[3]):
-            place = [slice(None)] * 4
-            place[spatial[0]] = _span(y * window.dilations[0], rows, window.strides[0])
-            place[spatial[1]] = _span(x * window.dilations[1], columns, window.strides[1])
-            factor = filters[:, 0, y, x]
-            part = image[tuple(place)] * (factor if layout == "nhwc" else factor[:, None, None])
-            total = part if total is None else np.add(total, part, out=total)
-    assert total is not None, "filters have a place at least"
+    for y, x in np.ndindex(*filters.shape[2:]):
+        place = [slice(None)] * 4
+        place[spatial[0]] = _span(y * window.dilations[0], rows, window.strides[0])
+        place[spatial[1]] = _span(x * window.dilations[1], columns, window.strides[1])
+        factor = filters[:, 0, y, x]
+        part = image[tuple(place)] * (factor if layout == "nhwc" else factor[:, None, None])
+        total = part if total is None else np.add(total, part, out=total)
+    assert total is not None, "filters have at least one place"
     return total
 
 
 def _span(start: int, count: int, step: int) -> slice:
     return slice(start, start + (count - 1) * step + 1, step)
-
-
-def _counts(sizes: tuple[int, int], kernel: tuple[int, ...], window: Window) -> tuple[int, int]:
-    """Results in height and width."""
-    height, width = (
-        (size - dilation * (taps - 1) - 1) // stride + 1
-        for size, taps, stride, dilation in zip(sizes, kernel, window.strides, window.dilations, strict=True)
-    )
-    return height, width
 
 
 def convolve_layer(layer: Layer, lhs: Values, rhs: Values) -> Values:

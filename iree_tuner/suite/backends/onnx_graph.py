@@ -14,11 +14,13 @@ from iree_tuner.ops.element_type import ElementType
 from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
+    FILTER_AXES,
+    TO_NCHW,
+    TO_NHWC,
     Binary,
     CannotError,
-    FilterLayout,
-    ImageLayout,
     Layer,
+    Layouts,
     Reduction,
     Unary,
     Window,
@@ -31,35 +33,18 @@ OPSET, IR_VERSION = 23, 11
 """The first with attention, and the version of the format that belongs to it."""
 
 TYPES: dict[str, int] = {
-    "f64": onnx.TensorProto.DOUBLE,
-    "f32": onnx.TensorProto.FLOAT,
-    "f16": onnx.TensorProto.FLOAT16,
-    "bf16": onnx.TensorProto.BFLOAT16,
-    "f8E4M3FN": onnx.TensorProto.FLOAT8E4M3FN,
-    "f8E5M2": onnx.TensorProto.FLOAT8E5M2,
-    "f8E4M3FNUZ": onnx.TensorProto.FLOAT8E4M3FNUZ,
-    "f8E5M2FNUZ": onnx.TensorProto.FLOAT8E5M2FNUZ,
-    "i64": onnx.TensorProto.INT64,
-    "i32": onnx.TensorProto.INT32,
-    "i16": onnx.TensorProto.INT16,
-    "i8": onnx.TensorProto.INT8,
-}
-
-_FILTERS: dict[FilterLayout, tuple[int, ...]] = {
-    "hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2),
+    "f64": onnx.TensorProto.DOUBLE, "f32": onnx.TensorProto.FLOAT, "f16": onnx.TensorProto.FLOAT16,
+    "bf16": onnx.TensorProto.BFLOAT16, "f8E4M3FN": onnx.TensorProto.FLOAT8E4M3FN,
+    "f8E5M2": onnx.TensorProto.FLOAT8E5M2, "f8E4M3FNUZ": onnx.TensorProto.FLOAT8E4M3FNUZ,
+    "f8E5M2FNUZ": onnx.TensorProto.FLOAT8E5M2FNUZ, "i64": onnx.TensorProto.INT64,
+    "i32": onnx.TensorProto.INT32, "i16": onnx.TensorProto.INT16, "i8": onnx.TensorProto.INT8,
 }  # fmt: skip
-_TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
+
 _UNARY: dict[Unary, tuple[str, Mapping[str, Any]]] = {
-    "relu": ("Relu", {}),
-    "gelu": ("Gelu", {}),
-    "gelu_tanh": ("Gelu", {"approximate": "tanh"}),
-    "sigmoid": ("Sigmoid", {}),
-    "tanh": ("Tanh", {}),
-    "exp": ("Exp", {}),
-    "sqrt": ("Sqrt", {}),
-    "abs": ("Abs", {}),
-    "negate": ("Neg", {}),
-}
+    "relu": ("Relu", {}), "gelu": ("Gelu", {}), "gelu_tanh": ("Gelu", {"approximate": "tanh"}),
+    "sigmoid": ("Sigmoid", {}), "tanh": ("Tanh", {}), "exp": ("Exp", {}), "sqrt": ("Sqrt", {}),
+    "abs": ("Abs", {}), "negate": ("Neg", {}),
+}  # fmt: skip
 _BINARY: dict[Binary, str] = {
     "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "maximum": "Max", "minimum": "Min",
 }  # fmt: skip
@@ -98,16 +83,11 @@ def model_of(operation: Operation) -> bytes:
 
 
 class OnnxPrimitives:
-    """Adds nodes to a graph, as exporters write them; `Primitives[Node]`.
-
-    Attributes:
-        nodes: in order.
-        constants: tensors that the graph holds.
-    """
+    """Adds nodes to a graph, as exporters write them; `Primitives[Node]`."""
 
     def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        self.nodes: list[Any] = []  # in order
+        self.constants: list[Any] = []  # tensors that the graph holds
 
     def cast(self, x: Node, element_type: str) -> Node:
         """Other elements; the same node where they are of this type."""
@@ -129,7 +109,7 @@ class OnnxPrimitives:
         return self._held(np.asarray(value, dtype_of(like.element_type)))
 
     def transpose(self, x: Node, order: Sequence[int]) -> Node:
-        """A node; the runtime fuses it with products."""
+        """A node, which the runtime fuses with products."""
         shape = tuple(x.shape[axis] for axis in order)
         return self._add("Transpose", [x], shape, x.element_type, perm=list(order))
 
@@ -147,12 +127,7 @@ class OnnxPrimitives:
         return self._add("MatMul", [self.cast(a, wide), self.cast(b, wide)], shape, wide)
 
     def convolution(
-        self,
-        image: Node,
-        filters: Node,
-        window: Window,
-        layouts: tuple[ImageLayout, FilterLayout],
-        element_type: str,
+        self, image: Node, filters: Node, window: Window, layouts: Layouts, element_type: str
     ) -> Node:
         """`Conv`, which takes channels first: where they come last, they are moved and moved back."""
         if image.element_type == "i8":
@@ -161,19 +136,13 @@ class OnnxPrimitives:
         image, filters = self.cast(image, wide), self.cast(filters, wide)
         last = layouts[0] == "nhwc"
         if last:
-            image = self.transpose(image, _TO_NCHW)
+            image = self.transpose(image, TO_NCHW)
         if layouts[1] != "fchw":
-            filters = self.transpose(filters, _FILTERS[layouts[1]])
-        sizes = (
-            (size - dilation * (taps - 1) - 1) // stride + 1
-            for size, taps, stride, dilation in zip(
-                image.shape[2:], filters.shape[2:], window.strides, window.dilations, strict=True
-            )
-        )
-        shape = (image.shape[0], filters.shape[0], *sizes)
+            filters = self.transpose(filters, FILTER_AXES[layouts[1]])
+        shape = (image.shape[0], filters.shape[0], *window.results(image.shape[2:], filters.shape[2:]))
         facts = {"strides": window.strides, "dilations": window.dilations, "group": window.groups}
         result = self._add("Conv", [image, filters], shape, wide, **facts)
-        return self.transpose(result, _TO_NHWC) if last else result
+        return self.transpose(result, TO_NHWC) if last else result
 
     def layer(self, layer: Layer, lhs: Node, rhs: Node, element_type: str) -> Node:
         """`Conv`; ONNX has no gradients of one."""
@@ -186,7 +155,7 @@ class OnnxPrimitives:
         return self._add("Conv", [self.cast(lhs, wide), self.cast(rhs, wide)], shape, wide, **facts)
 
     def attention(self, q: Node, k: Node, v: Node, mask: Node | None, causal: bool, scale: float) -> Node:
-        """`Attention`; its own causal mask counts from the first key, so that others are given."""
+        """`Attention`; its own causal mask counts from the first key, so that other masks are given."""
         queries, keys = q.shape[2], k.shape[2]
         square = causal and queries == keys
         if causal and not square and queries > 1:
@@ -203,7 +172,7 @@ class OnnxPrimitives:
         return self._add("Softmax", [x], x.shape, x.element_type, axis=axis)
 
     def reduce(self, kind: Reduction, x: Node, axes: Sequence[int], element_type: str) -> Node:
-        """Over axes; sums and means of elements that are made wider before, where it is asked for."""
+        """Over axes; sums and means of elements that are converted before, if a wider type is asked for."""
         if kind in ("sum", "mean"):
             x = self.cast(x, _wider(x.element_type, element_type))
         gone = {axis % len(x.shape) for axis in axes}
@@ -212,7 +181,7 @@ class OnnxPrimitives:
         return self._add(_REDUCE[kind], [x, where], shape, x.element_type, keepdims=0)
 
     def unary(self, kind: Unary, x: Node) -> Node:
-        """Element by element; what ONNX has no op for of two."""
+        """Element by element; a function that ONNX lacks is two nodes."""
         if kind == "rsqrt":
             return self._add("Reciprocal", [self.unary("sqrt", x)], x.shape, x.element_type)
         if kind == "silu":
@@ -250,7 +219,6 @@ def _type_of(element_type: str) -> int:
 
 
 def _wider(own: str, asked: str) -> str:
-    """The type that is asked for, if it is the wider one."""
     return max(own, asked, key=lambda name: ElementType.named(name).bits)
 
 

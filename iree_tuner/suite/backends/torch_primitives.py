@@ -8,11 +8,13 @@ from typing import Any
 
 from iree_tuner.suite.backends.library import first_line
 from iree_tuner.suite.primitives import (
+    FILTER_AXES,
+    TO_NCHW,
+    TO_NHWC,
     Binary,
     CannotError,
-    FilterLayout,
-    ImageLayout,
     Layer,
+    Layouts,
     Reduction,
     Unary,
     Window,
@@ -25,24 +27,11 @@ bias: Any = import_module("torch.nn.attention.bias")
 Tensor = Any
 
 TYPES: dict[str, Any] = {
-    "f64": torch.float64,
-    "f32": torch.float32,
-    "f16": torch.float16,
-    "bf16": torch.bfloat16,
-    "f8E4M3FN": torch.float8_e4m3fn,
-    "f8E5M2": torch.float8_e5m2,
-    "f8E4M3FNUZ": torch.float8_e4m3fnuz,
-    "f8E5M2FNUZ": torch.float8_e5m2fnuz,
-    "i64": torch.int64,
-    "i32": torch.int32,
-    "i16": torch.int16,
+    "f64": torch.float64, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16,
+    "f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2, "f8E4M3FNUZ": torch.float8_e4m3fnuz,
+    "f8E5M2FNUZ": torch.float8_e5m2fnuz, "i64": torch.int64, "i32": torch.int32, "i16": torch.int16,
     "i8": torch.int8,
-}
-
-_FILTERS: dict[FilterLayout, tuple[int, ...]] = {
-    "hwcf": (3, 2, 0, 1), "fchw": (0, 1, 2, 3), "fhwc": (0, 3, 1, 2),
 }  # fmt: skip
-_TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 def type_of(element_type: str) -> Any:  # noqa: ANN401
@@ -81,7 +70,7 @@ class TorchPrimitives:
         return x.reshape(tuple(shape))
 
     def matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
-        """By the library for their type; a wider result directly where a GPU's gives one."""
+        """By the library for their type; with a wider result directly where a GPU's library has it."""
         if a.element_size() == 1:
             return self._narrow_matmul(a, b, element_type)
         kind = torch.promote_types(a.dtype, type_of(element_type))
@@ -106,30 +95,22 @@ class TorchPrimitives:
             raise CannotError(f"PyTorch: {first_line(error)}") from None
 
     def convolution(
-        self,
-        image: Tensor,
-        filters: Tensor,
-        window: Window,
-        layouts: tuple[ImageLayout, FilterLayout],
-        element_type: str,
+        self, image: Tensor, filters: Tensor, window: Window, layouts: Layouts, element_type: str
     ) -> Tensor:
         """`conv2d`; channels that come last stay there (channels_last)."""
         if not image.dtype.is_floating_point or image.element_size() == 1:
             raise CannotError(f"PyTorch has no convolution of {image.dtype}")
         kind = torch.promote_types(image.dtype, type_of(element_type))
-        image, filters = image.to(kind), filters.to(kind).permute(_FILTERS[layouts[1]])
+        image, filters = image.to(kind), filters.to(kind).permute(FILTER_AXES[layouts[1]])
         last = layouts[0] == "nhwc"
         result = functional.conv2d(
-            image.permute(_TO_NCHW) if last else image,
-            filters,
-            stride=window.strides,
-            dilation=window.dilations,
-            groups=window.groups,
-        )
-        return result.permute(_TO_NHWC) if last else result
+            image.permute(TO_NCHW) if last else image, filters, stride=window.strides,
+            dilation=window.dilations, groups=window.groups,
+        )  # fmt: skip
+        return result.permute(TO_NHWC) if last else result
 
     def layer(self, layer: Layer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
-        """`convNd`, and `convolution_backward`, which training takes; views with channels last stay that."""
+        """`convNd`, and `convolution_backward`, as in training; channels that come last stay there."""
         if not lhs.dtype.is_floating_point or lhs.element_size() == 1:
             raise CannotError(f"PyTorch has no convolution of {lhs.dtype}")
         kind = torch.promote_types(lhs.dtype, type_of(element_type))
@@ -155,16 +136,14 @@ class TorchPrimitives:
     def attention(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float
     ) -> Tensor:
-        """`scaled_dot_product_attention`, which takes the best of the kernels that it has."""
+        """`scaled_dot_product_attention`, which takes its best kernel."""
         if q.element_size() == 1:
             raise CannotError(f"PyTorch has no attention of {q.dtype}")
         queries, keys = q.shape[2], k.shape[2]
         causal = causal and queries > 1  # the last query sees all
         grouped = q.shape[1] != k.shape[1]
         square = causal and mask is None and queries == keys
-        if (
-            causal and not square
-        ):  # its own `is_causal` counts from the first key, and takes no mask in addition
+        if causal and not square:  # `is_causal` counts from the first key, and excludes a mask
             if mask is None and q.is_cuda:
                 mask = bias.causal_lower_right(queries, keys)
             else:
@@ -187,7 +166,7 @@ class TorchPrimitives:
         return torch.softmax(x, axis)
 
     def reduce(self, kind: Reduction, x: Tensor, axes: Sequence[int], element_type: str) -> Tensor:
-        """Over axes; sums and means are held in the type that is asked for, or a wider one."""
+        """Over axes; sums and means are held in the wider one of the given type and the tensor's."""
         where = tuple(axes)
         if kind in ("max", "min"):
             return (torch.amax if kind == "max" else torch.amin)(x, where)
@@ -204,24 +183,13 @@ class TorchPrimitives:
 
 
 _UNARY: dict[Unary, Callable[[Tensor], Tensor]] = {
-    "relu": torch.relu,
-    "gelu": functional.gelu,
-    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
-    "silu": functional.silu,
-    "sigmoid": torch.sigmoid,
-    "tanh": torch.tanh,
-    "exp": torch.exp,
-    "sqrt": torch.sqrt,
-    "rsqrt": torch.rsqrt,
-    "abs": torch.abs,
-    "negate": torch.neg,
-}
+    "relu": torch.relu, "gelu": functional.gelu,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"), "silu": functional.silu,
+    "sigmoid": torch.sigmoid, "tanh": torch.tanh, "exp": torch.exp, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt,
+    "abs": torch.abs, "negate": torch.neg,
+}  # fmt: skip
 
 _BINARY: dict[Binary, Callable[[Tensor, Tensor], Tensor]] = {
-    "add": torch.add,
-    "subtract": torch.sub,
-    "multiply": torch.mul,
-    "divide": torch.div,
-    "maximum": torch.maximum,
-    "minimum": torch.minimum,
-}
+    "add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "divide": torch.div,
+    "maximum": torch.maximum, "minimum": torch.minimum,
+}  # fmt: skip

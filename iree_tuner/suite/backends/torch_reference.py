@@ -9,15 +9,14 @@ from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.backends.torch_primitives import Tensor, TorchPrimitives, torch
 from iree_tuner.suite.backends.torch_running import array_of, tensor_of
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import FilterLayout, ImageLayout, Layer, Reduction, Window
+from iree_tuner.suite.primitives import Layer, Layouts, Reduction, Window
 
 _LONG_FLOPS = 4e10
 _FLOATS = ("f", "b")  # how names of floating types begin
 
 
 def torch_reference(operation: Operation, inputs: Sequence[Array]) -> Array:
-    """The result of an operation in double precision; in single precision for the largest ones on a
-    processor.
+    """The result of an operation in double precision; for the largest ones on a processor in single.
 
     Integers are exact: products of i8 and their sums are numbers of either type.
     """
@@ -42,28 +41,22 @@ class _Wide(TorchPrimitives):
         self._wide = wide
 
     def cast(self, x: Tensor, element_type: str) -> Tensor:
-        """Only to integers."""
         return x if element_type[0] in _FLOATS else super().cast(x, element_type)
 
     def matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
-        """As precise as the factors."""
         del element_type
         return torch.matmul(a, b)
 
     def convolution(
-        self, image: Tensor, filters: Tensor, window: Window, layouts: tuple[ImageLayout, FilterLayout],
-        element_type: str,
-    ) -> Tensor:  # fmt: skip
-        """As precise as the image."""
+        self, image: Tensor, filters: Tensor, window: Window, layouts: Layouts, element_type: str
+    ) -> Tensor:
         del element_type
         return super().convolution(image, filters, window, layouts, "f64")
 
     def layer(self, layer: Layer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
-        """As precise as its operands."""
         del element_type
         return super().layer(layer, lhs, rhs, "f64")
 
     def reduce(self, kind: Reduction, x: Tensor, axes: Sequence[int], element_type: str) -> Tensor:
-        """As precise as what is reduced."""
         del element_type
         return super().reduce(kind, x, axes, "f64" if self._wide == torch.float64 else "f32")

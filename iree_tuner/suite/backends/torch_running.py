@@ -1,4 +1,4 @@
-"""Operations that are loaded in PyTorch, on processors and on GPUs. Imported only where PyTorch computes."""
+"""Loaded operations of PyTorch, on processors and on GPUs. Imported only where PyTorch computes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ A = TypeVar("A")
 Call = Callable[[Sequence[Tensor]], Tensor]
 
 _GRAPH_CALLS = 64
-"""Of a graph, at least: so many hide what it costs to start one."""
+"""Least number in a graph, which hides the cost of starting it."""
 
 _WARM_UP = 3
 
@@ -37,7 +37,7 @@ def load(job: Job, *, compiled: bool = False) -> Running:
         torch.set_num_threads(job.conditions.threads)
     _settle()
     if device.type == "cuda":
-        torch.cuda.empty_cache()  # what the operation before had: other processes compute there too
+        torch.cuda.empty_cache()  # of the operation before: other processes compute there too
     copies = copies_on(device, job)
     call = _call_of(job.operation, compiled, copies[0])
     result = job.operation.result.element_type
@@ -47,7 +47,7 @@ def load(job: Job, *, compiled: bool = False) -> Running:
 
 
 def copies_on(device: Any, job: Job) -> list[list[Tensor]]:  # noqa: ANN401
-    """The inputs of a job on a device, as often as it wants them."""
+    """The inputs of a job on a device, as many copies as it asks for."""
     inputs = read_inputs(job.operation, job.inputs)
     kinds = [each.element_type for each in job.operation.inputs]
     host = [tensor_of(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
@@ -113,18 +113,13 @@ class GpuCalls(Generic[A]):
         call: computes it in the current stream.
         copies: what it is called with, in turn.
         element_type: of the result.
-        graph: whether calls are handed over as a graph, and waited for at the end; else each is waited for.
+        graph: whether calls are captured as a graph and waited for at the end; else each is waited for.
     """
 
     def __init__(
-        self,
-        device: Any,  # noqa: ANN401
-        call: Callable[[A], Tensor],
-        copies: Sequence[A],
-        element_type: str,
-        *,
-        graph: bool,
-    ) -> None:
+        self, device: Any, call: Callable[[A], Tensor], copies: Sequence[A], element_type: str,  # noqa: ANN401
+        *, graph: bool,
+    ) -> None:  # fmt: skip
         self._call = call
         self._copies = copies
         self._element_type = element_type
@@ -136,14 +131,14 @@ class GpuCalls(Generic[A]):
         self._stream = torch.cuda.Stream(device)
         with torch.inference_mode(), torch.cuda.stream(self._stream):
             for inputs in [*[copies[0]] * _WARM_UP, *copies]:
-                call(inputs)  # what is compiled, tuned or loaded is so before anything is captured
+                call(inputs)  # kernels are compiled, tuned and loaded before anything is captured
             self._stream.synchronize()
             self._graph, self.note = self._captured() if graph else (None, "")
 
     def run(self, count: int) -> float:
-        """Compute it so many times.
+        """Compute it this many times.
 
-        Whole graphs first: while they run, the calls that are left over are handed over one by one.
+        Whole graphs first: while they run, the remaining calls are launched one by one.
         """
         with torch.inference_mode(), torch.cuda.stream(self._stream):
             self._stream.synchronize()
@@ -169,7 +164,7 @@ class GpuCalls(Generic[A]):
             return array_of(self._call(self._copies[0]), self._element_type)
 
     def _captured(self) -> tuple[Any, str]:
-        """A graph of calls on all copies in turn; None and why, where it cannot be made."""
+        """A graph of calls on all copies in turn; or None and why."""
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
@@ -184,7 +179,7 @@ class GpuCalls(Generic[A]):
 
 
 def _call_of(operation: Operation, compiled: bool, inputs: Sequence[Tensor]) -> Call:
-    """The operation as a function, called once: what PyTorch cannot do is known then."""
+    """The operation as a function, called once to find what PyTorch cannot do."""
     plain = _function(operation)
     with torch.inference_mode():
         try:
@@ -209,7 +204,7 @@ def _function(operation: Operation) -> Callable[..., Tensor]:
 
 @lru_cache(maxsize=1)
 def _compiled(operation: Operation) -> Callable[..., Tensor]:
-    """Through `torch.compile`, as one graph, forgetting what was compiled for the operation before."""
+    """Through `torch.compile`, as one graph; drops the code of the operation before."""
     torch.compiler.reset()
     config: Any = import_module("torch._inductor.config")
     config.compile_threads = 1  # no waiting processes during timing
@@ -217,6 +212,6 @@ def _compiled(operation: Operation) -> Callable[..., Tensor]:
 
 
 def _settle() -> None:
-    """Settings: f32 stays f32 in convolutions, as it does in products by default; sizes do not change."""
+    """f32 stays f32 in convolutions, as it does in products by default; sizes do not change."""
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True

@@ -13,7 +13,7 @@ from iree.compiler.dialects import arith
 from iree_tuner.compiler.linalg import IndexOp
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
+from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
 from iree_tuner.suite.scalars import WIDE, check_type, constant, in_name
 from iree_tuner.suite.tensors import access, collapse, element, elementwise, empty, expand
@@ -24,43 +24,26 @@ _LOOPS = ("batch", "group", "query", "value", "size", "key")
 
 @dataclass(frozen=True, kw_only=True)
 class Attention(Operation):
-    """softmax(q k^T / sqrt(size) + mask) v, for each head; scores and sums are held in f32.
-
-    Attributes:
-        batch: of sequences.
-        heads: of queries.
-        key_heads: of keys and values, each for heads / key_heads heads of queries; 0 for `heads`.
-        queries, keys: positions; 0 keys for as many as queries.
-        size: of a query and a key.
-        value_size: of a value, and of a result; 0 for `size`.
-        causal: whether query i sees keys up to i + keys - queries alone.
-        mask: whether an input is added to the scores, queries x keys of the element type.
-        element_type: of all inputs and of the result.
-    """
+    """softmax(q k^T / sqrt(size) + mask) v, for each head; scores and sums are held in f32."""
 
     kind: ClassVar[str] = "attention"
 
-    batch: int = 1
-    heads: int = 8
-    key_heads: int = 0
+    batch: int = 1  # of sequences
+    heads: int = 8  # of queries
+    key_heads: int = 0  # of keys and values, each for heads / key_heads heads of queries; 0 for `heads`
+    # queries, keys: positions; 0 keys for as many as queries
     queries: int = 512
     keys: int = 0
-    size: int = 64
-    value_size: int = 0
-    causal: bool = False
-    mask: bool = False
-    element_type: str = "f16"
+    size: int = 64  # of a query and a key
+    value_size: int = 0  # of a value, and of a result; 0 for `size`
+    causal: bool = False  # whether query i sees keys up to i + keys - queries alone
+    mask: bool = False  # whether an input is added to the scores, queries x keys of the element type
+    element_type: str = "f16"  # of all inputs and of the result
 
     def __post_init__(self) -> None:
-        usual = (("key_heads", self.heads), ("keys", self.queries), ("value_size", self.size))
-        for name, value in usual:
+        for name, value in (("key_heads", self.heads), ("keys", self.queries), ("value_size", self.size)):
             if getattr(self, name) == 0:
                 object.__setattr__(self, name, value)
-
-    @classmethod
-    def of_type(cls, element_type: str) -> dict[str, Value]:
-        """All of one type."""
-        return {"element_type": element_type}
 
     @property
     def name(self) -> str:
@@ -89,7 +72,7 @@ class Attention(Operation):
 
     @property
     def flops(self) -> float:
-        """Of both products, as is usual; of causal ones the scores that are seen count, which is half."""
+        """Of both products; of causal ones only the visible scores count, which are half."""
         scores = self.queries * self.keys
         if self.causal:
             scores -= self.queries * (self.queries - 1) // 2
@@ -103,8 +86,8 @@ class Attention(Operation):
     @property
     def tolerance(self) -> Tolerance:
         """That of sums over sizes and keys, of probabilities rounded to the type of the values."""
-        # With values of both signs the results shrink with the root of the number of keys, the tolerance with
-        # them: for it to do so once and not twice, no more keys are counted than these.
+        # With values of both signs the results shrink with the root of the number of keys, and the tolerance
+        # with them; no more keys are counted than these, so that it does not shrink twice.
         return Tolerance("f32", self.size * self.keys, self.element_type, min(self.keys, _MOST_FACTORS))
 
     def check(self) -> None:
@@ -114,12 +97,11 @@ class Attention(Operation):
         if self.heads % self.key_heads:
             raise UsageError(f"key_heads: {self.heads} heads are not a multiple of {self.key_heads}")
         if self.causal and self.queries > self.keys:
-            raise UsageError(
-                f"causal: the first of {self.queries} queries would attend to none of {self.keys} keys"
-            )
+            first = f"the first of {self.queries} queries would attend to none of {self.keys} keys"
+            raise UsageError(f"causal: {first}")
 
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
-        """One attention op, of all heads of keys; those of queries that share one are a loop of their own."""
+        """One attention op, of all heads of keys; heads of queries that share one are a loop of their own."""
         query, key, value, *masks = inputs
         groups = self.heads // self.key_heads
         query = collapse(query, (2, 1, 1))
@@ -135,8 +117,7 @@ class Attention(Operation):
             *[("query", "key") for _ in masks], ("batch", "group", "query", "value"),
         ]  # fmt: skip
         maps = [access(len(_LOOPS), [_LOOPS.index(each) for each in own]) for own in loops]
-        result = _attention(operands, maps)
-        result = collapse(result, (2, 1, 1))
+        result = collapse(_attention(operands, maps), (2, 1, 1))
         return expand(result, [(self.batch, self.heads), (self.queries,), (self.value_size,)])
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
@@ -147,7 +128,7 @@ class Attention(Operation):
         return ops.cast(found, self.element_type)
 
     def _visible(self, masks: Sequence[ir.Value]) -> ir.Value:
-        """The mask with minus infinity where a query does not see a key; without one, whether it does.
+        """The mask with minus infinity where a query does not see a key; without a mask whether it does.
 
         An op of its own: indices in the body of attention are wrong in IREE 3.13 once it is tiled.
         """
@@ -164,15 +145,11 @@ class Attention(Operation):
 
 
 def _attention(operands: Sequence[ir.Value], maps: Sequence[ir.AffineMap]) -> ir.Value:
-    """The op, which has no binding of its own."""
     indexing = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
     op = ir.Operation.create(
-        "iree_linalg_ext.attention",
-        results=[operands[-1].type],
-        operands=list(operands),
-        attributes={"indexing_maps": indexing},
-        regions=1,
-    )
+        "iree_linalg_ext.attention", [operands[-1].type], list(operands),
+        attributes={"indexing_maps": indexing}, regions=1,
+    )  # fmt: skip
     block = op.regions[0].blocks.append(ir.F32Type.get())
     with ir.InsertionPoint(block):
         ir.Operation.create("iree_linalg_ext.yield", operands=list(block.arguments))

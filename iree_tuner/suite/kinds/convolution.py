@@ -15,53 +15,47 @@ from iree_tuner.errors import UsageError
 from iree_tuner.suite import epilogue as epilogues
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
-from iree_tuner.suite.primitives import FilterLayout, ImageLayout, Primitives, T, Window
+from iree_tuner.suite.primitives import Layouts, Primitives, T, Window
 from iree_tuner.suite.scalars import FLOATS, check_type, in_name, multiply_add, result_of, sums_of, widest
 from iree_tuner.suite.tensors import access, collapse, expand, filled, shape_of
 
-_LAYOUTS: Mapping[str, tuple[ImageLayout, FilterLayout]] = {
-    "nhwc": ("nhwc", "hwcf"),
-    "nhwc_fhwc": ("nhwc", "fhwc"),
-    "nchw": ("nchw", "fchw"),
-}
+_LAYOUTS: Mapping[str, Layouts] = {
+    "nhwc": ("nhwc", "hwcf"), "nhwc_fhwc": ("nhwc", "fhwc"), "nchw": ("nchw", "fchw"),
+}  # fmt: skip
 _PLAIN = {"hwcf": "conv_2d_nhwc_hwcf", "fhwc": "conv_2d_nhwc_fhwc", "fchw": "conv_2d_nchw_fchw"}
 _GROUPED = {"fhwc": "conv_2d_nhwgc_gfhwc", "fchw": "conv_2d_ngchw_gfchw"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Convolution(Operation):
-    """A 2-D convolution; sums are held in f32, of i8 in i32.
-
-    Attributes:
-        n, h, w, c: images, and their height, width and channels; what is padded is given padded.
-        f, kh, kw: filters, and their height and width.
-        sh, sw, dh, dw: strides and dilations, of height and width.
-        groups: of channels, each with f / groups filters of its own; c of them are a depthwise convolution.
-        layout: of the images, `nhwc` or `nchw`, the result as they; filters are `hwcf` or `fchw`. `nhwc_fhwc`
-            is nhwc with filters that begin with f.
-        image, filters, out: element types; sums are converted to `out` at the end.
-        epilogue: what is done with the sums, as `bias+relu`: bias (f of them), residual (as the result),
-            relu, gelu, gelu_tanh, silu; bias and residual are inputs of type `out`. Empty for nothing.
-    """
+    """A 2-D convolution; sums are held in f32, of i8 in i32."""
 
     kind: ClassVar[str] = "convolution"
 
+    # n, h, w, c: images, and their height, width and channels, with padding
     n: int = 1
     h: int = 58
     w: int = 58
     c: int = 64
+    # f, kh, kw: filters, and their height and width
     f: int = 64
     kh: int = 3
     kw: int = 3
+    # sh, sw, dh, dw: strides and dilations, of height and width
     sh: int = 1
     sw: int = 1
     dh: int = 1
     dw: int = 1
-    groups: int = 1
+    groups: int = 1  # of channels, each with f / groups filters; c for a depthwise convolution
+    # of the images, `nhwc` or `nchw`, the result as they; filters are `hwcf` or `fchw`. `nhwc_fhwc` is nhwc
+    # with filters that begin with f
     layout: str = "nhwc"
+    # image, filters, out: element types; sums are converted to `out` at the end
     image: str = "f32"
     filters: str = "f32"
     out: str = "f32"
+    # what is done with the sums, as `bias+relu`: bias (f of them), residual (as the result), relu, gelu,
+    # gelu_tanh, silu; bias and residual are inputs of type `out`. Empty for nothing
     epilogue: str = ""
 
     @classmethod
@@ -95,19 +89,18 @@ class Convolution(Operation):
     @property
     def result(self) -> TensorType:
         """Laid out as the images."""
-        height = (self.h - 1 - self.dh * (self.kh - 1)) // self.sh + 1
-        width = (self.w - 1 - self.dw * (self.kw - 1)) // self.sw + 1
+        height, width = self._window.results((self.h, self.w), (self.kh, self.kw))
         sizes = {"n": self.n, "h": height, "w": width, "c": self.f}
         return TensorType(tuple(sizes[each] for each in self._layouts[0]), self.out)
 
     @property
     def flops(self) -> float:
-        """Two for each element of the result and each element that goes into it, and the epilogue's."""
+        """Two for each element of the result and each element that enters it, and the epilogue's."""
         return 2.0 * self._window_size * prod(self.result.shape) + self._epilogue.flops
 
     @property
     def compute_type(self) -> str:
-        """Of images and filters the wider type."""
+        """The wider type of images and filters."""
         return widest(self.image, self.filters)
 
     @property
@@ -148,14 +141,17 @@ class Convolution(Operation):
         image, filters, *extras = inputs
         if self.image != self.filters:
             image, filters = ops.cast(image, self._sums), ops.cast(filters, self._sums)
-        window = Window((self.sh, self.sw), (self.dh, self.dw), self.groups)
         asked = self._epilogue.asked(self._sums)
-        sums = ops.convolution(image, filters, window, self._layouts, asked)
+        sums = ops.convolution(image, filters, self._window, self._layouts, asked)
         return self._epilogue.compute(ops, sums, self._sums, extras)
 
     @property
-    def _layouts(self) -> tuple[ImageLayout, FilterLayout]:
+    def _layouts(self) -> Layouts:
         return _LAYOUTS[self.layout]
+
+    @property
+    def _window(self) -> Window:
+        return Window((self.sh, self.sw), (self.dh, self.dw), self.groups)
 
     @property
     def _sums(self) -> str:
@@ -212,7 +208,7 @@ class Convolution(Operation):
         return [(self.groups, size // self.groups) if each == dimension else (size,) for each, size in sizes]
 
     def _generic(self, image: ir.Value, filters: ir.Value, shape: Sequence[int]) -> ir.Value:
-        """Of images nhwgc and filters hwcgf, which linalg has no name for."""
+        """Of images nhwgc and filters hwcgf, for which linalg has no op."""
         n, oh, ow, g, f, kh, kw, c = (ir.AffineExpr.get_dim(each) for each in range(8))
         rows, columns = oh * self.sh + kh * self.dh, ow * self.sw + kw * self.dw
         maps = [

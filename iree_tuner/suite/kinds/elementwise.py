@@ -11,8 +11,7 @@ from iree.compiler import ir
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import scalars
-from iree_tuner.suite.hints import did_you_mean
-from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
+from iree_tuner.suite.operation import Operation, TensorType, check_sizes, did_you_mean
 from iree_tuner.suite.primitives import Binary, Primitives, T, Unary
 from iree_tuner.suite.scalars import WIDE, check_type, in_name
 from iree_tuner.suite.tensors import element, elementwise
@@ -26,26 +25,17 @@ _SIGNED, _UNSIGNED = ("subtract", "negate"), ("abs", "exp", "sigmoid")
 
 @dataclass(frozen=True, kw_only=True)
 class Elementwise(Operation):
-    """Functions one after the other, of matrices of one size, in f32.
-
-    Attributes:
-        chain: their names, joined by `+`, as `add+relu+multiply`: the first takes the first input, each other
-            one the result before it, and functions of two values take a further input as the second.
-        rows, columns: sizes.
-        element_type: of all inputs and of the result.
-    """
+    """Functions one after the other, of matrices of one size, in f32."""
 
     kind: ClassVar[str] = "elementwise"
 
+    # names of functions, joined by `+`, as `add+relu+multiply`: each takes the previous result, the first one
+    # the first input, and functions of two values take a further input as the second
     chain: str = "add"
+    # rows, columns: sizes
     rows: int = 1024
     columns: int = 1024
-    element_type: str = "f32"
-
-    @classmethod
-    def of_type(cls, element_type: str) -> dict[str, Value]:
-        """All of one type."""
-        return {"element_type": element_type}
+    element_type: str = "f32"  # of all inputs and of the result
 
     @property
     def name(self) -> str:
@@ -75,7 +65,7 @@ class Elementwise(Operation):
 
     @property
     def tolerance(self) -> Tolerance:
-        """That of as many roundings as there are functions, each to the element type as libraries may do."""
+        """That of as many roundings as functions, each to the element type, as libraries may do."""
         return Tolerance(self.element_type, len(self._functions))
 
     @property

@@ -14,56 +14,46 @@ from iree_tuner.compiler.linalg import generic
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.epilogue import Epilogue
-from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
+from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import Direction, Layer, Primitives, T
 from iree_tuner.suite.scalars import WIDE, check_type, multiply_add, sums_of
 from iree_tuner.suite.tensors import collapse, cut, expand, filled, flipped, padded, shape_of, spread
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 _SIZES = re.compile(r"(0|[1-9]\d*)(x(0|[1-9]\d*)){0,2}")
+_ROLES = {"forward": ("in", "fil", "out"), "data": ("out", "fil", "in"), "weights": ("out", "in", "fil")}
 _Place = Sequence[tuple[str, int]]
 """A dimension of an operand: the loops that walk it, each with its step."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConvolutionLayer(Operation):
-    """A convolution of a network's layer, or one of its gradients; sums are held in f32.
-
-    Attributes:
-        direction: `forward`; `data`, the gradient of the images from the result's gradient and the filters;
-            `weights`, the gradient of the filters from the result's gradient and the images.
-        n, c, k: images, their channels, and filters.
-        image, kernel: sizes of images and filters, `58x58`: as many dimensions as both have.
-        strides, padding, dilations: of each dimension; padding is zeros on both sides.
-        groups: of channels, each with k / groups filters of its own.
-        in_layout, fil_layout, out_layout: how images, filters and results lie, as `NHWC`, without the letters
-            of dimensions that there are not; of filters N is k and C the channels of a group.
-        element_type: of all tensors.
-        bias: whether k numbers are added to the result; forward only.
-    """
+    """A convolution of a network's layer, or one of its gradients; sums are held in f32."""
 
     kind: ClassVar[str] = "convolution_layer"
 
+    # `forward`; `data`, the gradient of the images from the result's gradient and the filters; `weights`, the
+    # gradient of the filters from the result's gradient and the images
     direction: str = "forward"
+    # n, c, k: images, their channels, and filters
     n: int = 1
     c: int = 64
     k: int = 64
+    # image, kernel: sizes of images and filters, `58x58`: as many dimensions as both have
     image: str = "56x56"
     kernel: str = "3x3"
+    # strides, padding, dilations: of each dimension; padding is zeros on both sides
     strides: str = "1x1"
     padding: str = "1x1"
     dilations: str = "1x1"
-    groups: int = 1
+    groups: int = 1  # of channels, each with k / groups filters of its own
+    # in_layout, fil_layout, out_layout: of images, filters and results, as `NHWC`, with letters of existing
+    # dimensions only; of filters N is k and C the channels of a group
     in_layout: str = "NHWC"
     fil_layout: str = "NHWC"
     out_layout: str = "NHWC"
-    element_type: str = "f32"
-    bias: bool = False
-
-    @classmethod
-    def of_type(cls, element_type: str) -> dict[str, Value]:
-        """All tensors of one type."""
-        return {"element_type": element_type}
+    element_type: str = "f32"  # of all tensors
+    bias: bool = False  # whether k numbers are added to the result; forward only
 
     @property
     def name(self) -> str:
@@ -85,7 +75,7 @@ class ConvolutionLayer(Operation):
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """Two of images, filters and the result's gradient, as the direction says; and the bias."""
+        """Two of images, filters and the result's gradient, by the direction; and the bias."""
         left, right, _ = self._roles
         return (self._tensor(left), self._tensor(right), *self._epilogue.inputs)
 
@@ -169,12 +159,7 @@ class ConvolutionLayer(Operation):
     @property
     def _roles(self) -> tuple[str, str, str]:
         """Of the operands and the result."""
-        roles = {
-            "forward": ("in", "fil", "out"),
-            "data": ("out", "fil", "in"),
-            "weights": ("out", "in", "fil"),
-        }
-        return roles[self.direction]
+        return _ROLES[self.direction]
 
     @property
     def _layouts(self) -> Mapping[str, str]:
@@ -206,7 +191,7 @@ class ConvolutionLayer(Operation):
         return TensorType(tuple(sizes[each] for each in self._layouts[role]), self.element_type)
 
     def _in_layout(self, role: str, spatial: Sequence[int], other: int = 0) -> list[int]:
-        """Numbers of the spatial dimensions in the order of a tensor's; another for batch and channels."""
+        """Numbers of the spatial dimensions in a tensor's order, and another one for batch and channels."""
         numbers = dict(zip(self._spatial, spatial, strict=True))
         return [numbers.get(each, other) for each in self._layouts[role]]
 
@@ -228,22 +213,14 @@ class ConvolutionLayer(Operation):
 
     @property
     def _seen(self) -> list[tuple[int, int, int]]:
-        """Of each dimension the first and the last result that touch the image, and where the first lies.
+        """The first and the last result that touch the image, and the place of the first, by dimension.
 
         Results are spread, a stride apart, in the input of a convolution with the flipped filters.
         """
         found: list[tuple[int, int, int]] = []
         layer = self._layer
-        facts = zip(
-            layer.image,
-            layer.kernel,
-            layer.strides,
-            layer.padding,
-            layer.dilations,
-            layer.results,
-            strict=True,
-        )
-        for size, taps, stride, pad, dilation, results in facts:
+        facts = (layer.image, layer.kernel, layer.strides, layer.padding, layer.dilations, layer.results)
+        for size, taps, stride, pad, dilation, results in zip(*facts, strict=True):
             reach = dilation * (taps - 1)
             offset = reach - pad
             first = max(0, ceil(-offset / stride))
@@ -302,11 +279,9 @@ class ConvolutionLayer(Operation):
         )
 
     def _contraction(self, lhs: ir.Value, rhs: ir.Value, places: Mapping[str, Sequence[_Place]]) -> ir.Value:
-        """Sums of products; the loops are the result's, then the others as `rhs` has them.
+        """Sums of products; the loops are the result's, followed by the others as `rhs` has them.
 
-        Args:
-            lhs, rhs: in the layouts of their roles.
-            places: by role: of `lhs`, `rhs` and the result, in this order.
+        `lhs` and `rhs` have the layouts of their roles; `places` are theirs and the result's, by role.
         """
         *_, result = places
         kept = [loop for place in places[result] for loop, _ in place]

@@ -1,4 +1,4 @@
-"""The common base of products of matrices, one or a batch of them."""
+"""Products of matrices, one or a batch of them."""
 
 from __future__ import annotations
 
@@ -34,27 +34,21 @@ _SWAPPED = {"t": False, "n": True}
 
 @dataclass(frozen=True, kw_only=True)
 class Product(Operation):
-    """A product of two matrices, m x k and k x n; sums are held in f32, of i8 in i32.
+    """A product of two matrices, m x k and k x n; sums are held in f32, of i8 in i32."""
 
-    Attributes:
-        m, n, k: sizes.
-        lhs, rhs, out: element types of the factors and of the result; sums are converted to it at the end.
-        layout: of the factors, a letter each: `t` row-major, `n` column-major: it lies transposed in memory.
-        accumulate: whether a third matrix, m x n of type `out`, is added.
-        split_k: slices of k that are multiplied side by side and summed up afterwards; 1 for none.
-        epilogue: what is done with the sums, as `bias+relu`: bias (n of them), residual (m x n), relu, gelu,
-            gelu_tanh, silu; bias and residual are inputs of type `out`. Empty for nothing.
-    """
-
+    # m, n, k: sizes
     m: int = 512
     n: int = 512
     k: int = 512
+    # lhs, rhs, out: element types of the factors and of the result; sums are converted to it at the end
     lhs: str = "f32"
     rhs: str = "f32"
     out: str = "f32"
-    layout: str = "tt"
-    accumulate: bool = False
-    split_k: int = 1
+    layout: str = "tt"  # of the factors, a letter each: `t` row-major, `n` column-major (transposed)
+    accumulate: bool = False  # whether a third matrix, m x n of type `out`, is added
+    split_k: int = 1  # slices of k that are multiplied side by side and summed up afterwards; 1 for none
+    # what is done with the sums, as `bias+relu`: bias (n of them), residual (m x n), relu, gelu, gelu_tanh,
+    # silu; bias and residual are inputs of type `out`. Empty for nothing
     epilogue: str = ""
 
     @classmethod
@@ -76,7 +70,7 @@ class Product(Operation):
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """The factors as they lie in memory, what is added, and what the epilogue takes."""
+        """The factors in their layouts, the matrix to add, and the inputs of the epilogue."""
         left, right = ((self.m, self.k), self.lhs), ((self.k, self.n), self.rhs)
         factors = (
             TensorType((*self._batch, *(shape[::-1] if _SWAPPED[letter] else shape)), kind)
@@ -91,13 +85,13 @@ class Product(Operation):
 
     @property
     def flops(self) -> float:
-        """2 m n k for each product, and one for each element that is added or a step of the epilogue."""
+        """2 m n k for each product, and one for each added element or step of the epilogue."""
         added = math.prod(self.result.shape) if self.accumulate else 0
         return 2.0 * self.k * math.prod(self.result.shape) + added + self._epilogue.flops
 
     @property
     def compute_type(self) -> str:
-        """Of the factors the wider one's."""
+        """The wider type of the factors."""
         return widest(self.lhs, self.rhs)
 
     @property
@@ -128,7 +122,7 @@ class Product(Operation):
         return self._epilogue.build(self._sums_of(lhs, rhs, addend), extras)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """A product, of transposed views where a factor lies transposed, and the steps behind it."""
+        """A product, of transposed views of transposed factors, and the steps behind it."""
         (lhs, rhs), extras = inputs[:2], inputs[2:]
         factors = [
             ops.transpose(x, (*range(len(self._batch)), len(self._batch) + 1, len(self._batch)))
@@ -160,7 +154,6 @@ class Product(Operation):
 
     @property
     def _begins_with_addend(self) -> bool:
-        """Whether sums can begin with the third matrix instead of zero."""
         return self.accumulate and self.out == self._sums
 
     def _sums_of(self, lhs: ir.Value, rhs: ir.Value, out: ir.Value) -> ir.Value:
@@ -202,16 +195,11 @@ class Product(Operation):
         return self._sum_of(partial)
 
     def _sum_of(self, partial: ir.Value) -> ir.Value:
-        """Over the slices."""
-        batch = range(len(self._batch))
-        s = len(batch)
+        s = len(self._batch)
         out = filled(self.result.shape, self._sums)
         kinds = [*["parallel"] * s, "reduction", "parallel", "parallel"]
-        maps = [access(s + 3, range(s + 3)), access(s + 3, (*batch, s + 1, s + 2))]
+        maps = [access(s + 3, range(s + 3)), access(s + 3, (*range(s), s + 1, s + 2))]
         return generic([partial], out, maps, kinds, add)
-
-
-# Products of many matrices, all of one size.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,9 +213,6 @@ class BatchMatmul(Product):
     @property
     def _batch(self) -> tuple[int, ...]:
         return (self.batch,)
-
-
-# One product of two matrices.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from iree_tuner.compiler.linalg import SoftmaxOp, generic
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
+from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
 from iree_tuner.suite.primitives import Reduction as Function
 from iree_tuner.suite.scalars import (
@@ -36,27 +36,16 @@ _SUMS = ("sum", "mean")
 
 @dataclass(frozen=True, kw_only=True)
 class Reduction(Operation):
-    """One value of many.
-
-    Attributes:
-        function: sum, mean, max or min; sums are held in f32, of integers in i32.
-        rows, columns: sizes.
-        axis: what vanishes: `columns`, which lie next to each other, `rows`, or `both`.
-        element_type: of the values and the result; the result of sums of i8 is i32.
-    """
+    """One value from many."""
 
     kind: ClassVar[str] = "reduction"
 
-    function: str = "sum"
+    function: str = "sum"  # sum, mean, max or min; sums are held in f32, of integers in i32
+    # rows, columns: sizes
     rows: int = 1024
     columns: int = 1024
-    axis: str = "columns"
-    element_type: str = "f32"
-
-    @classmethod
-    def of_type(cls, element_type: str) -> dict[str, Value]:
-        """All of one type."""
-        return {"element_type": element_type}
+    axis: str = "columns"  # reduced: `columns`, which are next to each other in memory, `rows`, or `both`
+    element_type: str = "f32"  # of the values and the result; the result of sums of i8 is i32
 
     @property
     def name(self) -> str:
@@ -79,7 +68,7 @@ class Reduction(Operation):
 
     @property
     def positive(self) -> bool:
-        """A sum of all elements of both signs may be near zero, and nothing is known of it then."""
+        """A sum of all elements of both signs may be near zero, without a significant digit."""
         return self.axis == "both" and self.function in ("sum", "mean")
 
     @property
@@ -131,7 +120,7 @@ class Reduction(Operation):
 
     @property
     def _held(self) -> str:
-        """The type that values are reduced in: comparisons need no other type."""
+        """The type that values are reduced in; comparisons need no other type."""
         return sums_of(self.element_type) if self._adds else self.element_type
 
     @property
@@ -155,7 +144,6 @@ class Reduction(Operation):
         return binary("maximum" if self.function == "max" else "minimum", value, best)
 
     def _mean(self, sums: ir.Value) -> ir.Value:
-        """Of sums."""
         out = element(self.result.element_type)
 
         def body(total: ir.Value) -> ir.Value:
@@ -172,23 +160,14 @@ _FLOPS = 5  # for each value: the largest, a difference, its exp, their sum, and
 
 @dataclass(frozen=True, kw_only=True)
 class Softmax(Operation):
-    """exp(x) by the sum of its row, in f32.
-
-    Attributes:
-        rows, columns: sizes; each row has a sum of 1.
-        element_type: of the values and the result.
-    """
+    """exp(x) by the sum of its row, in f32."""
 
     kind: ClassVar[str] = "softmax"
 
+    # rows, columns: sizes; each row has a sum of 1
     rows: int = 1024
     columns: int = 1024
-    element_type: str = "f32"
-
-    @classmethod
-    def of_type(cls, element_type: str) -> dict[str, Value]:
-        """All of one type."""
-        return {"element_type": element_type}
+    element_type: str = "f32"  # of the values and the result
 
     @property
     def name(self) -> str:

@@ -7,28 +7,20 @@ from dataclasses import fields
 from typing import Any, cast
 
 from iree_tuner.errors import TunerError
-from iree_tuner.suite.hints import did_you_mean
 from iree_tuner.suite.kinds.attention import Attention
 from iree_tuner.suite.kinds.convolution import Convolution
 from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.layer import ConvolutionLayer
 from iree_tuner.suite.kinds.product import BatchMatmul, Matmul
 from iree_tuner.suite.kinds.reduction import Reduction, Softmax
-from iree_tuner.suite.operation import Operation, Value
+from iree_tuner.suite.operation import Operation, Value, did_you_mean
 
 KINDS: Mapping[str, type[Operation]] = {
     each.kind: each
     for each in (
-        Matmul,
-        BatchMatmul,
-        Convolution,
-        ConvolutionLayer,
-        Attention,
-        Reduction,
-        Softmax,
-        Elementwise,
+        Matmul, BatchMatmul, Convolution, ConvolutionLayer, Attention, Reduction, Softmax, Elementwise,
     )
-}
+}  # fmt: skip
 
 _TYPES: Mapping[str, type] = {"int": int, "str": str, "bool": bool}
 
@@ -46,7 +38,7 @@ def fields_of(kind: type[Operation]) -> dict[str, Value]:
 
 
 def make(kind: type[Operation], arguments: Mapping[str, object]) -> Operation:
-    """An operation, checked. Raises TunerError for a field that there is not, or a value that is wrong."""
+    """An operation, checked. Raises TunerError for an unknown field or a wrong value."""
     types = {each.name: str(each.type) for each in fields(kind)}
     for name, value in arguments.items():
         if name not in types:

@@ -1,1 +1,1 @@
-"""Runs of the suite as HTML: a run, what changed, a history. One file a chart; libraries are an extra."""
+"""Runs of the suite as HTML: a run, changes between two, a history. The libraries for charts are an extra."""

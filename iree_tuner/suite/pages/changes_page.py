@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
 from iree_tuner.report.page import check_installed, filled
@@ -27,32 +27,21 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class BackEndSummary:
-    """A back end's rows on a device, summarized.
-
-    Attributes:
-        backend, device: the back end and the device.
-        ratio: the geometric mean of the rows' speedups.
-        rows: the number of rows; `paired` of them were interleaved with the earlier code.
-        faster, slower: the number of rows that became faster or slower.
-    """
+    """A back end's rows on a device, summarized."""
 
     backend: str
     device: str
-    ratio: float
-    rows: int
+    ratio: float  # the geometric mean of the rows' speedups
+    rows: int  # the number of rows; `paired` of them were interleaved with the earlier code
     paired: int
     faster: int
     slower: int
 
 
 def changes_page(
-    before: Results,
-    after: Results,
-    *,
-    worth: float = WORTH,
-    alike: float = ALIKE,
+    before: Results, after: Results, *, worth: float = WORTH, alike: float = ALIKE,
     spreads: Spreads | None = None,
-) -> str:
+) -> str:  # fmt: skip
     """Render the page. The arguments are those of `changes`.
 
     Raises:
@@ -69,22 +58,12 @@ def changes_page(
         for device in devices
     ]
     return filled(
-        "changes.html.jinja",
-        package="iree_tuner.suite.pages",
-        before=before.facts,
-        after=after.facts,
-        headline=headline(found),
-        counts=counts(found),
-        cautions=cautions(before.facts, after.facts),
-        summaries=summaries(found),
-        charts=[(names(after.facts, device), each) for device, each in charts],
-        several=len(devices) > 1,
-        changes=sorted(found, key=_interest),
-        labels=labels,
-        facts=[("before", facts_words(before.facts)), ("after", facts_words(after.facts))],
-        worth=worth,
-        alike=alike,
-    )
+        "changes.html.jinja", package="iree_tuner.suite.pages", before=before.facts, after=after.facts,
+        headline=headline(found), counts=counts(found), cautions=cautions(before.facts, after.facts),
+        summaries=summaries(found), charts=[(names(after.facts, device), each) for device, each in charts],
+        several=len(devices) > 1, changes=sorted(found, key=_interest), labels=labels, worth=worth,
+        facts=[("before", facts_words(before.facts)), ("after", facts_words(after.facts))], alike=alike,
+    )  # fmt: skip
 
 
 def headline(found: Sequence[Change]) -> str:
@@ -101,16 +80,12 @@ def summaries(found: Sequence[Change]) -> tuple[BackEndSummary, ...]:
             groups.setdefault((each.key[1], each.key[3]), []).append(each)
     return tuple(
         BackEndSummary(
-            backend,
-            device,
-            math.exp(sum(math.log(each.ratio or 1.0) for each in group) / len(group)),
-            len(group),
-            sum(each.paired for each in group),
-            sum(each.verdict == "FASTER" for each in group),
+            backend, device, geometric_mean([each.ratio or 1.0 for each in group]), len(group),
+            sum(each.paired for each in group), sum(each.verdict == "FASTER" for each in group),
             sum(each.verdict == "SLOWER" for each in group),
         )
         for (backend, device), group in groups.items()
-    )
+    )  # fmt: skip
 
 
 def names(facts: RunFacts, device: str) -> str:

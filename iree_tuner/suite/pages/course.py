@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
 import altair as alt
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
 
 
 def color_of(contender: str, all_: Sequence[str]) -> str:
-    """Grey for IREE's default, and for contenders that no color is left for."""
+    """Grey for IREE's default, and for contenders beyond the last color."""
     place = [each for each in all_ if each != BASE].index(contender) if contender != BASE else -1
     return BEFORE if contender == BASE else SERIES[place] if place < len(SERIES) else OTHERS
 
 
 def colored(shown: Sequence[str], all_: Sequence[str]) -> alt.Color:
     """The encoding of `contender`, with a legend of the shown ones."""
-    scale = alt.Scale(domain=list(shown), range=[color_of(each, all_) for each in shown])
-    return alt.Color("contender:N", title=None, scale=scale)
+    return look.colored("contender:N", {each: color_of(each, all_) for each in shown})
 
 
 _HEIGHT_PX = 130
@@ -46,17 +45,11 @@ _DAY = len("2025-01-31")
 
 @dataclass(frozen=True)
 class Point:
-    """A row of a run.
+    """A row of a run."""
 
-    Attributes:
-        place: of the run among the shown ones, from 0 on.
-        time_us: of the row.
-        ratio: times as fast as in the first run that timed it.
-    """
-
-    place: int
+    place: int  # of the run among the shown ones, from 0 on
     time_us: float
-    ratio: float
+    ratio: float  # speedup over the first run that timed it
 
 
 Lines = Mapping[str, Sequence[Point]]
@@ -91,8 +84,8 @@ def draw_course(operation: str, lines: Lines, runs: Sequence[Results], all_: Seq
     """A line for each back end, relative to its first run.
 
     Args:
-        operation: for readers who cannot see it.
-        lines: at least one, of this operation.
+        operation: of the lines, for readers who cannot see the chart.
+        lines: at least one.
         runs: the shown ones.
         all_: lines of the page, for their colors.
     """
@@ -103,32 +96,20 @@ def draw_course(operation: str, lines: Lines, runs: Sequence[Results], all_: Seq
     last = max(1, len(runs) - 1)
     days = json.dumps([day(each.facts.started)[:_DAY] for each in runs])
     base = alt.Chart(alt.NamedData("course")).encode(
-        x=alt.X(
-            "place:Q",
-            title=None,
-            scale=alt.Scale(domain=[-0.02 * last, 1.02 * last], nice=False),
-            axis=alt.Axis(values=sorted({0, len(runs) - 1}), labelExpr=f"{days}[datum.value]", grid=False),
-        ),
-        y=alt.Y(
-            "ratio:Q",
-            title=None,
-            scale=alt.Scale(type="log", domain=[low, high], nice=False),
-            axis=alt.Axis(format="~g", values=_few(ratios(low, high))),
-        ),
-        color=alt.Color(
-            "line:N",
-            legend=None,
-            scale=alt.Scale(domain=shown, range=[color_of(each, all_) for each in shown]),
-        ),
+        x=alt.X("place:Q", title=None, scale=alt.Scale(domain=[-0.02 * last, 1.02 * last], nice=False),
+                axis=alt.Axis(values=sorted({0, len(runs) - 1}), grid=False,
+                              labelExpr=f"{days}[datum.value]")),
+        y=alt.Y("ratio:Q", title=None, scale=alt.Scale(type="log", domain=[low, high], nice=False),
+                axis=alt.Axis(format="~g", values=_few(ratios(low, high)))),
+        color=alt.Color("line:N", legend=None,
+                        scale=alt.Scale(domain=shown, range=[color_of(each, all_) for each in shown])),
         tooltip=[
             alt.Tooltip("line:N", title="back end"),
             alt.Tooltip("ratio:Q", title="speedup over the first run", format=".3f"),
-            alt.Tooltip("time:Q", title="µs", format=",.4~g"),
-            alt.Tooltip("commit:N"),
-            alt.Tooltip("compiler:N"),
-            alt.Tooltip("day:N", title="started"),
+            alt.Tooltip("time:Q", title="µs", format=",.4~g"), alt.Tooltip("commit:N"),
+            alt.Tooltip("compiler:N"), alt.Tooltip("day:N", title="started"),
         ],
-    )
+    )  # fmt: skip
     marks = (
         alt.Chart(alt.NamedData("compilers")).mark_rule(color=FAINT, strokeDash=[2, 3]).encode(x="place:Q")
     )
@@ -151,13 +132,13 @@ def _rows(lines: Lines, runs: Sequence[Results]) -> Iterable[look.Row]:
 
 
 def _compilers(runs: Sequence[Results]) -> list[look.Row]:
-    """Where the compiler is another than in the run before."""
+    """Places between runs with different compilers."""
     names = [each.facts.compiler for each in runs]
     return [{"place": place - 0.5} for place in range(1, len(runs)) if names[place] != names[place - 1]]
 
 
 def _few(marks: Sequence[float]) -> list[float]:
-    """Some of them, with 1: small charts have no place for more."""
+    """Some of them, with 1, for small charts."""
     step = -(-len(marks) // 4)
     first = marks.index(1.0) % step if 1.0 in marks else 0
     return list(marks[first::step])
@@ -182,25 +163,16 @@ class Course:
 
 @dataclass(frozen=True)
 class Place:
-    """Runs whose times can be compared: on one device, under the same conditions.
+    """Runs whose times can be compared: on one device, under the same conditions."""
 
-    Attributes:
-        device: its name, and its URI.
-        conditions: as names and values.
-        runs: oldest first.
-        left_out: how many older runs are not shown.
-        ratios: of each run: geometric mean of all its rows, times as fast as in their first runs.
-        courses: by operation.
-        colors: of lines, for a legend.
-    """
-
-    device: str
-    conditions: tuple[tuple[str, str], ...]
-    runs: tuple[Results, ...]
-    left_out: int
+    device: str  # its name, and its URI
+    conditions: tuple[tuple[str, str], ...]  # as names and values
+    runs: tuple[Results, ...]  # oldest first
+    left_out: int  # number of older runs, which are not shown
+    # of each run: geometric mean of its rows' speedups over their first runs
     ratios: tuple[float | None, ...]
-    courses: tuple[Course, ...]
-    colors: Mapping[str, str]
+    courses: tuple[Course, ...]  # by operation
+    colors: Mapping[str, str]  # of lines, for a legend
 
 
 def history_page(history: History) -> str:
@@ -209,17 +181,13 @@ def history_page(history: History) -> str:
     if not history.results:
         raise TunerError("the history has no runs", location=str(history.path))
     return filled(
-        "history.html.jinja",
-        package="iree_tuner.suite.pages",
-        name=history.path.name,
-        note=history.note,
-        runs=history.results,
-        places=places(history),
-    )
+        "history.html.jinja", package="iree_tuner.suite.pages", name=history.path.name, note=history.note,
+        runs=history.results, places=places(history),
+    )  # fmt: skip
 
 
 def places(history: History) -> tuple[Place, ...]:
-    """Those of a history, the one with most runs first."""
+    """Of a history, the one with most runs first."""
 
     groups: dict[tuple[str, Conditions], list[Results]] = {}
     for run in history.results:
@@ -236,10 +204,7 @@ def _place(device: str, conditions: Conditions, runs: Sequence[Results]) -> Plac
     labels = labels_of(tuple(lines))
     all_ = tuple(dict.fromkeys(name for each in lines.values() for name in each))
     return Place(
-        device,
-        conditions_words(conditions),
-        tuple(shown),
-        len(runs) - len(shown),
+        device, conditions_words(conditions), tuple(shown), len(runs) - len(shown),
         _ratios(lines, len(shown)),
         tuple(Course(name, labels[name], each, draw_course(name, each, shown, all_))
               for name, each in lines.items()),
@@ -248,9 +213,7 @@ def _place(device: str, conditions: Conditions, runs: Sequence[Results]) -> Plac
 
 
 def _ratios(lines: Mapping[str, Lines], runs: int) -> tuple[float | None, ...]:
-    logs: list[list[float]] = [[] for _ in range(runs)]
-    for by_name in lines.values():
-        for points in by_name.values():
-            for each in points:
-                logs[each.place].append(math.log(each.ratio))
-    return tuple(math.exp(sum(each) / len(each)) if each else None for each in logs)
+    found: list[list[float]] = [[] for _ in range(runs)]
+    for point in (each for by_name in lines.values() for points in by_name.values() for each in points):
+        found[point.place].append(point.ratio)
+    return tuple(geometric_mean(each) if each else None for each in found)

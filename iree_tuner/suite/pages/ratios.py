@@ -1,4 +1,4 @@
-"""How much faster or slower rows became, slowest first."""
+"""Charts of speedups: of rows over an earlier run, and of tuned code over IREE's default."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from iree_tuner.suite.pages.together import BASE, BEST, Standing
 from iree_tuner.suite.run_facts import RunFacts
 
 MOST = 60
-"""Rows; if there are more, the changed ones, and then the ones that are farthest from 1."""
+"""Rows of a chart: the changed ones first, then those farthest from 1."""
 
 COLORS = {"SLOWER": VERDICTS["lose"], "FASTER": VERDICTS["win"], "AMBIGUOUS": "#c9a100", "SAME": SAME}
 
 
 @dataclass(frozen=True)
 class Ratios:
-    """A chart, and how many rows it shows of how many that were timed."""
+    """A chart of rows."""
 
     drawing: Drawing
-    shown: int
-    timed: int
+    shown: int  # rows of the chart
+    timed: int  # rows that could be shown
 
 
 def draw_ratios(found: Sequence[Change], labels: Mapping[str, str], worth: float) -> Ratios | None:
@@ -38,37 +38,31 @@ def draw_ratios(found: Sequence[Change], labels: Mapping[str, str], worth: float
     Args:
         found: on one device.
         labels: of operations.
-        worth: relative difference that is worth a word; a band.
+        worth: relative difference that counts as a change; a band.
     """
     timed = [each for each in found if each.ratio is not None]
     rows = ratio_rows(timed, labels)
     if not rows:
         return None
-    verdicts = [each for each in COLORS if any(row["verdict"] == each for row in rows)]
-    colors = alt.Scale(domain=verdicts, range=[COLORS[each] for each in verdicts])
+    there = {row["verdict"] for row in rows}
+    colors = {verdict: color for verdict, color in COLORS.items() if verdict in there}
     ends = [float(str(row[name])) for row in rows for name in ("ratio", "low", "high")]
     low, high = min(0.9, *ends) / 1.02, max(1.1, *ends) * 1.02
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(format="~g", values=ratios(low, high), orient="top", title="speedup over the earlier run")
     base = alt.Chart(alt.NamedData("ratios")).encode(
-        y=alt.Y(
-            "label:N",
-            sort=[str(row["label"]) for row in rows],
-            title=None,
-            axis=alt.Axis(labelLimit=320),
-        ),
-        color=alt.Color("verdict:N", title=None, scale=colors),
+        y=alt.Y("label:N", sort=[str(row["label"]) for row in rows], title=None,
+                axis=alt.Axis(labelLimit=320)),
+        color=look.colored("verdict:N", colors),
         tooltip=[
-            "operation:N",
-            alt.Tooltip("backend:N", title="back end"),
-            "verdict:N",
+            "operation:N", alt.Tooltip("backend:N", title="back end"), "verdict:N",
             alt.Tooltip("ratio:Q", title="speedup", format=".3f"),
             alt.Tooltip("low:Q", title="from", format=".3f"),
             alt.Tooltip("high:Q", title="to", format=".3f"),
             alt.Tooltip("before:Q", title="before, µs", format=",.4~g"),
             alt.Tooltip("after:Q", title="after, µs", format=",.4~g"),
         ],
-    )
+    )  # fmt: skip
     band = (
         alt.Chart(alt.NamedData("band"))
         .mark_rect(color=FAINT, opacity=0.12)
@@ -86,7 +80,7 @@ def draw_ratios(found: Sequence[Change], labels: Mapping[str, str], worth: float
 
 
 def ratio_rows(timed: Sequence[Change], labels: Mapping[str, str]) -> list[look.Row]:
-    """Of the rows that are shown, slowest first."""
+    """Of the shown rows, slowest first."""
     order = ("SLOWER", "FASTER", "AMBIGUOUS", "SAME")
     chosen = sorted(timed, key=lambda each: (order.index(each.verdict), -abs(math.log(each.ratio or 1.0))))
     shown = sorted(chosen[:MOST], key=lambda each: each.ratio or 0.0)
@@ -133,18 +127,13 @@ def conditions_words(conditions: Conditions) -> tuple[tuple[str, str], ...]:
     """The conditions of samples, as readable names and values."""
     size = conditions.copies_bytes
     cold = f"cold: inputs rotate through {_size(size)} of copies"
-    background_load = conditions.background_load_s
+    load = conditions.background_load_s
     return (
         ("timing", _TIMING[conditions.timing]),
         ("caches", cold if size else "warm: one copy of the inputs"),
         ("threads", f"{conditions.threads} of the host" if conditions.threads else "the device's own"),
         ("streams", f"{conditions.streams} concurrent copies" if conditions.streams > 1 else "1"),
-        (
-            "background load",
-            f"a large product for {_short(background_load)} before each sample"
-            if background_load
-            else "none",
-        ),
+        ("background load", f"a large product for {_short(load)} before each sample" if load else "none"),
         (
             "samples",
             f"up to {conditions.rounds} of at least {_short(conditions.batch_s)}, each after a pause of "
@@ -161,7 +150,7 @@ def _short(duration_s: float) -> str:
     return f"{duration_s:.3g} s" if duration_s >= 1 else f"{duration_s * 1e3:.3g} ms"
 
 
-# Tuned IREE against IREE's default: a point an operation.
+# Tuned IREE against IREE's default: a point for each operation.
 
 
 TUNED = ("iree-tuned", BEST)
@@ -172,11 +161,7 @@ _NAMES = {"faster": FAST, "no difference": SAME, "slower": SLOW}
 
 
 def draw_scatter(found: Sequence[Standing]) -> Drawing | None:
-    """Times of both on equal axes, with the diagonal; None where nothing is tuned.
-
-    Args:
-        found: on one device.
-    """
+    """Times of both on one device on equal axes, with the diagonal; None where nothing is tuned."""
     rows = scatter_rows(found)
     if not rows:
         return None
@@ -187,32 +172,21 @@ def draw_scatter(found: Sequence[Standing]) -> Drawing | None:
     x = alt.X("x:Q", scale=scale, title="IREE's default, µs", axis=axis)
     y = alt.Y("y:Q", scale=scale, title="tuned, µs", axis=axis)
     lines = [{"line": name, "x": end, "y": end / factor} for name, factor in _LINES for end in ends]
-    drawn_lines = (
-        alt.Chart(alt.NamedData("lines"))
-        .mark_line(stroke=FAINT, clip=True, strokeWidth=1)
-        .encode(
-            x=x,
-            y=y,
-            detail="line:N",
-            strokeDash=alt.condition("datum.line == 'as fast'", alt.value([1, 0]), alt.value([4, 4])),
-        )
-    )
-    told = [each for each in _NAMES if any(row["verdict"] == each for row in rows)]
+    dash = alt.condition("datum.line == 'as fast'", alt.value([1, 0]), alt.value([4, 4]))
+    diagonals = alt.Chart(alt.NamedData("lines")).mark_line(stroke=FAINT, clip=True, strokeWidth=1)
+    there = {row["verdict"] for row in rows}
     base = alt.Chart(alt.NamedData("points")).encode(
-        color=alt.Color(
-            "verdict:N", title=None, scale=alt.Scale(domain=told, range=[_NAMES[each] for each in told])
-        ),
+        color=look.colored("verdict:N", {name: color for name, color in _NAMES.items() if name in there}),
         tooltip=[
-            "operation:N",
-            alt.Tooltip("contender:N", title="back end"),
+            "operation:N", alt.Tooltip("contender:N", title="back end"),
             alt.Tooltip("x:Q", title="default, µs", format=",.4~g"),
-            alt.Tooltip("y:Q", title="tuned, µs", format=",.4~g"),
-            alt.Tooltip("speedup:Q", format=".3f"),
+            alt.Tooltip("y:Q", title="tuned, µs", format=",.4~g"), alt.Tooltip("speedup:Q", format=".3f"),
         ],
-    )
+    )  # fmt: skip
     intervals = base.mark_rule(opacity=0.5).encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q")
     points = base.mark_point(filled=True, size=60, opacity=0.85).encode(x=x, y=y)
-    chart = alt.layer(drawn_lines, intervals, points).properties(height=_HEIGHT_PX)
+    lines_ = diagonals.encode(x=x, y=y, detail="line:N", strokeDash=dash)
+    chart = alt.layer(lines_, intervals, points).properties(height=_HEIGHT_PX)
     about = "Tuned time of each operation against its time with IREE's default"
     return drawn(chart, {"points": rows, "lines": lines}, about)
 

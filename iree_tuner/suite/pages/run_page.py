@@ -33,20 +33,12 @@ if TYPE_CHECKING:
     from iree_tuner.report.charts.look import Drawing
 
 
-PACKAGE = "iree_tuner.suite.pages"
-
-
 @dataclass(frozen=True)
 class OnDevice:
-    """The charts of a device. A chart without data is None.
-
-    Attributes:
-        device: the device's name on the page.
-        how: the source of its roofline.
-    """
+    """The charts of a device. A chart without data is None."""
 
     device: str
-    how: str
+    how: str  # the source of its roofline
     roofline: Drawing | None
     speedups: Drawing | None
     scatter: Drawing | None
@@ -70,19 +62,13 @@ def run_page(results: Sequence[Results]) -> str:
     found = standings(shown.rows)
     all_ = contenders(found)
     best = gains(found)
-    labels = labels_of(shown.operations)
     return filled(
-        "run.html.jinja",
-        package=PACKAGE,
-        shown=shown,
-        headline=headline(shown, best),
-        gains=best,
-        facts=[(facts, facts_words(facts)) for facts in shown.runs],
+        "run.html.jinja", package="iree_tuner.suite.pages", shown=shown, headline=headline(shown, best),
+        gains=best, facts=[(facts, facts_words(facts)) for facts in shown.runs],
         charts=[_on_device(shown, device, found, all_) for device in shown.devices],
         devices=_devices(shown, found, all_) if len(shown.devices) > 1 else [],
-        labels=labels,
-        not_ok=not_ok(shown.rows),
-    )
+        labels=labels_of(shown.operations), not_ok=not_ok(shown.rows),
+    )  # fmt: skip
 
 
 def headline(shown: Together, best: Sequence[Gain]) -> str:
@@ -90,14 +76,11 @@ def headline(shown: Together, best: Sequence[Gain]) -> str:
     many = f"{len(shown.operations)} operations"
     if not best:
         ok = sum(row.state == "ok" for row in shown.rows)
-        return (
-            f"{many}: {ok} of {len(shown.rows)} rows have a time, and none was compared with IREE's default"
-        )
+        timed = f"{ok} of {len(shown.rows)} rows have a time"
+        return f"{many}: {timed}, and none was compared with IREE's default"
     first = next((each for each in best if each.contender.startswith(BASE)), best[0])
-    return (
-        f"Over {first.operations} of {many}, {first.contender} is {first.speedup:.2f}x as fast as "
-        "IREE's default"
-    )
+    speedup = f"{first.contender} is {first.speedup:.2f}x as fast as IREE's default"
+    return f"Over {first.operations} of {many}, {speedup}"
 
 
 def not_ok(rows: Sequence[Row]) -> tuple[NotOk, ...]:
@@ -118,12 +101,9 @@ def _on_device(shown: Together, device: str, found: Sequence[Standing], all_: Se
     mine = [each for each in found if each.row.device == device]
     roofline = shown.rooflines.get(device)
     return OnDevice(
-        device,
-        roofline.how if roofline else "",
-        draw_roofline(mine, roofline, all_),
-        draw_speedups(mine, labels_of(shown.operations), all_),
-        draw_scatter(mine),
-    )
+        device, roofline.how if roofline else "", draw_roofline(mine, roofline, all_),
+        draw_speedups(mine, labels_of(shown.operations), all_), draw_scatter(mine),
+    )  # fmt: skip
 
 
 def _devices(shown: Together, found: Sequence[Standing], all_: Sequence[str]) -> list[tuple[str, Drawing]]:
@@ -134,7 +114,7 @@ def _devices(shown: Together, found: Sequence[Standing], all_: Sequence[str]) ->
     return [(each, drawing) for each, drawing in charts if drawing is not None]
 
 
-# Devices side by side: how each is used, as times of one of them.
+# Devices side by side, in times of one of them.
 
 
 MOST = 60
@@ -148,7 +128,7 @@ def draw_devices(
     Args:
         found: on all devices.
         contender: whose times.
-        devices: the first is the one that times are normalized to.
+        devices: times are normalized to the first.
         labels: of operations.
     """
     rows = device_rows(found, contender, labels)
@@ -156,27 +136,21 @@ def draw_devices(
     if len(shown) < 2:
         return None
     order = list(dict.fromkeys(str(row["label"]) for row in rows))
-    colors = [SERIES[devices.index(each) % len(SERIES)] for each in shown]
+    colors = {each: SERIES[devices.index(each) % len(SERIES)] for each in shown}
     base = alt.Chart(alt.NamedData("devices")).encode(
         y=alt.Y("label:N", sort=order, title=None, axis=alt.Axis(grid=True)),
-        x=alt.X(
-            "normalized:Q",
-            scale=alt.Scale(type="log"),
-            title=f"normalized µs (as on {shown[0]})",
-            axis=alt.Axis(format="~g"),
-        ),
-    )
+        x=alt.X("normalized:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g"),
+                title=f"normalized µs (as on {shown[0]})"),
+    )  # fmt: skip
     ways = base.mark_line(stroke=look.FAINT, strokeWidth=1, opacity=0.6).encode(detail="label:N")
     points = base.mark_point(filled=True, size=70, opacity=0.9).encode(
-        color=alt.Color("device:N", title=None, scale=alt.Scale(domain=shown, range=colors)),
+        color=look.colored("device:N", colors),
         tooltip=[
-            "operation:N",
-            "device:N",
-            alt.Tooltip("normalized:Q", title="normalized, µs", format=",.4~g"),
+            "operation:N", "device:N", alt.Tooltip("normalized:Q", title="normalized, µs", format=",.4~g"),
             alt.Tooltip("time:Q", title="measured, µs", format=",.4~g"),
             alt.Tooltip("share:Q", title="share of the roofline", format=".0%"),
         ],
-    )
+    )  # fmt: skip
     chart = alt.layer(ways, points).properties(height=rows_high(len(order)))
     return drawn(chart, {"devices": rows}, f"Normalized times of {contender} on each device, by operation")
 
@@ -196,7 +170,7 @@ def device_rows(found: Sequence[Standing], contender: str, labels: Mapping[str, 
     ]  # fmt: skip
 
 
-# The part of a device's limits that back ends reach.
+# Back ends in the roofline of a device.
 
 
 _HEIGHT_PX = 420
@@ -219,26 +193,18 @@ def draw_roofline(
     there = {row["contender"] for row in points}
     shown = [each for each in contenders(found) if each in there]
     highlight = alt.selection_point(fields=["contender"], bind="legend")
-    marks = (
-        alt.Chart(alt.NamedData("points"))
-        .mark_point(filled=True, size=55)
-        .encode(
-            x=behind.x,
-            y=behind.y,
-            color=colored(shown, all_),
-            opacity=alt.condition(highlight, alt.value(0.85), alt.value(0.08)),
-            tooltip=[
-                "operation:N",
-                alt.Tooltip("contender:N", title="back end"),
-                alt.Tooltip("time:Q", title="µs", format=",.4~g"),
-                alt.Tooltip("rate:Q", title="operations per second", format=".3s"),
-                alt.Tooltip("speed:Q", title="bytes per second", format=".3s"),
-                alt.Tooltip("share:Q", title="share of the roofline", format=".0%"),
-            ],
-        )
-        .add_params(highlight)
-    )
-    chart = alt.layer(*behind.layers, marks).properties(height=_HEIGHT_PX)
+    marks = alt.Chart(alt.NamedData("points")).mark_point(filled=True, size=55).encode(
+        x=behind.x, y=behind.y, color=colored(shown, all_),
+        opacity=alt.condition(highlight, alt.value(0.85), alt.value(0.08)),
+        tooltip=[
+            "operation:N", alt.Tooltip("contender:N", title="back end"),
+            alt.Tooltip("time:Q", title="µs", format=",.4~g"),
+            alt.Tooltip("rate:Q", title="operations per second", format=".3s"),
+            alt.Tooltip("speed:Q", title="bytes per second", format=".3s"),
+            alt.Tooltip("share:Q", title="share of the roofline", format=".0%"),
+        ],
+    )  # fmt: skip
+    chart = alt.layer(*behind.layers, marks.add_params(highlight)).properties(height=_HEIGHT_PX)
     about = "Operations per second against arithmetic intensity, by back end, with the roofline"
     return drawn(chart, {"points": points, **behind.data}, about)
 
@@ -258,7 +224,7 @@ def point_rows(found: Sequence[Standing]) -> list[look.Row]:
 
 
 def _roof(roofline: Roofline | None, types: set[str]) -> Roof:
-    """As charts have it, with a peak for each type that is shown."""
+    """The roofline of a chart, with a peak for each shown type."""
     if roofline is None:
         return Roof()
     peaks = {kind: peak for kind in sorted(types) if (peak := roofline.peak(kind)) is not None}

@@ -13,7 +13,7 @@ from iree_tuner.suite.pages.course import colored
 from iree_tuner.suite.pages.together import Standing, contenders
 
 MOST = 60
-"""Operations; of more, those with the largest differences are shown."""
+"""Operations of a chart: those with the largest differences."""
 
 _BAR_PX, _GAP_PX, _LEAST_PX = 7, 8, 24
 
@@ -39,23 +39,16 @@ def draw_speedups(
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(format="~g", values=ratios(low, high), orient="top", title="speedup over IREE's default")
     base = alt.Chart(alt.NamedData("speedups")).encode(
-        y=alt.Y(
-            "label:N",
-            sort=order,
-            title=None,
-            scale=alt.Scale(paddingInner=0.2),
-            axis=alt.Axis(grid=True, bandPosition=0),
-        ),
+        y=alt.Y("label:N", sort=order, title=None, scale=alt.Scale(paddingInner=0.2),
+                axis=alt.Axis(grid=True, bandPosition=0)),
         yOffset=alt.YOffset("contender:N", sort=shown),
         tooltip=[
-            "operation:N",
-            alt.Tooltip("contender:N", title="back end"),
-            alt.Tooltip("speedup:Q", format=".3f"),
-            alt.Tooltip("low:Q", title="from", format=".3f"),
+            "operation:N", alt.Tooltip("contender:N", title="back end"),
+            alt.Tooltip("speedup:Q", format=".3f"), alt.Tooltip("low:Q", title="from", format=".3f"),
             alt.Tooltip("high:Q", title="to", format=".3f"),
             alt.Tooltip("time:Q", title="µs", format=",.4~g"),
         ],
-    )
+    )  # fmt: skip
     bars = base.mark_bar().encode(
         x=alt.X("speedup:Q", scale=scale, axis=axis), x2="one:Q", color=colored(shown, all_)
     )
@@ -68,7 +61,7 @@ def draw_speedups(
 
 
 def speedup_rows(found: Sequence[Standing], labels: Mapping[str, str]) -> list[look.Row]:
-    """Of the operations that are shown, in their order."""
+    """Of the shown operations, in their order."""
     compared = [each for each in found if each.speedup is not None]
     largest: dict[str, float] = {}
     for each in compared:

@@ -1,11 +1,11 @@
-"""Rows of one or more runs, for one page: which devices there are, and what each could do at best."""
+"""Rows of one or more runs, for one page, and the best row of each back end."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import geometric_mean
 
 from iree_tuner.errors import TunerError
 from iree_tuner.profiling import roofline
@@ -18,19 +18,12 @@ from iree_tuner.suite.run_facts import RunFacts
 
 @dataclass(frozen=True)
 class Together:
-    """The merged runs that a page shows.
+    """The merged runs that a page shows."""
 
-    Attributes:
-        runs: the facts of each run.
-        rows: the rows of all runs, with finite numbers only. `device` is a unique name.
-        rooflines: the known rooflines, by device name.
-        notes: warnings about the comparison of several runs, one line each.
-    """
-
-    runs: tuple[RunFacts, ...]
-    rows: tuple[Row, ...]
-    rooflines: Mapping[str, Roofline]
-    notes: tuple[str, ...] = ()
+    runs: tuple[RunFacts, ...]  # the facts of each run
+    rows: tuple[Row, ...]  # the rows of all runs, with finite numbers only. `device` is a unique name
+    rooflines: Mapping[str, Roofline]  # the known rooflines, by device name
+    notes: tuple[str, ...] = ()  # warnings about the comparison of several runs, one line each
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -70,18 +63,13 @@ def together(results: Sequence[Results]) -> Together:
 
 
 def _plain(row: Row) -> Row:
-    """Without what is no time, speedup or amount: charts have axes of logarithms."""
+    """Without impossible times, speedups and amounts, as charts have logarithmic axes."""
     return replace(
-        row,
-        flops=positive(row.flops) or 0.0,
-        bytes=positive(row.bytes) or 0.0,
-        time_us=positive(row.time_us),
-        interval_us=interval(row.interval_us),
-        roofline_share=positive(row.roofline_share),
-        normalized_us=positive(row.normalized_us),
-        speedup=positive(row.speedup),
-        speedup_interval=interval(row.speedup_interval),
-    )
+        row, flops=positive(row.flops) or 0.0, bytes=positive(row.bytes) or 0.0,
+        time_us=positive(row.time_us), interval_us=interval(row.interval_us),
+        roofline_share=positive(row.roofline_share), normalized_us=positive(row.normalized_us),
+        speedup=positive(row.speedup), speedup_interval=interval(row.speedup_interval),
+    )  # fmt: skip
 
 
 def _labels(results: Sequence[Results]) -> dict[tuple[str, str], str]:
@@ -102,7 +90,7 @@ def _roofline(data: Mapping[str, object], device: str) -> Roofline:
 
 
 def _normalized(row: Row, first: Roofline | None) -> Row:
-    """Normalized to the first device of all runs, and not of its own."""
+    """Normalized to the first device of all runs."""
     if first is None or not row.roofline_share:
         return replace(row, normalized_us=None)
     least_us = first.attainable_us(row.flops, row.bytes, row.compute_type)
@@ -113,11 +101,9 @@ def _notes(results: Sequence[Results], doubled: int) -> tuple[str, ...]:
     first = results[0].facts
     runs = (each.facts for each in results)
     other = [each.name or each.id for each in runs if each.conditions != first.conditions]
-    notes = (
-        [f"{', '.join(other)}: measured under conditions that differ from those of {first.name}"]
-        if other
-        else []
-    )
+    notes: list[str] = []
+    if other:
+        notes.append(f"{', '.join(other)}: measured under conditions that differ from those of {first.name}")
     if doubled:
         notes.append(f"{doubled} rows are in several runs; the page shows the last one")
     return (*notes, *(each.note for each in results if each.note))
@@ -135,44 +121,30 @@ _DEFAULTS = ("", "default")
 
 @dataclass(frozen=True)
 class Standing:
-    """A contender's row for an operation on a device: its fastest that runs.
+    """A contender's row for an operation on a device: its fastest that runs."""
 
-    Attributes:
-        contender: the back end; `BASE` for IREE's default, `BEST` for IREE with other configurations.
-        row: has a time.
-        time_us: of the row.
-        speedup: against IREE's default; None where there is none.
-        interval: of the speedup.
-    """
-
-    contender: str
-    row: Row
+    contender: str  # the back end; `BASE` for IREE's default, `BEST` for IREE with other configurations
+    row: Row  # has a time
     time_us: float
-    speedup: float | None
-    interval: tuple[float, float] | None
+    speedup: float | None  # against IREE's default; None where there is none
+    interval: tuple[float, float] | None  # of the speedup
 
 
 @dataclass(frozen=True)
 class Gain:
-    """A contender against IREE's default, over operations.
-
-    Attributes:
-        contender, device: which.
-        speedup: geometric mean.
-        operations: how many.
-        faster, slower: how many of them are so, with all of their interval.
-    """
+    """A contender against IREE's default, over operations."""
 
     contender: str
     device: str
-    speedup: float
+    speedup: float  # geometric mean
     operations: int
+    # faster, slower: operations whose whole interval is above or below 1
     faster: int
     slower: int
 
     @property
     def uncertain(self) -> int:
-        """How many have an interval on both sides of 1, or none."""
+        """Operations with an interval on both sides of 1, or without one."""
         return self.operations - self.faster - self.slower
 
 
@@ -182,7 +154,7 @@ def contender_of(row: Row) -> str:
 
 
 def standings(rows: Iterable[Row]) -> tuple[Standing, ...]:
-    """The fastest row of each device, operation and contender, in their order; of rows as a page has them."""
+    """The fastest row of each device, operation and contender, in their order; of a page's rows."""
     found: dict[tuple[str, str, str], Standing] = {}
     for row in rows:
         time_us, contender = row.time_us, contender_of(row)
@@ -202,15 +174,12 @@ def gains(found: Sequence[Standing]) -> tuple[Gain, ...]:
             groups.setdefault((each.contender, each.row.device), []).append(each)
     made = [
         Gain(
-            contender,
-            device,
-            math.exp(sum(math.log(each.speedup or 1.0) for each in group) / len(group)),
-            len(group),
+            contender, device, geometric_mean([each.speedup or 1.0 for each in group]), len(group),
             sum(each.interval is not None and each.interval[0] > 1 for each in group),
             sum(each.interval is not None and each.interval[1] < 1 for each in group),
         )
         for (contender, device), group in groups.items()
-    ]
+    ]  # fmt: skip
     devices = list(dict.fromkeys(each.row.device for each in found))
     return tuple(sorted(made, key=lambda each: (devices.index(each.device), -each.speedup)))
 

@@ -30,7 +30,7 @@ from iree_tuner.profiling.layer_kinds import (
     samples_of,
 )  # fmt: skip
 
-_ONNX = (  # of a node's operator, in the same way
+_ONNX = (  # patterns of a node's operator
     (r"Attention", ATTENTION),
     (r"Gemm|MatMul", PRODUCT),
     (r"Softmax|Norm|Reduce|Pool|ArgM", REDUCTION),
@@ -39,10 +39,10 @@ _ONNX = (  # of a node's operator, in the same way
 
 
 def profile_onnx(path: Path, threads: int) -> OtherProfile:
-    """Run a model in ONNX Runtime on random inputs, without and with its profiler.
+    """Run an `.onnx` model in ONNX Runtime on random inputs, without and with its profiler.
 
     Args:
-        path: the model, `.onnx`.
+        path: the model.
         threads: threads of an operator.
 
     Raises:
@@ -79,7 +79,7 @@ def _run(runtime: Any, path: Path, threads: int, trace: Path | None) -> tuple[li
 
 
 def _random(rng: np.random.Generator, kind: str, shape: Sequence[object]) -> npt.NDArray[Any]:
-    """An input. Sizes that the model leaves open are 1, and integers are 0, as they may be indices."""
+    """A random input. Sizes that the model leaves open are 1, and integers, which may be indices, are 0."""
     sizes = [size if isinstance(size, int) else 1 for size in shape]
     name = kind.removeprefix("tensor(").removesuffix(")")
     try:
@@ -93,19 +93,14 @@ def _random(rng: np.random.Generator, kind: str, shape: Sequence[object]) -> npt
 
 def kinds_in(events: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Microseconds of a run by kind of layer, from the events that ONNX Runtime's profiler writes."""
-    runs = sum(event.get("name") == "model_run" for event in events)
+    runs = [event["dur"] for event in events if event.get("name") == "model_run"]
     found: dict[str, float] = {}
-    nodes_us = 0.0
     for event in events:
-        if event.get("cat") != "Node" or not str(event.get("name", "")).endswith("_kernel_time"):
-            continue
-        kind = _kind_of_node(event["args"])
-        found[kind] = found.get(kind, 0.0) + event["dur"] / runs
-        nodes_us += event["dur"] / runs
-    whole_us = (
-        sum(event["dur"] for event in events if event.get("name") == "model_run") / runs if runs else 0.0
-    )
-    return {**found, BETWEEN: max(0.0, whole_us - nodes_us)}
+        if event.get("cat") == "Node" and str(event.get("name", "")).endswith("_kernel_time"):
+            kind = _kind_of_node(event["args"])
+            found[kind] = found.get(kind, 0.0) + event["dur"] / len(runs)
+    whole_us = sum(runs) / len(runs) if runs else 0.0
+    return {**found, BETWEEN: max(0.0, whole_us - sum(found.values()))}
 
 
 def _kind_of_node(arguments: Mapping[str, Any]) -> str:

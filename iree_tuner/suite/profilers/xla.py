@@ -32,7 +32,7 @@ from iree_tuner.profiling.layer_kinds import (
 )
 
 _TRACED = 10  # runs
-_TRACER_LEVEL = 3  # of the host: from 2 on, XLA's executor tells each operation
+_TRACER_LEVEL = 3  # of the host: from 2 on, XLA's executor reports each operation
 
 _COMPUTATION = re.compile(r"^(?:ENTRY )?%?([\w.\-]+) \(.*\{$")
 _OPERATION = re.compile(r"^\s*(?:ROOT )?%?([\w.\-]+) = (\(.*?\)|\S+) ([a-z][\w\-]*)\(")
@@ -49,10 +49,10 @@ _CONVOLVED = "conv_general_dilated"  # in the name of what JAX wrote; XLA makes 
 
 @dataclass(frozen=True)
 class _Operation:
-    """An operation of the compiled program: its opcode, and the line of text that it stands in."""
+    """An operation of the compiled program."""
 
     opcode: str
-    line: str
+    line: str  # of text
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def profile_xla(path: Path) -> OtherProfile:
     """Run a program in XLA on this CPU's cores, on generated inputs, without and with its profiler.
 
     Args:
-        path: what `jax.export.Exported.serialize` returned.
+        path: written by `jax.export.Exported.serialize`.
 
     Raises:
         TunerError: JAX is not installed, or cannot load or run the program.
@@ -103,7 +103,7 @@ def profile_xla(path: Path) -> OtherProfile:
 
 
 def _generated(rng: np.random.Generator, dtype: npt.DTypeLike, shape: Sequence[int]) -> npt.NDArray[Any]:
-    """An argument, of a size that keeps values of deep models finite. Integers are 0: they may be indices."""
+    """An argument, of a size that keeps values of deep models finite. Integers, maybe indices, are 0."""
     if np.issubdtype(dtype, np.integer) or np.dtype(dtype).kind == "b":
         return np.zeros(shape, dtype)
     if len(shape) <= 1:
@@ -122,15 +122,11 @@ def _traced(jax: Any, data: Any, run: Callable[[], None]) -> tuple[float, list[l
                 run()
             elapsed_s = time.perf_counter() - start
         (written,) = Path(folder).rglob("*.xplane.pb")
-        lines = [line for plane in data.from_file(str(written)).planes for line in plane.lines]
         spans = [
-            [
-                Span(event.start_ns, event.start_ns + event.duration_ns, str(dict(event.stats)["hlo_op"]))
-                for event in line.events
-                if any(name == "hlo_op" for name, _ in event.stats)
-            ]
-            for line in lines
-        ]
+            [Span(event.start_ns, event.start_ns + event.duration_ns, str(stats["hlo_op"]))
+             for event in line.events if "hlo_op" in (stats := dict(event.stats))]
+            for plane in data.from_file(str(written)).planes for line in plane.lines
+        ]  # fmt: skip
     return elapsed_s / _TRACED * 1e6, spans
 
 
@@ -139,8 +135,8 @@ def kinds_in(hlo: str, threads: Iterable[Sequence[Span]], runs: int) -> dict[str
 
     Args:
         hlo: text of the compiled program.
-        threads: the spans of each thread in all runs; those in others are parts of them.
-        runs: how many runs there were.
+        threads: the spans of each thread in all runs; inner ones are parts of outer ones.
+        runs: their number.
     """
     kinds = kinds_of_operations(hlo)
     found: dict[str, float] = {}
@@ -189,7 +185,7 @@ def kinds_of_operations(hlo: str) -> dict[str, str]:
 
 
 def _inside(operation: _Operation, bodies: Mapping[str, Sequence[_Operation]]) -> Iterable[_Operation]:
-    """An operation, or what the computations consist of that it calls."""
+    """An operation, or the operations of the computations that it calls."""
     if operation.opcode not in ("fusion", "call", "while", "custom-call"):
         yield operation
         return
@@ -201,7 +197,7 @@ def _inside(operation: _Operation, bodies: Mapping[str, Sequence[_Operation]]) -
 
 
 def _kind(operations: Sequence[_Operation]) -> str:
-    """Of operations that run as one: the kind of the most expensive."""
+    """The kind of the most expensive of operations that run as one."""
     lines = {each.opcode: each.line for each in operations}
     if "convolution" in lines:
         return _kind_of_convolution(lines["convolution"])

@@ -31,7 +31,7 @@ from iree_tuner.store import Store, StoreError
 from iree_tuner.store.record import (
     Finding,
     RunRecord,
-    Step,
+    StepRecord,
     Use,
     WholeRecord,
     Worker,
@@ -175,7 +175,7 @@ def test_memory_and_database_give_the_same(store):
     tried = (trial(1, at=1.0), trial(2, "compile_error", at=2.0, message="no"), trial(3, at=3.0))
     result = WorkloadResult(MadeTask(), 0.75, tried, 100, COMPARISON, None, "a note", 5.0, judged=True)
     whole = WholeRecord(
-        verdict="tie", function="main", left_out=["x"], note="n", steps=[Step(what="all", speedup=1.5)]
+        verdict="tie", function="main", left_out=["x"], note="n", steps=[StepRecord(what="all", speedup=1.5)]
     )
     record = RunRecord(
         [workload_record(result)],
@@ -222,7 +222,7 @@ odd = st.recursive(
 )
 NAMES = [
     each.encode_name
-    for body in (TimeProfile, Slice, WorkloadRecord, WholeRecord, Step, Worker, Use)
+    for body in (TimeProfile, Slice, WorkloadRecord, WholeRecord, StepRecord, Worker, Use)
     for each in fields(body)
 ]
 names = st.sampled_from([*NAMES, "setting", "readings", "levels", "flops_per_s", "space_count"])

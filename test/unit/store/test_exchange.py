@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from store.samples import COMPARISON, KEY, KEYS, SETTING, trial, trials
 
 from iree_tuner.store import Store, StoreError, write_rescue
-from iree_tuner.store.causes import cause_of
 from iree_tuner.store.exchange import INVALIDITY, Added, load, merge, records, to_t4
-from iree_tuner.store.failures import failures
 from iree_tuner.store.lines import import_file, write_lines
-from iree_tuner.store.queries import Unwanted, all_studies, key_of, prune, summaries, unwanted
+from iree_tuner.store.queries import Unwanted, all_studies, failures, key_of, prune, summaries, unwanted
 from iree_tuner.store.recordings import Recording, to_recording
 from iree_tuner.store.rows import OUTCOMES
 from iree_tuner.store.trial import PROTOCOL
@@ -280,8 +278,8 @@ def test_failures_are_grouped_by_cause(store):
     again = trial(1, "compile_error", at=9.0, message="bad tile 1", reproducer="folder")
     store.add(store.study(KEYS[2]), run, [again])
     store.add(store.study(KEY), run, [trial(4, at=10.0)])
-    worst, other = failures(store, lambda outcome, message: message.rstrip("0123456789 "))
-    assert (worst.outcome, worst.cause, worst.count, worst.studies) == ("compile_error", "bad tile", 4, 2)
+    worst, other = failures(store)
+    assert (worst.outcome, worst.cause, worst.count, worst.studies) == ("compile_error", "bad tile N", 4, 2)
     assert (worst.message, worst.reproducer) == ("bad tile 1", "folder")
     assert (other.outcome, other.count) == ("run_crash", 1)
 
@@ -320,7 +318,7 @@ def test_failures_of_kernels_are_their_own(store):
     for number, label in enumerate(labels):
         study = store.study(replace(KEY, space=label, space_label=label))
         store.add(study, run, [trial(each, "run_error", message="no") for each in range(3 - number)])
-    found = [(each.kernel, each.cause, each.count, each.named_cause) for each in failures(store, cause_of)]
+    found = [(each.kernel, each.cause, each.count, each.named_cause) for each in failures(store)]
     assert found == [("", "no", 3, "no"), ("mine", "no", 2, "mine: no"), ("yours", "no", 1, "yours: no")]
 
 

@@ -25,7 +25,7 @@ from iree_tuner.store.record import (
     Pair,
     Positive,
     RunRecord,
-    Step,
+    StepRecord,
     Stretch,
     WholeRecord,
     WorkloadRecord,
@@ -114,8 +114,8 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
         ({"a": 1, "b": -1}, Mapping[str, Count], [{"a": 1}]),
         (None, str | None, []),
         ({"name": "a", "begin": 0.0}, Stretch, []),
-        ({"what": "a", "speedup": "no", "newer": 1}, Step, [Step(what="a")]),
-        ([], Step, []),
+        ({"what": "a", "speedup": "no", "newer": 1}, StepRecord, [StepRecord(what="a")]),
+        ([], StepRecord, []),
     ],
 )
 def test_what_is_odd_is_not_known(value, kind, found):

@@ -11,7 +11,7 @@ from made_runs import NASTY, Made, made_run
 
 from iree_tuner.errors import TunerError
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.history import add, read_history, rows_of, run_named, runs
+from iree_tuner.suite.history import add, read_history, run_named, runs
 from iree_tuner.suite.results import Results, Row
 from iree_tuner.suite.run_facts import RunFacts
 
@@ -50,7 +50,7 @@ def test_what_is_added_is_read_again(tmp_path_factory, given):
     assert found.note == ""
     assert [each.started for each in runs(found)] == sorted(each.facts.started for each in given)
     for each in given:
-        assert rows_of(found, each.facts.id) == each.rows or each.facts.id in ("first", "last")
+        assert run_named(found, each.facts.id).rows == each.rows or each.facts.id in ("first", "last")
         read = next(other for other in found.results if other.facts.id == each.facts.id)
         assert replace(read.facts, devices={}) == each.facts
         assert read.facts.devices.keys() == {row.device for row in each.rows}
@@ -87,7 +87,7 @@ def test_a_torn_line_is_dropped_with_a_note_and_mended(tmp_path_factory, data):
     assert bool(found.note) == (not unended and not at_end)
     assert add(made, path) == len(made.rows) - kept
     assert path.read_bytes() == whole or unended
-    assert len(rows_of(read_history(path), "run-1")) == len(made.rows)
+    assert len(run_named(read_history(path), "run-1").rows) == len(made.rows)
 
 
 def test_a_run_that_went_on_gets_its_other_rows(path):
@@ -95,7 +95,7 @@ def test_a_run_that_went_on_gets_its_other_rows(path):
     add(replace(made, rows=made.rows[:3]), path)
     again = replace(made.rows[0], time_us=1.0)
     assert add(replace(made, rows=(again, *made.rows[1:])), path) == 2
-    found = rows_of(read_history(path), "run-1")
+    found = run_named(read_history(path), "run-1").rows
     assert {row.key: row.time_us for row in found} == {
         row.key: row.time_us for row in (again, *made.rows[1:])
     }

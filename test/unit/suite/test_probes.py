@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
-from iree_tuner.suite.device import Device
 from iree_tuner.suite.plan import Item
 from iree_tuner.suite.probes import measured_roofline, probes
 from iree_tuner.suite.results import Row
-from iree_tuner.suite.site import Place
+from iree_tuner.suite.site import Device, Place
 from iree_tuner.targets import target_for_device
 
 KNOWN = Roofline("host", (("f32", 1e9), ("i8", 7e9)), (MemoryLevel(5e9, 1 << 20), MemoryLevel(1e9)))

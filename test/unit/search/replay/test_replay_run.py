@@ -8,7 +8,7 @@ from search.replay.recordings import DEFAULT, HEADER, NAMES, lines, member, smal
 from iree_tuner.errors import UsageError
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.replay.recorded import read_recording
-from iree_tuner.search.replay.run import Run, replay, replay_all
+from iree_tuner.search.replay.run import ReplayRun, replay, replay_all
 from iree_tuner.space.configuration import Assignment
 
 NUMPY = ("analytic", "local", "model", "shuffle")
@@ -38,7 +38,7 @@ def ran(records, tmp_path, strategy, budget=100, batch=8):
 def test_the_best_so_far_after_each_evaluation(tmp_path):
     strategy = Listed([3, 1], [2, 0])
     run = ran(lines(4), tmp_path, strategy)
-    assert run == Run("listed", 0, (4.0, 2.0, 2.0, 1.0), 4)
+    assert run == ReplayRun("listed", 0, (4.0, 2.0, 2.0, 1.0), 4)
     assert strategy.heard == [(3, 4 / 16), (1, 2 / 16), (2, 3 / 16), (0, 1 / 16)]
 
 
@@ -81,12 +81,12 @@ def test_the_budget_is_kept(tmp_path):
 
 
 def test_evaluations_to_a_part_of_the_best():
-    run = Run("any", 0, (math.inf, 1.5, 1.1, 1.1, 1.019, 1.0), 10)
+    run = ReplayRun("any", 0, (math.inf, 1.5, 1.1, 1.1, 1.019, 1.0), 10)
     assert run.evaluations_to(0.02) == 5
     assert run.evaluations_to(0.1) == 3
     assert run.evaluations_to(0.0) == 6
-    assert Run("any", 0, (1.2, 1.1), 10).evaluations_to(0.02) is None
-    assert Run("any", 0, (), 10).share_after(16) == 0.0
+    assert ReplayRun("any", 0, (1.2, 1.1), 10).evaluations_to(0.02) is None
+    assert ReplayRun("any", 0, (), 10).share_after(16) == 0.0
 
 
 @pytest.mark.parametrize("recording", NAMES)

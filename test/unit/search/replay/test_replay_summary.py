@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from iree_tuner.search.replay.run import ReplaySummary, Run, finite, median_to, overall, summarize
+from iree_tuner.search.replay.run import ReplayRun, ReplaySummary, finite, median_to, overall, summarize
 
 
 def run(seed, *best_after):
-    return Run("any", seed, best_after, 100)
+    return ReplayRun("any", seed, best_after, 100)
 
 
 def test_medians_over_seeds():
