@@ -3,8 +3,8 @@
 The lit tests start `iree-tuner` and `filecheck` about a thousand times, and importing takes longer than most
 of what they do then. `test/run.py` starts this server and names its socket in `IREE_TUNER_TEST_SERVER`;
 `lit.cfg.py` then runs `command_client.py` in their place. A fork has its own arguments, environment, folder,
-files and exit status, and starts its own workers. Without the variable, and with `--all`, each command is a
-process of its own, as users have it.
+files and exit status, and its own workers, which are forks too (`worker_forks.py`). Without the variable, and
+with `--all`, each command is a process of its own, as users have it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+import worker_forks
+
 import iree_tuner.cli
 
 _FILES = 3  # standard input, output and error
@@ -34,6 +36,7 @@ def commands() -> dict[str, Callable[[], object]]:
     """What can be run, with all that it needs imported."""
     for path in sorted(Path(iree_tuner.cli.__file__).parent.glob("[a-z]*.py")):
         import_module(f"iree_tuner.cli.{path.stem}")
+    worker_forks.load()
     for name in ("altair", "jinja2"):
         with suppress(ImportError):
             import_module(name)
@@ -83,7 +86,10 @@ def _attend(connection: socket.socket, known: dict[str, Callable[[], object]]) -
         os.environ.clear()
         os.environ.update(environment)
         sys.argv = arguments
-        _run(known[arguments[0]], whole=arguments[0] == "iree-tuner")
+        whole = arguments[0] == "iree-tuner"
+        if whole and worker_forks.possible():
+            worker_forks.fork_here()
+        _run(known[arguments[0]], whole=whole)
     for file in files:
         os.close(file)
     watching = select.poll()

@@ -1,18 +1,21 @@
 """Fixtures that several rooms' tests share."""
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from iree_tuner.compiler import process
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = map(str, Path(__file__).parents[:2])
 
+import worker_forks
 from amounts import ALL, amount
 
 # How long an example takes says something of the machine, and nothing of the code.
@@ -37,6 +40,24 @@ def one_job():
     """One compile worker here: tests run on all cores already, and each worker imports the compiler."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("iree_tuner.tuning.lab.usable_cores", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked_workers():
+    """Workers of this process are forks; commands that tests start have their own, as users' have."""
+    if ALL or not worker_forks.possible():
+        yield
+        return
+    with worker_forks.start():
+        yield
+
+
+@pytest.fixture(scope="module")
+def own_workers(forked_workers):
+    """Workers are started as users' are: for tests of their start and end, and of what is loaded by then."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "subprocess", subprocess)
         yield
 
 
