@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import gc
 import json
 import marshal
 import os
@@ -112,6 +113,7 @@ def load() -> None:
 def main() -> None:
     """The process that `start` starts."""
     load()
+    gc.freeze()  # collecting would copy it in each fork
     _serve(socket.socket(fileno=int(sys.argv[1])))
 
 

@@ -1,5 +1,6 @@
 """Fixtures that several rooms' tests share."""
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 
-sys.path[:0] = map(str, Path(__file__).parents[:2])
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import worker_forks
 from amounts import ALL, amount
@@ -33,6 +35,16 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if item.get_closest_marker("exhaustive"):
                 item.add_marker(pytest.mark.skip(reason="only with --all (test/run.py)"))
+
+
+def pytest_collection_finish():
+    """What is there by now stays until the end: the collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish():
+    gc.unfreeze()  # bindings complain of what is left at the end
 
 
 @pytest.fixture(scope="session", autouse=True)
