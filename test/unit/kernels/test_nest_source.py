@@ -1,4 +1,4 @@
-"""The sources of nests compute what the nests say, also past the ends of tiles: over numpy, without Triton."""
+"""The sources of nests compute what the nests say, also past the ends of tiles: over numpy, not Triton."""
 
 import math
 
@@ -55,7 +55,7 @@ def data(*shape):
         ((7, 300), (0,)), ((300, 7), (1,)), ((5, 9, 70), (1,)), ((3, 2100, 2), (0, 2)), ((6, 4, 5), ()),
         ((1, 4097), (0,)),
     ],
-# fmt: skip
+)  # fmt: skip
 def test_sums(computed, sizes, kept):
     """Over any loops, of the squares of an input."""
     x, written = data(*sizes), [None] * len(sizes)
