@@ -291,7 +291,7 @@ SQUARE, ROW = matmul(256, 256, 256, "f16"), matmul(1, 1024, 2048)
 @pytest.mark.parametrize(
     ("workload", "pipeline", "changes", "rule"),
     [
-        (SQUARE, "CooperativeMatrixVectorize", {"workgroup_0": 32}, "hold a tile of a subgroup, subgroup_0 (64)"),
+        (SQUARE, "CooperativeMatrixVectorize", {"workgroup_0": 32}, "hold a tile of a subgroup"),
         (SQUARE, "CooperativeMatrixVectorize", {"workgroup_1": 48}, "must divide dim_1 (256)"),
         (ROW, "SubgroupReduce", {"reduction_2": 512}, "must be 1 to 4 elements for each of 32"),
         (ROW, "SubgroupReduce", {"reduction_2": 2048}, ""),  # no loop, and no vectors
