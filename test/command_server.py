@@ -27,46 +27,47 @@ from pathlib import Path
 
 import worker_forks
 
-import iree_tuner.cli
-
 _FILES = 3  # standard input, output and error
 
 
-def commands() -> dict[str, Callable[[], object]]:
-    """What can be run, with all that it needs imported."""
+def iree_tuner() -> Callable[[], object]:
+    """The command, with all that it needs imported."""
+    import iree_tuner.cli
+
     for path in sorted(Path(iree_tuner.cli.__file__).parent.glob("[a-z]*.py")):
         import_module(f"iree_tuner.cli.{path.stem}")
     worker_forks.load()
     for name in ("altair", "jinja2"):
         with suppress(ImportError):
             import_module(name)
-    from filecheck.main import main as filecheck
-
-    from iree_tuner.cli.main import main as iree_tuner_
-
-    return {"iree-tuner": iree_tuner_, "filecheck": filecheck}
+    return import_module("iree_tuner.cli.main").main
 
 
-def serve(path: str) -> None:
-    """Take requests until this process is ended."""
-    known = commands()
+def filecheck() -> Callable[[], object]:
+    """Called most often: a fork of a small process takes a quarter of the time."""
+    return import_module("filecheck.main").main
+
+
+def serve(path: str, name: str) -> None:
+    """Take requests for one command until this process is ended."""
+    command = {"iree-tuner": iree_tuner, "filecheck": filecheck}[name]()
     gc.freeze()  # what is there is for all forks: collecting would copy it
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(path)
+        listening.bind(f"{path}.{name}")
         listening.listen(64)
         print("ready", flush=True)
         while True:
             connection, _ = listening.accept()
             if os.fork() == 0:
                 listening.close()
-                _run(partial(_attend, connection, known))
+                _run(partial(_attend, connection, command))
             connection.close()
             with suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
 
 
-def _attend(connection: socket.socket, known: dict[str, Callable[[], object]]) -> None:
+def _attend(connection: socket.socket, command: Callable[[], object]) -> None:
     """One request: the command runs in a fork and group of its own, which ends when its client goes."""
     (size,) = struct.unpack("<I", connection.recv(4, socket.MSG_WAITALL))
     message, files, _, _ = socket.recv_fds(connection, size, _FILES, socket.MSG_WAITALL)
@@ -89,7 +90,7 @@ def _attend(connection: socket.socket, known: dict[str, Callable[[], object]]) -
         whole = arguments[0] == "iree-tuner"
         if whole and worker_forks.possible():
             worker_forks.fork_here()
-        _run(known[arguments[0]], whole=whole)
+        _run(command, whole=whole)
     for file in files:
         os.close(file)
     watching = select.poll()
@@ -126,4 +127,4 @@ def _run(command: Callable[[], object], *, whole: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(*sys.argv[1:])

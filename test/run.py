@@ -115,8 +115,12 @@ def run(
         command = [str(TOOLS / "lit"), "-sv", "--time-tests", "-j", str(cores), *lit]
         print(f"$ {' '.join(command)}", flush=True)
         with server(environment, folder, wanted=with_server) as served, told.open("w") as file:
-            done = subprocess.run(command, cwd=ROOT, env=served, stdout=file, stderr=file, check=False)
-        lit_status = done.returncode
+            if served is None:
+                lit_status = 1
+                file.write("test/command_server.py did not start: see above\n")
+            else:
+                done = subprocess.run(command, cwd=ROOT, env=served, stdout=file, stderr=file, check=False)
+                lit_status = done.returncode
     statuses = [process.wait() for process in running]
     if lit:
         print(told.read_text(), end="")
@@ -144,8 +148,11 @@ def report_durations(path: Path) -> None:
 
 
 @contextmanager
-def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterator[dict[str, str]]:
-    """lit's environment, with a server that runs commands while this is entered (`command_server.py`)."""
+def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterator[dict[str, str] | None]:
+    """lit's environment, with servers that run commands while this is entered (`command_server.py`).
+
+    None where these did not start, and have said why.
+    """
     if not wanted:
         yield environment
         return
@@ -153,15 +160,20 @@ def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterat
     own = environment | {"NO_COLOR": "1", "COLUMNS": "120"}
     path = folder / "commands"
     command = [sys.executable, str(ROOT / "test" / "command_server.py"), str(path)]
-    process = subprocess.Popen(command, env=own, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-    assert process.stdout is not None
+    processes = [
+        subprocess.Popen([*command, name], env=own, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        for name in ("iree-tuner", "filecheck")
+    ]
     try:
-        if process.stdout.readline() != "ready\n":  # without it lit takes twice as long, and nobody is told
-            raise SystemExit("test/command_server.py did not start: see above")
+        if any(process.stdout.readline() != b"ready\n" for process in processes if process.stdout):
+            raise SystemExit(
+                "test/command_server.py did not start: see above"
+            )  # lit would take twice as long
         yield environment | {"IREE_TUNER_TEST_SERVER": str(path)}
     finally:
-        process.terminate()
-        process.wait()
+        for process in processes:
+            process.terminate()
+            process.wait()
 
 
 def report_coverage(lines: dict[str, list[int]]) -> None:
