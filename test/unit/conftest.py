@@ -23,7 +23,7 @@ from amounts import ALL, amount
 # How long an example takes says something of the machine, and nothing of the code.
 # What runs by default runs the same each time: new examples are looked for with --all.
 settings.register_profile(
-    "machine", deadline=None, max_examples=amount(60, 1000), suppress_health_check=[HealthCheck.too_slow],
+    "machine", deadline=None, max_examples=amount(40, 1000), suppress_health_check=[HealthCheck.too_slow],
     derandomize=not ALL,
 )  # fmt: skip
 settings.load_profile("machine")
