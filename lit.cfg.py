@@ -97,6 +97,7 @@ config.substitutions += [
 ]
 
 for name in (
+    "CC",
     "HOME",
     "TMPDIR",
     "PYTHONPATH",

@@ -9,7 +9,7 @@ import sys
 from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
 
 server = socket(AF_UNIX, SOCK_STREAM)
-server.connect(os.environ["IREE_TUNER_TEST_SERVER"])
+server.connect(f"{os.environ['IREE_TUNER_TEST_SERVER']}.{sys.argv[1]}")
 message = marshal.dumps((sys.argv[1:], os.getcwd(), dict(os.environ)))  # noqa: PTH109 (pathlib is slow)
 server.sendall(len(message).to_bytes(4, "little"))
 files = b"".join(each.to_bytes(4, sys.byteorder) for each in (0, 1, 2))

@@ -3,8 +3,8 @@
 The lit tests start `iree-tuner` and `filecheck` about a thousand times, and importing takes longer than most
 of what they do then. `test/run.py` starts this server and names its socket in `IREE_TUNER_TEST_SERVER`;
 `lit.cfg.py` then runs `command_client.py` in their place. A fork has its own arguments, environment, folder,
-files and exit status, and starts its own workers. Without the variable, and with `--all`, each command is a
-process of its own, as users have it.
+files and exit status, and its own workers, which are forks too (`worker_forks.py`). Without the variable, and
+with `--all`, each command is a process of its own, as users have it.
 """
 
 from __future__ import annotations
@@ -25,45 +25,49 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-import iree_tuner.cli
+import worker_forks
 
 _FILES = 3  # standard input, output and error
 
 
-def commands() -> dict[str, Callable[[], object]]:
-    """What can be run, with all that it needs imported."""
+def iree_tuner() -> Callable[[], object]:
+    """The command, with all that it needs imported."""
+    import iree_tuner.cli
+
     for path in sorted(Path(iree_tuner.cli.__file__).parent.glob("[a-z]*.py")):
         import_module(f"iree_tuner.cli.{path.stem}")
+    worker_forks.load()
     for name in ("altair", "jinja2"):
         with suppress(ImportError):
             import_module(name)
-    from filecheck.main import main as filecheck
-
-    from iree_tuner.cli.main import main as iree_tuner_
-
-    return {"iree-tuner": iree_tuner_, "filecheck": filecheck}
+    return import_module("iree_tuner.cli.main").main
 
 
-def serve(path: str) -> None:
-    """Take requests until this process is ended."""
-    known = commands()
+def filecheck() -> Callable[[], object]:
+    """Called most often: a fork of a small process takes a quarter of the time."""
+    return import_module("filecheck.main").main
+
+
+def serve(path: str, name: str) -> None:
+    """Take requests for one command until this process is ended."""
+    command = {"iree-tuner": iree_tuner, "filecheck": filecheck}[name]()
     gc.freeze()  # what is there is for all forks: collecting would copy it
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(path)
+        listening.bind(f"{path}.{name}")
         listening.listen(64)
         print("ready", flush=True)
         while True:
             connection, _ = listening.accept()
             if os.fork() == 0:
                 listening.close()
-                _run(partial(_attend, connection, known))
+                _run(partial(_attend, connection, command))
             connection.close()
             with suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
 
 
-def _attend(connection: socket.socket, known: dict[str, Callable[[], object]]) -> None:
+def _attend(connection: socket.socket, command: Callable[[], object]) -> None:
     """One request: the command runs in a fork and group of its own, which ends when its client goes."""
     (size,) = struct.unpack("<I", connection.recv(4, socket.MSG_WAITALL))
     message, files, _, _ = socket.recv_fds(connection, size, _FILES, socket.MSG_WAITALL)
@@ -83,7 +87,10 @@ def _attend(connection: socket.socket, known: dict[str, Callable[[], object]]) -
         os.environ.clear()
         os.environ.update(environment)
         sys.argv = arguments
-        _run(known[arguments[0]], whole=arguments[0] == "iree-tuner")
+        whole = arguments[0] == "iree-tuner"
+        if whole and worker_forks.possible():
+            worker_forks.fork_here()
+        _run(command, whole=whole)
     for file in files:
         os.close(file)
     watching = select.poll()
@@ -120,4 +127,4 @@ def _run(command: Callable[[], object], *, whole: bool = False) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(*sys.argv[1:])

@@ -14,6 +14,7 @@ import argparse
 import compileall
 import io
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -77,6 +79,8 @@ def main(arguments: Sequence[str]) -> int:
         environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **os.environ}
         if options.all:
             environment["IREE_TUNER_TEST_ALL"] = "1"
+        elif not (options.changed or rest):
+            environment |= c_compiler(folder)
         if options.changed or options.no_coverage or rest:
             # A thousand processes import the package. Where PYTHONDONTWRITEBYTECODE is set, each would
             # compile it again.
@@ -115,8 +119,12 @@ def run(
         command = [str(TOOLS / "lit"), "-sv", "--time-tests", "-j", str(cores), *lit]
         print(f"$ {' '.join(command)}", flush=True)
         with server(environment, folder, wanted=with_server) as served, told.open("w") as file:
-            done = subprocess.run(command, cwd=ROOT, env=served, stdout=file, stderr=file, check=False)
-        lit_status = done.returncode
+            if served is None:
+                lit_status = 1
+                file.write("test/command_server.py did not start: see above\n")
+            else:
+                done = subprocess.run(command, cwd=ROOT, env=served, stdout=file, stderr=file, check=False)
+                lit_status = done.returncode
     statuses = [process.wait() for process in running]
     if lit:
         print(told.read_text(), end="")
@@ -144,8 +152,11 @@ def report_durations(path: Path) -> None:
 
 
 @contextmanager
-def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterator[dict[str, str]]:
-    """lit's environment, with a server that runs commands while this is entered (`command_server.py`)."""
+def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterator[dict[str, str] | None]:
+    """lit's environment, with servers that run commands while this is entered (`command_server.py`).
+
+    None where these did not start, and have said why.
+    """
     if not wanted:
         yield environment
         return
@@ -153,14 +164,55 @@ def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterat
     own = environment | {"NO_COLOR": "1", "COLUMNS": "120"}
     path = folder / "commands"
     command = [sys.executable, str(ROOT / "test" / "command_server.py"), str(path)]
-    process = subprocess.Popen(command, env=own, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-    assert process.stdout is not None
+    processes = [
+        subprocess.Popen([*command, name], env=own, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        for name in ("iree-tuner", "filecheck")
+    ]
     try:
-        ready = process.stdout.readline() == "ready\n"
-        yield environment | ({"IREE_TUNER_TEST_SERVER": str(path)} if ready else {})
+        if any(process.stdout.readline() != b"ready\n" for process in processes if process.stdout):
+            raise SystemExit(
+                "test/command_server.py did not start: see above"
+            )  # lit would take twice as long
+        yield environment | {"IREE_TUNER_TEST_SERVER": str(path)}
     finally:
-        process.terminate()
-        process.wait()
+        for process in processes:
+            process.terminate()
+            process.wait()
+
+
+C_COMPILER = """#!/bin/sh
+case " $* " in
+*" -ffreestanding "*) exec {compiler} -include {header} "$@" ;;
+*) exec {compiler} "$@" ;;
+esac
+"""
+
+
+def c_compiler(folder: Path) -> dict[str, str]:
+    """CC, as a script that has the intrinsics' header precompiled: half the time of a kernel's C code.
+
+    gcc reads the header itself where flags are others than here.
+    """
+    sys.path.insert(0, str(ROOT))
+    from iree_tuner.kernels import c_code
+
+    compiler, header, script = c_code.compiler(), folder / "intrinsics.h", folder / "gcc"
+    if platform.machine() != "x86_64" or not (compiler and c_code.compiler_version().startswith("gcc")):
+        return {}
+    header.write_text("#include <immintrin.h>\n")
+    made = folder / "intrinsics.h.gch"
+    made.mkdir()
+    ways = product(([], [c_code.EXACT]), ([], ["-mno-avx512f"]))
+    flags = [compiler, str(header), *c_code._FLAGS, *c_code.MACHINE]
+    processes = [
+        subprocess.Popen([*flags, *exact, *narrow, "-o", str(made / str(number))])
+        for number, (exact, narrow) in enumerate(ways)
+    ]
+    if sum(process.wait() for process in processes):
+        return {}
+    script.write_text(C_COMPILER.format(compiler=compiler, header=header))
+    script.chmod(0o755)
+    return {"CC": str(script)}
 
 
 def report_coverage(lines: dict[str, list[int]]) -> None:

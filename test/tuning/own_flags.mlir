@@ -10,7 +10,7 @@
 // RUN: %iree_tuner extract %s --flags-file %t/padded | FileCheck %s --check-prefix=PADDED
 // RUN: %iree_tuner extract %s --flags-file %t/o3 | FileCheck %s --check-prefix=O3
 // RUN: %iree_tuner space %s --flags-file %t/padded | FileCheck %s --check-prefix=SPACE
-// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 2 --strategy shuffle --keep-flags --no-profile --flags-file %t/padded --compiler-flag=--iree-opt-level=O1 --pipeline DoubleTilingExpert --knob vector_2=2,4 --db %t/t.db --json -o %t/o1.spec.mlir 2>/dev/null | FileCheck %s --check-prefix=TUNED
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --keep-flags --no-profile --flags-file %t/padded --compiler-flag=--iree-opt-level=O1 --pipeline DoubleTilingExpert --knob vector_2=2,4 --db %t/t.db --json -o %t/o1.spec.mlir 2>/dev/null | FileCheck %s --check-prefix=TUNED
 // RUN: %iree_tuner compile %s --spec %t/o1.spec.mlir -o %t/o1.vmfb --json 2>/dev/null | FileCheck %s --check-prefix=COMPILED
 // RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --keep-flags --no-profile --flags-file %t/padded --db %t/t.db --json -o %t/padded.mlir 2>/dev/null | FileCheck %s --check-prefix=AGAIN
 // RUN: %iree_tuner db list --db %t/t.db --json 2>/dev/null | FileCheck %s --check-prefix=STUDIES
@@ -37,7 +37,7 @@
 // O3: mm_dispatch_0_matmul_like
 // SPACE: matmul_128x64x128_f32_f32_f32
 // TUNED: "workload": "matmul_128x64x128_f32_f32_f32"
-// TUNED-SAME: "trials": 2
+// TUNED-SAME: "trials": 1
 // TUNED: "program": "{{.*}}own_flags.mlir"
 // COMPILED: "--iree-opt-level=O1"
 // AGAIN: "trials": 1

@@ -1,24 +1,29 @@
 """Fixtures that several rooms' tests share."""
 
+import gc
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from iree_tuner.compiler import process
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import worker_forks
 from amounts import ALL, amount
 
 # How long an example takes says something of the machine, and nothing of the code.
 # What runs by default runs the same each time: new examples are looked for with --all.
 settings.register_profile(
-    "machine", deadline=None, max_examples=amount(60, 1000), suppress_health_check=[HealthCheck.too_slow],
+    "machine", deadline=None, max_examples=amount(40, 1000), suppress_health_check=[HealthCheck.too_slow],
     derandomize=not ALL,
 )  # fmt: skip
 settings.load_profile("machine")
@@ -32,11 +37,39 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="only with --all (test/run.py)"))
 
 
+def pytest_collection_finish():
+    """What is there by now stays until the end: the collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish():
+    gc.unfreeze()  # bindings complain of what is left at the end
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_job():
     """One compile worker here: tests run on all cores already, and each worker imports the compiler."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("iree_tuner.tuning.lab.usable_cores", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked_workers():
+    """Workers of this process are forks; commands that tests start have their own, as users' have."""
+    if ALL or not worker_forks.possible():
+        yield
+        return
+    with worker_forks.start():
+        yield
+
+
+@pytest.fixture(scope="module")
+def own_workers(forked_workers):
+    """Workers are started as users' are: for tests of their start and end, and of what is loaded by then."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "subprocess", subprocess)
         yield
 
 

@@ -50,7 +50,7 @@ def measuring():
         yield workers
 
 
-@pytest.mark.parametrize("name", [*REPORTED, *some(OTHERS, 3)])
+@pytest.mark.parametrize("name", [*some(REPORTED, 2), *some(OTHERS, 6)])
 def test_a_program_is_compared_as_a_whole_and_in_its_parts(name, apart_of):
     apart = apart_of(name)
     other = apart.otherwise()
@@ -144,7 +144,7 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", some(RIGHT, 2))
 def test_results_are_right(name, apart_of):
     """Also after further invocations: each comparison begins from the state after loading."""
     apart = apart_of(name)

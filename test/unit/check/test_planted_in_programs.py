@@ -77,7 +77,7 @@ def model_of(tmp_path_factory, compilers):
     return find
 
 
-@pytest.mark.parametrize("planted", some(PLANTED, 9), ids=str)
+@pytest.mark.parametrize("planted", some(PLANTED, 18), ids=str)
 def test_a_defect_is_found_where_it_is(planted, model_of):
     model = model_of(planted.model)
     text, export = planted.put_into(model.text)

@@ -35,9 +35,15 @@ def competitors(lab, text: str, kernel: Kernel | None = None) -> tuple[Competito
     return find_competitors(finding, dispatches, kernels, lab, records), dispatches
 
 
+@pytest.fixture(scope="module")
+def shortcut(lab):
+    """Those of one program, which no test changes."""
+    return competitors(lab, SHORTCUT.read_text())
+
+
 @needs_cc
-def test_a_strided_convolution_is_another_dispatch_alone(lab) -> None:
-    found, dispatches = competitors(lab, SHORTCUT.read_text())
+def test_a_strided_convolution_is_another_dispatch_alone(shortcut) -> None:
+    found, dispatches = shortcut
     tasks = make_tasks(dispatches)
     assert [each.workload.op for each in tasks] == ["matmul", "reduction"]
     for task in tasks:
@@ -59,12 +65,12 @@ def test_a_strided_convolution_is_another_dispatch_alone(lab) -> None:
         (1.0, {"more kernels": [False]}),
     ],
 )
-def test_what_a_kernel_gains_is_what_the_program_spends(lab, program_us: float, chosen) -> None:
+def test_what_a_kernel_gains_is_what_the_program_spends(lab, shortcut, program_us: float, chosen) -> None:
     """Alone, the kernel is half as fast as the default, which may be far slower in the program.
 
     A second problem has no verdict: its first variant is among `more kernels`.
     """
-    found, dispatches = competitors(lab, SHORTCUT.read_text())
+    found, dispatches = shortcut
     (task,) = [each for each in make_tasks(dispatches) if each.workload.op == "reduction"]
     (kind,) = found.of(task.workload.key)
     code = kind.kernel.make(kind.prepared.site.problem, lab.target, kind.knobs[0])
@@ -81,9 +87,11 @@ def test_what_a_kernel_gains_is_what_the_program_spends(lab, program_us: float, 
 
 @needs_cc
 @pytest.mark.parametrize(("score", "picked"), [(0.4, True), (2.0, False), (None, False)])
-def test_a_kernel_without_a_verdict_is_its_best_variant(lab, score: float | None, picked: bool) -> None:
+def test_a_kernel_without_a_verdict_is_its_best_variant(
+    lab, shortcut, score: float | None, picked: bool
+) -> None:
     """The search tried it, and no time was left for a final. None: all variants failed."""
-    found, dispatches = competitors(lab, SHORTCUT.read_text())
+    found, dispatches = shortcut
     results: list[WorkloadResult] = []
     for task in make_tasks(dispatches):
         (kind,) = found.of(task.workload.key)

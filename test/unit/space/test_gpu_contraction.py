@@ -146,7 +146,7 @@ def as_emitted(space: Space, values: dict[str, int]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    "case", some(REFUSALS, 2), ids=lambda case: f"{case.supplement}-{case.label}-{case.refused['red_2']}"
+    "case", some(REFUSALS, 3), ids=lambda case: f"{case.supplement}-{case.label}-{case.refused['red_2']}"
 )
 def test_refused(prepare, case: Refusal) -> None:
     found = prepare(case.target, case.program)

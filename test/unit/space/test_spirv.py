@@ -14,6 +14,7 @@ from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space import Space
+from iree_tuner.space.legality import Rules
 from iree_tuner.space.providers import SpaceRequest, provider
 from iree_tuner.space.spirv.attributes import lowering_config, spirv_entries
 from iree_tuner.targets import GpuLimits
@@ -282,3 +283,24 @@ def test_interchange_is_written_and_read(context: ir.Context) -> None:
         swapped = lowering_config([[64, 32, 16]], [1, 0, 2])
         assert str(swapped).endswith("[{sizes = [64, 32, 16], interchange = [1, 0, 2]}]>")
         assert str(lowering_config([[1, 2], []])).endswith("[[1, 2], []]>")
+
+
+SQUARE, ROW = matmul(256, 256, 256, "f16"), matmul(1, 1024, 2048)
+
+
+@pytest.mark.parametrize(
+    ("workload", "pipeline", "changes", "rule"),
+    [
+        (SQUARE, "CooperativeMatrixVectorize", {"workgroup_0": 32}, "hold a tile of a subgroup"),
+        (SQUARE, "CooperativeMatrixVectorize", {"workgroup_1": 48}, "must divide dim_1 (256)"),
+        (ROW, "SubgroupReduce", {"reduction_2": 512}, "must be 1 to 4 elements for each of 32"),
+        (ROW, "SubgroupReduce", {"reduction_2": 2048}, ""),  # no loop, and no vectors
+        (matmul(256, 512, 128), "BaseVectorize", {"workgroup_0": 24}, ""),  # threads idle
+    ],
+)  # fmt: skip
+def test_what_the_compiler_refuses_of_what_a_person_wrote(workload, pipeline, changes, rule, context) -> None:
+    space = spaces(workload, AMPERE, context)[pipeline]
+    rules, member = Rules(space, AMPERE), dict(space.sample(1, seed=0)[0])
+    assert rules.violations(member) == []
+    found = [each.message for each in rules.violations({**member, **changes}) if each.force == "rule"]
+    assert (rule in only(found)) if rule else not found

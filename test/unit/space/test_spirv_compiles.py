@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 from amounts import amount, some
@@ -83,10 +84,10 @@ def spaces_of(dispatch: Dispatch, context: ir.Context) -> dict[str, Space]:
     return {space.pipeline: space for space in build_spaces(dispatch.workload, dispatch.limits, context)}
 
 
-@pytest.mark.parametrize("target", [AMPERE, RDNA3], ids=str)
-@pytest.mark.parametrize(
-    "name", some(("large_f16", "large_f32", "softmax", "bytes", "conv_grouped", "brain"), 3)
-)
+SAMPLED = ("large_f16", "large_f32", "softmax", "bytes", "conv_grouped", "brain")
+
+
+@pytest.mark.parametrize(("name", "target"), some(list(product(SAMPLED, [AMPERE, RDNA3])), 5), ids=str)
 def test_samples_compile(name: str, target, dispatch_of: Find, build: Build, context: ir.Context) -> None:
     dispatch = dispatch_of(name, target)
     for space in spaces_of(dispatch, context).values():

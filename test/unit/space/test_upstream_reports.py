@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from amounts import some
 
 ROOT = Path(__file__).resolve().parents[3]
 REPRODUCERS = ROOT / "test" / "upstream"
@@ -46,7 +47,7 @@ def edited(tmp_path: Path, name: str, old: str, new: str) -> Path:
 
 
 @on_this_release
-@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
+@pytest.mark.parametrize("chip", some(["gfx90a", "gfx942", "gfx950"], 3))
 def test_narrow_result(chip: str) -> None:
     """supplement 'result type'"""
     source = REPRODUCERS / "narrow_result.mlir"
@@ -55,12 +56,14 @@ def test_narrow_result(chip: str) -> None:
     assert "'func.func' op failed to distribute" in ended.stderr
 
 
+@pytest.mark.exhaustive
 def test_narrow_result_where_an_instruction_has_it() -> None:
     source = REPRODUCERS / "narrow_result.mlir"
     ended = compile_(source, "--iree-hal-target-device=hip", "--iree-rocm-target=gfx1100")
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.exhaustive
 @on_this_release
 def test_cuda_padded_reduction_reads_on() -> None:
     """`gpu.spaces._reads_on`: the mask of rows is gone after canonicalization, and so is it in the kernel."""
@@ -82,6 +85,7 @@ def test_cuda_padded_reduction_reads_on() -> None:
     assert all("vector.load" in line for line in right), "nothing masks what is read behind row 77"
 
 
+@pytest.mark.exhaustive
 @on_this_release
 def test_prefetch_uneven_copy(tmp_path: Path) -> None:
     """supplement 'even copies'"""
@@ -94,7 +98,7 @@ def test_prefetch_uneven_copy(tmp_path: Path) -> None:
 
 
 @on_this_release
-@pytest.mark.parametrize("chip", ["ampere", "rdna3", "vp_android_baseline_2022"])
+@pytest.mark.parametrize("chip", some(["ampere", "rdna3", "vp_android_baseline_2022"], 3))
 def test_vulkan_attention(chip: str) -> None:
     """there is no Vulkan space for attention"""
     source = REPRODUCERS / "vulkan_attention.mlir"
@@ -126,6 +130,7 @@ def test_depthwise_integers() -> None:
     assert "expected collapsed type to be 'tensor<3x3x48xi8>'" in ended.stderr
 
 
+@pytest.mark.exhaustive
 @on_this_release
 def test_attention_rows(tmp_path: Path) -> None:
     """1000 rows on CDNA; 1008 compile"""
@@ -164,7 +169,7 @@ def test_igemm_reduction_loops() -> None:
 
 
 @on_this_release
-@pytest.mark.parametrize("name", ["apple", "m1", "no-such-gpu"])
+@pytest.mark.parametrize("name", some(["apple", "m1", "no-such-gpu"], 3))
 def test_unknown_vulkan_target(name: str) -> None:
     """iree_tuner.targets.vulkan lists the names that are known"""
     source = REPRODUCERS / "vulkan_apple_target.mlir"
@@ -190,6 +195,7 @@ def test_every_reproducer_belongs_to_a_report() -> None:
     assert [file.name for file in sorted(REPRODUCERS.glob("*.mlir")) if file.name not in reports] == []
 
 
+@pytest.mark.exhaustive
 @on_this_release
 def test_cuda_use_ptxas(tmp_path: Path) -> None:
     """measure/builder.py loads executables ahead of measuring"""
@@ -272,6 +278,7 @@ def test_f16_subnormals(tmp_path: Path) -> None:
     assert "2xf16=0 0" in ran_on_the_host("f16_subnormals.mlir", tmp_path, *sse), "neither should be zero"
 
 
+@pytest.mark.exhaustive
 @on_this_release
 def test_f64_views(tmp_path: Path) -> None:
     """`has_f64_views`, and the error that it is for"""

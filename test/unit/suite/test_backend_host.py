@@ -30,6 +30,7 @@ from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.lane import copies_for
 from iree_tuner.suite.site import Place, Site
 
+pytestmark = pytest.mark.usefixtures("own_workers")
 QUICK = Conditions(threads=1, batch_s=0.002, pause_s=0.0)
 
 

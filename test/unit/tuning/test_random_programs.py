@@ -172,7 +172,7 @@ def test_the_note_says_that_indices_are_unclear(lab, tmp_path):
 
 
 @settings(
-    max_examples=amount(3, 500), deadline=None, derandomize=not ALL, suppress_health_check=list(HealthCheck),
+    max_examples=amount(1, 500), deadline=None, derandomize=not ALL, suppress_health_check=list(HealthCheck),
     phases=[Phase.generate],
 )  # fmt: skip
 @given(seed=st.integers(0, 2**32 - 1))

@@ -123,7 +123,7 @@ def compared(text, lab, folder, *options):
     assert not [word for word in SAID if word in said], said
 
 
-@pytest.mark.parametrize(("name", "options"), some(COMPARED, 5))
+@pytest.mark.parametrize(("name", "options"), some(COMPARED, 16))
 def test_a_program_is_tuned_and_compared(name, options, lab, tmp_path):
     compared(case(name), lab, tmp_path, *options)
 
@@ -138,7 +138,7 @@ def test_dispatches_are_checked_without_sizes_that_they_do_not_need(lab, tmp_pat
     )
 
 
-LAYERS = some(["bf16_layer", "f16_layer", "tanh_layer", "f16_block"], 2)
+LAYERS = some(["bf16_layer", "f16_layer", "tanh_layer", "f16_block"], 4)
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -146,7 +146,7 @@ def test_right_code_of_a_layer_is_called_right(name, lab, tmp_path):
     compared(case(name), lab, tmp_path)
 
 
-@pytest.mark.parametrize("form", some(NUMBERS, 6))
+@pytest.mark.parametrize("form", some(NUMBERS, 16))
 def test_right_code_is_called_right(form, lab, tmp_path):
     compared(NUMBERS[form], lab, tmp_path)
 

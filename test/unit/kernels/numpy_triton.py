@@ -1,0 +1,71 @@
+"""As much of Triton's language as sources of nests use, over numpy: workgroups run one after the other."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from math import erf
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+
+
+class Values(np.ndarray):
+    """An array that is converted as Triton's are."""
+
+    def to(self, kind):
+        return self.astype(kind)
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """Elements of a flat array, at these places."""
+
+    array: np.ndarray
+    places: object = 0
+
+    def __add__(self, other):
+        return Pointer(self.array, self.places + other)
+
+
+def load(pointer, mask=True, other=0.0):
+    """Out of bounds only where the mask is false."""
+    places, mask = np.broadcast_arrays(pointer.places, mask)
+    assert ((places >= 0) & (places < pointer.array.size))[mask].all()
+    found = pointer.array[np.where(mask, places, 0)]
+    return np.where(mask, found, np.asarray(other, found.dtype)).view(Values)
+
+
+def store(pointer, value, mask=True):
+    places, mask, value = np.broadcast_arrays(pointer.places, mask, value)
+    assert ((places >= 0) & (places < pointer.array.size))[mask].all()
+    pointer.array[places[mask]] = value[mask]
+
+
+def maximum(a, b, propagate_nan=False):
+    return (np.maximum if propagate_nan else np.fmax)(a, b)
+
+
+def minimum(a, b, propagate_nan=False):
+    return (np.minimum if propagate_nan else np.fmin)(a, b)
+
+
+def install(monkeypatch, number):
+    """In the place of Triton; `number()` is that of the workgroup."""
+    language = ModuleType("triton.language")
+    vars(language).update(
+        program_id=lambda _: number(), arange=lambda first, end: np.arange(first, end).view(Values),
+        zeros=lambda shape, kind: np.zeros(shape, kind).view(Values),
+        full=lambda shape, value, kind: np.full(shape, value, kind).view(Values),
+        reshape=np.reshape, load=load, store=store, where=np.where, maximum=maximum, minimum=minimum,
+        sum=lambda values, axis=None, keep_dims=False: np.sum(values, axis=axis, keepdims=keep_dims),
+        exp=np.exp, log=np.log, sqrt=np.sqrt, abs=np.abs, rsqrt=lambda each: 1 / np.sqrt(each),
+        erf=lambda each: np.vectorize(erf, [each.dtype])(each).view(Values),
+        float16=np.float16, float32=np.float32, int1=np.bool_, PropagateNan=SimpleNamespace(ALL=True),
+    )  # fmt: skip
+    extra = ModuleType("triton.language.extra")
+    extra.libdevice = SimpleNamespace(tanh=np.tanh)
+    triton = ModuleType("triton")
+    triton.jit, triton.language = (lambda function: function), language
+    for each in (triton, language, extra):
+        monkeypatch.setitem(sys.modules, each.__name__, each)
