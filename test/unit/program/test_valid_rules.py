@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context
-from iree_tuner.program.valid.bodies import defining, number_of
+from iree_tuner.compiler.context import defining_op, new_context
+from iree_tuner.program.valid.bodies import number_of
 from iree_tuner.program.valid.interval import Interval
-from iree_tuner.program.valid.known import Known
+from iree_tuner.program.valid.known import Ranges
 from iree_tuner.program.valid.transfer import demands_on_operands
 
 FUNCTION = """
@@ -92,12 +92,12 @@ WANTED = (Interval(0, 9), Interval(0, 4), Interval(-4, 6), Interval(2, 20))
 
 def allowed(value: ir.Value, wanted: Interval, found: dict[int, Interval]) -> None:
     """Meet the integers of each argument that are demanded so that a value is wanted."""
-    op = defining(value)
+    op = defining_op(value)
     if op is None:
         number = number_of(value)
         found[number] = found.get(number, Interval()).meet(wanted)
         return
-    for operand, interval in demands_on_operands(op, number_of(value), wanted, Known()) or []:
+    for operand, interval in demands_on_operands(op, number_of(value), wanted, Ranges()) or []:
         allowed(operand, interval, found)
 
 
