@@ -50,7 +50,7 @@ def measuring():
         yield workers
 
 
-@pytest.mark.parametrize("name", [*some(REPORTED, 2), *some(OTHERS, 6)])
+@pytest.mark.parametrize("name", [*some(REPORTED, 3), *some(OTHERS, 6)])
 def test_a_program_is_compared_as_a_whole_and_in_its_parts(name, apart_of):
     apart = apart_of(name)
     other = apart.otherwise()

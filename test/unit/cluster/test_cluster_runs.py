@@ -28,7 +28,7 @@ from iree_tuner.tuning.options import TuningOptions
 
 NO_COMPILER = "no C compiler: install gcc or clang, or set CC"
 HOW = {
-    "candidates": 2, "effort": "smoke", "seed": 3, "profile": False, "try_flags": False,
+    "candidates": 1, "effort": "smoke", "seed": 3, "profile": False, "try_flags": False,
     "strategy": "shuffle",  # others learn from times, which are never the same twice
 }  # fmt: skip
 

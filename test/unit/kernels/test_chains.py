@@ -55,7 +55,7 @@ def generics(program: bytes) -> int:
     return program.count(b"linalg.generic")
 
 
-@pytest.mark.parametrize("name", some(PROGRAMS, 3))
+@pytest.mark.parametrize("name", some(PROGRAMS, 4))
 def test_a_chain_is_one_dispatch_with_the_same_results(name: str) -> None:
     (site,) = found_in(PROGRAMS[name])
     assert generics(site.problem.fused) == 1

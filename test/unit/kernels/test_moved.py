@@ -119,7 +119,7 @@ def site_of(text: str):
     return site
 
 
-@pytest.mark.parametrize(("text", "steps", "reference"), some(PROGRAMS.values(), 2), ids=some(PROGRAMS, 2))
+@pytest.mark.parametrize(("text", "steps", "reference"), some(PROGRAMS.values(), 3), ids=some(PROGRAMS, 3))
 def test_what_is_found_computes_what_the_program_does(text, steps, reference) -> None:
     site = site_of(text)
     assert site.problem.epilogue == steps

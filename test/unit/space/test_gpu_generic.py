@@ -32,7 +32,7 @@ def dispatch_of(only_dispatch):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", some(PIPELINES, 3))
+@pytest.mark.parametrize("name", some(PIPELINES, 4))
 def test_samples_compile_and_the_compilers_choice_is_a_member(
     name, target, dispatch_of, compilers, context: ir.Context
 ) -> None:
