@@ -22,7 +22,6 @@ from typing import cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
-from iree_tuner.cli.suite_flags import How
 
 from iree_tuner.cli.db import default_database
 from iree_tuner.cli.output import people
@@ -34,9 +33,11 @@ from iree_tuner.suite.changes import Change, changes, counts
 from iree_tuner.suite.folder import operations_in, write
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.plan import Item, Plan, items_from
+from iree_tuner.suite.options import SuiteOptions
+from iree_tuner.suite.plan import Item, SuitePlan, items_from
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.session import run_suite
+from iree_tuner.suite.site import Hosts
 
 _PART, _TILE = 10, 8
 
@@ -84,9 +85,11 @@ def run(
     name: str, items: Sequence[Item], given: argparse.Namespace, folder: Path, against: str = ""
 ) -> Results:
     """A run with IREE alone."""
-    how = How(rounds=given.rounds, sample=given.sample, pause=given.pause)
-    plan = Plan(
-        name, items, (given.device,), folder / name, how.conditions((given.device,)),
+    options = SuiteOptions(
+        devices=(given.device,), rounds=given.rounds, sample_s=given.sample, pause_s=given.pause
+    )
+    plan = SuitePlan(
+        name, items, (given.device,), folder / name, options.conditions(Hosts()),
         against=folder / against if against else None, launches=given.launches,
         cache=default_database().with_name("rooflines.json"),
     )  # fmt: skip

@@ -42,7 +42,7 @@ _PATIENCE = 3
 
 
 class DeviceLostError(TunerError):
-    """A device that does not run the compiler's default any more."""
+    """A device does not answer, or does not run the compiler's default, any more."""
 
 
 @dataclass

@@ -86,7 +86,7 @@ def copies_of(job: Job) -> list[list[Array]]:
     return [[np.array(each) for each in inputs] for _ in range(job.copies)]
 
 
-class Calls(Generic[A, R]):
+class LoadedCalls(Generic[A, R]):
     """A loaded operation: a `Running`.
 
     Args:

@@ -13,7 +13,7 @@ from iree_tuner.suite.primitives import (
     TO_NHWC,
     Binary,
     CannotError,
-    Layer,
+    ConvLayer,
     Layouts,
     Reduction,
     Unary,
@@ -109,7 +109,7 @@ class TorchPrimitives:
         )  # fmt: skip
         return result.permute(TO_NHWC) if last else result
 
-    def layer(self, layer: Layer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
+    def layer(self, layer: ConvLayer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
         """`convNd`, and `convolution_backward`, as in training; channels that come last stay there."""
         if not lhs.dtype.is_floating_point or lhs.element_size() == 1:
             raise CannotError(f"PyTorch has no convolution of {lhs.dtype}")
