@@ -1,4 +1,4 @@
-"""Tune a program: the package's main function, and what it is given."""
+"""Tune a program: the package's main function, and its arguments."""
 
 from __future__ import annotations
 

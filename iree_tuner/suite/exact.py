@@ -195,7 +195,7 @@ _TIMEOUT_S = 300.0
 class Reference:
     """A right result, in files that exist until the next one is requested."""
 
-    result: str = ""  # .npy; empty where there is none
+    result: str = ""  # .npy; empty for none
     magnitudes: str = ""  # the same for the inputs' absolute values
     problem: str = ""
 

@@ -72,7 +72,7 @@ class Hosts:
         return self._cluster.address if self._cluster else None
 
     def places(self, uris: Sequence[str]) -> list[DeviceAddress]:
-        """The devices with these URIs. Raises UsageError where there are none."""
+        """The devices with these URIs. Raises UsageError for unknown ones."""
         if self._cluster is None:
             return [DeviceAddress(uri) for uri in uris]
         return [DeviceAddress(*each) for each in self._cluster.find(uris)]

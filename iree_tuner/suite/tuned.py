@@ -72,7 +72,7 @@ def _tune(told: Connection, program: Program, options: TuningOptions, path: Path
         path.parent.mkdir(parents=True, exist_ok=True)
         found.save(path)
         told.send("")
-    except (Exception, KeyboardInterrupt) as error:  # whatever it is, the run goes on without
+    except (Exception, KeyboardInterrupt) as error:  # the run continues without it
         lines = str(error).splitlines() or [type(error).__name__]
         told.send(lines[0])
 

@@ -91,7 +91,7 @@ class LoadedCalls(Generic[A, R]):
 
     Args:
         call: computes it; it may return before it is done.
-        copies: what it is called with, in turn.
+        copies: its arguments, in turn.
         wait: returns when a result is there.
         read: a result as NumPy has it.
         each: whether each call is waited for, or only the last, and with it those before it.

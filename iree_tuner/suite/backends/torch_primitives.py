@@ -66,7 +66,7 @@ class TorchPrimitives:
         return x.permute(tuple(order))
 
     def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
-        """A view where there is one."""
+        """A view where possible."""
         return x.reshape(tuple(shape))
 
     def matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:

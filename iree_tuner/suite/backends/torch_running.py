@@ -111,7 +111,7 @@ class GpuCalls(Generic[A]):
     Args:
         device: which.
         call: computes it in the current stream.
-        copies: what it is called with, in turn.
+        copies: its arguments, in turn.
         element_type: of the result.
         graph: whether calls are captured as a graph and waited for at the end; else each is waited for.
     """
