@@ -167,7 +167,9 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
         result = results[TUNED]
         return {
             "model": model.name, "summary": model.summary, "devices": given.device, **rows.pop(TUNED),
-            "explained": round(before.explained, 3) if (before := result.profiles[0]) else None,
+            "explained": (
+                round(before.explained_us / before.whole_us, 3) if (before := result.profiles[0]) else None
+            ),
             "dispatches": [
                 [row.name, row.calls, round(row.time_us, 1)] for row in (before.rows if before else ())
             ],

@@ -34,10 +34,10 @@ from iree_tuner.suite.folder import operations_in, write
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.options import SuiteOptions
-from iree_tuner.suite.plan import Item, Plan, items_from
+from iree_tuner.suite.plan import Item, SuitePlan, items_from
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.session import run_suite
-from iree_tuner.suite.site import Site
+from iree_tuner.suite.site import Hosts
 from iree_tuner.tuning.options import parse_duration
 
 _PART, _TILE = 10, 8
@@ -89,8 +89,8 @@ def run(
     how = SuiteOptions(
         device=(given.device,), rounds=given.rounds, sample_s=given.sample, pause_s=given.pause
     )
-    plan = Plan(
-        name, items, how.devices, folder / name, how.conditions(Site()),
+    plan = SuitePlan(
+        name, items, how.devices, folder / name, how.conditions(Hosts()),
         against=folder / against if against else None, launches=given.launches,
         cache=default_database().with_name("rooflines.json"),
     )  # fmt: skip

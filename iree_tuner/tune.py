@@ -1,4 +1,4 @@
-"""Tune a program: the package's main function, and what it is given."""
+"""Tune a program: the package's main function, and its arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import watching
 from iree_tuner.result import TuningResult
 from iree_tuner.tuning.lab import lab_for
-from iree_tuner.tuning.loop import Loop
+from iree_tuner.tuning.loop import TuningLoop
 from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.options import TuningOptions, keywords
 from iree_tuner.tuning.records import open_records
@@ -83,4 +83,6 @@ def tune_program(
         open_records(options.db, program.name, options.recorded, stop=stop, fresh=options.fresh) as records,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
-        return Loop(program, cases, options, lab, records, watch, timeline, kernels, Path(folder)).tune()
+        return TuningLoop(
+            program, cases, options, lab, records, watch, timeline, kernels, Path(folder)
+        ).tune()

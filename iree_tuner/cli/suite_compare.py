@@ -22,7 +22,7 @@ from iree_tuner.suite.options import SuiteOptions
 from iree_tuner.suite.pages.run_page import headline, run_page
 from iree_tuner.suite.pages.together import gains, standings, together
 from iree_tuner.suite.results import read_results, write_csv
-from iree_tuner.suite.site import Place, Site, site_at
+from iree_tuner.suite.site import DeviceAddress, Hosts, site_at
 from iree_tuner.suite.tuned import Tuning
 from iree_tuner.tuning.options import Duration, EffortName
 
@@ -82,7 +82,7 @@ def compare(
         return carry_out(plan, outputs, site, blocks=False)
 
 
-def _chosen(libraries: str, site: Site, places: Sequence[Place]) -> list[Backend]:
+def _chosen(libraries: str, site: Hosts, places: Sequence[DeviceAddress]) -> list[Backend]:
     """The named libraries, or all that support one of the devices. Print a line for each other library."""
     if libraries != _ALL:
         return [] if libraries == "none" else [backend(each) for each in libraries.split(",")]

@@ -19,10 +19,10 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.suite.backends.iree import choice_of
 from iree_tuner.suite.options import SuiteOptions
-from iree_tuner.suite.plan import Plan
+from iree_tuner.suite.plan import SuitePlan
 from iree_tuner.suite.results import Results, Row, to_json, write_csv
 from iree_tuner.suite.session import run_suite
-from iree_tuner.suite.site import Site, site_at
+from iree_tuner.suite.site import Hosts, site_at
 from iree_tuner.suite.suite_file import patterns_of
 from iree_tuner.suite.tuned import Tuning
 
@@ -218,7 +218,7 @@ def run(
         return carry_out(plan, outputs, site, blocks=True)
 
 
-def carry_out(plan: Plan, outputs: SuiteOutputs, site: Site, *, blocks: bool) -> int:
+def carry_out(plan: SuitePlan, outputs: SuiteOutputs, site: Hosts, *, blocks: bool) -> int:
     """Carry out a plan. Returns exit status 1 if something failed."""
     if outputs.csv is not None and not outputs.csv.resolve().parent.is_dir():
         raise TunerError("no such folder", location=str(outputs.csv.parent))
@@ -235,7 +235,7 @@ def carry_out(plan: Plan, outputs: SuiteOutputs, site: Site, *, blocks: bool) ->
     return 1 if any(each.state in ("failed", "lost") for each in results.rows) else 0
 
 
-def _tell(results: Results, plan: Plan) -> None:
+def _tell(results: Results, plan: SuitePlan) -> None:
     counts = Counter(row.state for row in results.rows)
     ended = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
     people.print(f"{plan.folder}: {len(results.rows)} rows: {ended}")

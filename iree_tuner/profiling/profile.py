@@ -22,7 +22,7 @@ FORMAT = 1
 class ProfileRow:
     """The time of one dispatch, or of other work of the device, in an invocation."""
 
-    name: str  # of the dispatch, as the program's executables export it; in parentheses what is none
+    name: str  # of the dispatch, as the program's executables export it; in parentheses for other work
     kind: Kind  # `dispatch`; `transfer` for fills and copies; `overhead` for the time between them
     calls: float  # in one invocation
     time_us: float  # of all of them

@@ -141,7 +141,7 @@ def _entries() -> list[dict[str, Any]]:
 
 _CHAIN = 128
 _VECTORS = (8, 12)  # in flight: two units of latency 4, or three; 12 fit in 16 registers
-_CHUNKS = 128  # of so many vectors, in a task
+_CHUNKS = 128  # of these vectors, in a task
 _TASKS_PER_CORE = 8
 _ROW = 256
 _MIB = 1 << 20

@@ -188,7 +188,7 @@ def _profile(
 
 
 def roofline_for(target: Target, tools: Tools, cache: Path | None) -> tuple[Roofline | None, str]:
-    """A device's roofline, measured or from a data sheet, or why there is none. `cache` keeps a CPU's."""
+    """A device's roofline, measured or from a data sheet, or why it is missing. `cache` keeps a CPU's."""
     device = tools.measurer.device
     if on_host(device):
         try:

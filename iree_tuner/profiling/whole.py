@@ -1,4 +1,4 @@
-"""A program timed as a whole and, on the host, profiled meanwhile. Runs in the measuring worker.
+"""A program timed as a whole and, on the host, profiled at the same time. Runs in the measuring worker.
 
 The profile is taken by `iree-benchmark-module`: profiling needs a sink, which the Python bindings lack. It
 begins after the program is loaded, so that initializers are not in it. The whole is timed without profiling,
@@ -124,7 +124,7 @@ class _Tool:
         return ""
 
     def _record(self, flags: Sequence[str], total: int) -> EventRecording | str:
-        """The profile of `total` invocations, or why there is none."""
+        """The profile of `total` invocations, or why it is missing."""
         file, profile = self._folder / "flags.txt", self._folder / "profile.ireeprof"
         chosen = (f"--device_profiling_mode={_FAMILIES}", f"--device_profiling_output={profile}")
         file.write_text("\n".join((*self._common, *flags, *chosen)) + "\n")

@@ -36,5 +36,5 @@ def unlike(names: Sequence[str]) -> list[str]:
 
 
 def clipped(text: str, longest: int) -> str:
-    """The text, or its beginning and a sign that there is more."""
+    """The text, or its beginning and an ellipsis."""
     return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -60,7 +60,7 @@ class TrialPoint:
     outcome: str  # how it ended (see `device.outcome`)
     score: float | None  # its time relative to the default's; None if it did not run
     time_us: float | None  # its time, in microseconds
-    pipeline: str  # label of its space; empty where there is one only
+    pipeline: str  # label of its space; empty for the only one
     knobs: Mapping[str, int]  # its knobs there
 
 

@@ -1,4 +1,4 @@
-"""Where a script fails, and why: the compiler tells of the payload, not always of the script, or dies.
+"""Where a script fails, and why: the compiler reports the payload, not always the script, or dies.
 
 Apply a script to the functions of dispatches, as the compiler does, outside of its pipeline.
 """

@@ -33,7 +33,7 @@ class Script:
     path: str
     data: bytes  # bytecode; ops know where in their files they are
     knobs: tuple[ScriptKnob, ...]  # what can be chosen
-    summary: str = ""  # what it is for, as it says itself
+    summary: str = ""  # its purpose, from itself
 
     @property
     def defaults(self) -> dict[str, int]:

@@ -59,9 +59,9 @@ def search_script(
         program, script, lowered: the functions are those that `compile_with_script` found.
         lab: where it is built and timed.
         stop: nothing more begins after a request.
-        strategy, trials, seed: the strategy that proposes choices, at most so many.
+        strategy, trials, seed: the strategy that proposes choices, at most `trials`.
         seconds: nothing more begins after this time.
-        finalists, rounds: the finalists are checked on several seeds, and ranked in turns of so many rounds.
+        finalists, rounds: the finalists are checked on several seeds, and ranked in `rounds` turns.
         watch: gets the progress.
         records: store the trials, and have those of earlier runs.
 

@@ -15,7 +15,7 @@ DRAWN = 4096
 """Members drawn from a space at first: all of a small one."""
 
 ENOUGH = 256
-"""So many tiles are enough to choose from, without variants of them; a run rarely measures more."""
+"""Tiles that are enough to choose from, without variants; a run rarely measures more."""
 
 
 class Pool:

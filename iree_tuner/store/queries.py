@@ -59,7 +59,7 @@ class StudySummary:
     """A study and its results so far."""
 
     number: int  # the study's number in this database
-    key: StudyKey  # what it is of
+    key: StudyKey
     # number of assignments by the outcome of their newest trial
     outcomes: dict[str, int] = field(default_factory=dict[str, int])
     best: Trial | None = None  # the fastest, relative to the default; None when none ran

@@ -37,7 +37,7 @@ class Recording:
     """A study with its trials and the other data that a replay needs."""
 
     key: StudyKey  # what was measured, and under which setting
-    trials: tuple[Trial, ...]  # what became of the candidates
+    trials: tuple[Trial, ...]  # results of the candidates
     # medians of a second measurement, of the best and of the default (None)
     again_us: Mapping[Assignment | None, float] = field(default_factory=dict[Assignment | None, float])
     machine: Machine | None = None  # the input of cost models

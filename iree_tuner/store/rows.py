@@ -136,7 +136,7 @@ def text(value: str) -> str:
 
 
 def number(value: object) -> float:
-    """A float from JSON or a row. Raises TypeError if it is none."""
+    """A float from JSON or a row. Raises TypeError for another value."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TypeError(f"{value!r} is not a number")
     return float(value)

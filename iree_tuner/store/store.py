@@ -250,7 +250,7 @@ def _open_to_write(path: Path, busy_s: float, create: bool) -> sqlite3.Connectio
         _use_log(connection, busy_s)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
-        with transaction(connection):  # tells now, not after an hour of work, that nothing can be written
+        with transaction(connection):  # fails now, not after an hour of work, where nothing can be written
             schema.migrate(connection, str(path))
     except BaseException:
         connection.close()

@@ -63,7 +63,7 @@ class Setting:
     runtime: str
     target: str  # the target as it is written: `llvm-cpu:host`
     flags: tuple[str, ...]  # all compiler flags of the target
-    device: str  # device URI without what tells two equal devices apart: `local-task`, `cuda`
+    device: str  # device URI without the part that distinguishes equal devices: `local-task`, `cuda`
     processor: str  # name of the processor that runs the code: the CPU's, or the GPU's
     cores: int  # cores that the runtime may use; multiprocessors of a GPU, 0 where unknown
     driver: str = ""  # version of the device's driver; empty for CPUs

@@ -16,7 +16,7 @@ class Conditions:
     # takes, calls handed to it in batches, and the cost of an empty batch taken off
     timing: Timing = "call"
     threads: int = 0  # cores that each back end may use; 0 for a device that is not the host
-    # inputs rotate through copies of so many bytes, at least one: cold caches, and the seeds' rotating
+    # inputs rotate through copies of this many bytes, at least one: cold caches, and the seeds' rotating
     # buffers; 0 for one copy, which stays where the caches hold it
     copies_bytes: int = 0
     background_load_s: float = 0.0  # duration of a large product that runs on the device before each sample

@@ -11,16 +11,25 @@ from typing import Protocol, Self
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
 from iree_tuner.suite.backends.backend import Backend
-from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED, Compilation, Configurations, Iree, Version
+from iree_tuner.suite.backends.iree import (
+    BEFORE,
+    DEFAULT,
+    TUNED,
+    Build,
+    Compilation,
+    Iree,
+    NamedConfigurations,
+)
 from iree_tuner.suite.exact import References
 from iree_tuner.suite.lane import Lane
-from iree_tuner.suite.plan import Entrant, Item, Plan
+from iree_tuner.suite.plan import Entrant, Item, SuitePlan
 from iree_tuner.suite.programs import has_programs, load_programs
 from iree_tuner.suite.results import PROGRAMS, SPECS, Row
-from iree_tuner.suite.site import Device, Place, Site
+from iree_tuner.suite.site import Device, DeviceAddress, Hosts
 from iree_tuner.suite.suite_file import is_found
 from iree_tuner.suite.tuned import SOLVER, tuned_version
 from iree_tuner.targets import Target
+from iree_tuner.tuning.device import DeviceLostError
 
 
 class Watch(Protocol):
@@ -58,10 +67,6 @@ Known = Collection[tuple[str, str, str]]
 """Operation, back end and configuration of existing rows."""
 
 
-class DeviceLostError(Exception):
-    """A device does not answer any more; the message says why."""
-
-
 class DeviceRun:
     """The work of one device.
 
@@ -76,8 +81,8 @@ class DeviceRun:
     """
 
     def __init__(
-        self, plan: Plan, device: Device, every: Sequence[Device], site: Site, scratch: Path, watch: Watch,
-        why_lost: Callable[[Place], str],
+        self, plan: SuitePlan, device: Device, every: Sequence[Device], site: Hosts, scratch: Path,
+        watch: Watch, why_lost: Callable[[DeviceAddress], str],
     ) -> None:  # fmt: skip
         self._plan = plan
         self._device = device
@@ -159,7 +164,7 @@ class DeviceRun:
                 yield self._normalised(row)
 
     def _plain(self, item: Item, program: Program) -> list[Entrant]:
-        versions = [(DEFAULT, "default", Version(DEFAULT), "")]
+        versions = [(DEFAULT, "default", Build(DEFAULT), "")]
         entrants: list[Entrant] = []
         if self._plan.tuning is not None:
             kept = self._plan.folder / SPECS / f"{item.operation.name}.mlir"
@@ -203,7 +208,7 @@ class DeviceRun:
         )
         try:
             with SOLVER:
-                found = Configurations(program, self._lab)
+                found = NamedConfigurations(program, self._lab)
         except TunerError as error:
             self._watch.noted(f"{item.operation.name}: no configurations: {error}")
             return
@@ -219,11 +224,11 @@ class DeviceRun:
                 entrant = self._end(compilation, item, Iree(DEFAULT), version.name, version.name)
                 yield [entrant] if default is None else [default, entrant]
 
-    def _some(self, versions: Iterator[Version]) -> list[Version]:
+    def _some(self, versions: Iterator[Build]) -> list[Build]:
         with SOLVER:
             return list(islice(versions, self._lab.jobs))
 
-    def _begin(self, program: Program, version: Version) -> Compilation | str:
+    def _begin(self, program: Program, version: Build) -> Compilation | str:
         try:
             with_parts = self._plan.conditions.timing == "device"
             return Compilation(program, version, self._lab, with_parts=with_parts)
@@ -265,7 +270,11 @@ class DeviceRun:
 
 
 def device_at(
-    place: Place, target: Target, site: Site, backends: Sequence[Backend], why_lost: Callable[[Place], str]
+    place: DeviceAddress,
+    target: Target,
+    site: Hosts,
+    backends: Sequence[Backend],
+    why_lost: Callable[[DeviceAddress], str],
 ) -> Device:
     """A device that answers. Raises DeviceLostError for one that does not."""
     reason = why_lost(place)

@@ -23,7 +23,7 @@ from iree_tuner.suite.tensors import element, elementwise, shape_of
 FUNCTIONS: dict[str, Unary] = {each: each for each in ("relu", "gelu", "gelu_tanh", "silu")}
 ADDED = ("bias", "residual")
 _OF_INTEGERS = ("relu", *ADDED)
-_ROUNDINGS = 4  # as so many factors: 1.5 epsilons of the largest result
+_ROUNDINGS = 4  # counted as this many factors: 1.5 epsilons of the largest result
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class Epilogue:
         return float(len(self.steps) * math.prod(self.result.shape))
 
     def tolerance(self, held: str, length: int) -> Tolerance:
-        """That of sums of so many values, held in a type.
+        """That of sums of `length` values, held in a type.
 
-        Libraries round sums to the result's type before they go on with them. The error is relative to the
+        Libraries round sums to the result's type before the steps. The error is relative to the
         largest sum and not to the result, as for rounded factors.
         """
         if not self.steps or self.result.element_type not in WIDE:

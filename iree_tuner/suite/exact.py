@@ -25,7 +25,7 @@ from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
     Binary,
     CannotError,
-    Layer,
+    ConvLayer,
     Layouts,
     Reduction,
     Unary,
@@ -107,7 +107,7 @@ class Exact:
         result = total.transpose(1, 0, 2).reshape(batch, out_h, out_w, count)
         return result.transpose(0, 3, 1, 2) if image_layout == "nchw" else result
 
-    def layer(self, layer: Layer, lhs: Array, rhs: Array, element_type: str) -> Array:
+    def layer(self, layer: ConvLayer, lhs: Array, rhs: Array, element_type: str) -> Array:
         """A product for each position in the filters."""
         del element_type
         return convolve_layer(layer, self._wide(lhs), self._wide(rhs))
@@ -192,10 +192,10 @@ _TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True)
-class Expected:
+class Reference:
     """A right result, in files that exist until the next one is requested."""
 
-    result: str = ""  # .npy; empty where there is none
+    result: str = ""  # .npy; empty for none
     magnitudes: str = ""  # the same for the inputs' absolute values
     problem: str = ""
 
@@ -210,7 +210,7 @@ class References:
     def __init__(self, library: str | None = None) -> None:
         self._library = library
         self._workers = Workers(1, memory_bytes=None)
-        self._known: dict[Operation, Expected] = {}
+        self._known: dict[Operation, Reference] = {}
 
     def who(self, operation: Operation) -> str:
         """The library that computes it."""
@@ -218,7 +218,7 @@ class References:
             return self._library
         return TORCH if operation.flops > _LONG_FLOPS and find_spec("torch") else NUMPY
 
-    def expected(self, operation: Operation, inputs: tuple[str, ...], folder: Path) -> Expected:
+    def expected(self, operation: Operation, inputs: tuple[str, ...], folder: Path) -> Reference:
         """The right result, of its type or a more precise one; or why it is missing.
 
         The last operation's result is kept, for its other configurations.
@@ -231,8 +231,8 @@ class References:
         try:
             self._workers.call(expected_here, operation, inputs, *paths, library, timeout_s=_TIMEOUT_S)
         except (WorkerError, CannotError, MemoryError) as error:
-            return Expected(problem=f"not verified: {library} failed: {error}")
-        self._known[operation] = Expected(*map(SentPath, paths))
+            return Reference(problem=f"not verified: {library} failed: {error}")
+        self._known[operation] = Reference(*map(SentPath, paths))
         return self._known[operation]
 
     def close(self) -> None:

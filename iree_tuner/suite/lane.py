@@ -24,7 +24,7 @@ from iree_tuner.suite.backends.backend import BackendError, Job
 from iree_tuner.suite.backends.iree import BEFORE, DEFAULT, TUNED
 from iree_tuner.suite.changes import ALIKE, WORTH, verdict_of
 from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.exact import Expected, References
+from iree_tuner.suite.exact import Reference, References
 from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.plan import Entrant
@@ -220,13 +220,13 @@ class Lane:
         copies = copies_for(operation, self._conditions)
         return Job(operation, inputs, self._device.place.uri, self._conditions, copies)
 
-    def _expected(self, operation: Operation, job: Job) -> Expected:
+    def _expected(self, operation: Operation, job: Job) -> Reference:
         if self._references is None:
-            return Expected()
+            return Reference()
         return self._references.expected(operation, job.inputs, self._scratch)
 
     def _launch(
-        self, job: Job, entrants: Sequence[Entrant], rows: dict[int, Row], expected: Expected
+        self, job: Job, entrants: Sequence[Entrant], rows: dict[int, Row], expected: Reference
     ) -> tuple[list[int], Floats] | None:
         """Load all that did not fail before, and take rounds; those that did not fail, and their samples."""
         seats: dict[int, _Seat] = {}
@@ -275,7 +275,7 @@ class Lane:
         return replace(row, roofline_share=share, at=time.time())
 
 
-def _load(seat: _Seat, entrant: Entrant, job: Job, row: Row, expected: Expected) -> Row:
+def _load(seat: _Seat, entrant: Entrant, job: Job, row: Row, expected: Reference) -> Row:
     try:
         loaded = seat.host.load(entrant.backend, job, expected.result, expected.magnitudes, seat.slot)
     except BackendError as error:

@@ -1,7 +1,4 @@
-"""The interface of all operations of the suite.
-
-Hints for names that there are not.
-"""
+"""The interface of all operations of the suite."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ Value = int | float | str | bool
 class TensorType:
     """A tensor that an operation takes or gives."""
 
-    shape: tuple[int, ...]  # sizes, as the tensor lies in memory, row-major
+    shape: tuple[int, ...]  # sizes, row-major in memory
     element_type: str  # MLIR's name: f32, f16, bf16, f8E4M3FN, i8, i32
 
     @property

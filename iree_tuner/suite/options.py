@@ -14,9 +14,9 @@ from cyclopts import Group, Parameter
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.suite.conditions import Conditions, Timing
 from iree_tuner.suite.exact import TORCH
-from iree_tuner.suite.plan import Item, Plan, items_from
+from iree_tuner.suite.plan import Item, SuitePlan, items_from
 from iree_tuner.suite.scalars import own_f8
-from iree_tuner.suite.site import Site
+from iree_tuner.suite.site import Hosts
 from iree_tuner.suite.suite_file import is_found, patterns_of
 from iree_tuner.targets import on_host
 from iree_tuner.tuning.options import DATABASE, MEASURING, ClusterOptions, Duration, at_least
@@ -108,13 +108,13 @@ class SuiteOptions(ClusterOptions):
         if self.reference == TORCH and find_spec("torch") is None:
             raise TunerError("PyTorch is not installed", hint="pip install 'iree-tuner[compare]'")
 
-    def plan(self, sources: Sequence[str], folder: Path, site: Site) -> Plan:
+    def plan(self, sources: Sequence[str], folder: Path, site: Hosts) -> SuitePlan:
         """Plan a run of these operations on IREE without tuning under these conditions.
 
         Raises:
             TunerError: no operation is left, or their names cannot be read.
         """
-        return Plan(
+        return SuitePlan(
             " ".join(sources), self.items(sources, site), self.devices, folder, self.conditions(site),
             self.chip, self.flags, verify=self.verify, reference=self.reference,
             launches=self.launches or 1,
@@ -122,7 +122,7 @@ class SuiteOptions(ClusterOptions):
             probe=self.roofline == _MEASURED, commit=self._commit_of_code(), fresh=self.fresh, jobs=self.jobs,
         )  # fmt: skip
 
-    def items(self, sources: Sequence[str], site: Site) -> list[Item]:
+    def items(self, sources: Sequence[str], site: Hosts) -> list[Item]:
         """The operations. Raises TunerError if none are left."""
         first = self.on(site.target(site.places(self.devices)[0], self.chip))
         patterns = patterns_of(self.only)
@@ -132,7 +132,7 @@ class SuiteOptions(ClusterOptions):
             raise TunerError(f"none of {len(found)} operations matches '{self.only}'")
         return left
 
-    def conditions(self, site: Site) -> Conditions:
+    def conditions(self, site: Hosts) -> Conditions:
         """The conditions of the samples. Raises UsageError for more threads than a host has cores."""
         facts = [site.facts(each) for each in site.places(self.devices)]
         copies = 0 if self.warm else max(each.rotation_bytes for each in facts)

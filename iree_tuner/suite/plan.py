@@ -9,7 +9,7 @@ from pathlib import Path
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.suite.backends.backend import Backend
-from iree_tuner.suite.backends.iree import Choice
+from iree_tuner.suite.backends.iree import Wanted
 from iree_tuner.suite.commands import SUFFIX, is_command, operations_of
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.folder import operations_in
@@ -73,7 +73,7 @@ def items_from(sources: Sequence[str], f8: str = DEFAULT_F8) -> list[Item]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SuitePlan:
     """A run."""
 
     name: str
@@ -85,7 +85,7 @@ class Plan:
     flags: tuple[str, ...] = ()  # of the compiler, a user's own
     backends: Sequence[Backend] = ()  # compared with IREE's default
     tuning: Tuning | None = None  # where tuned code comes from; None for none
-    choice: Choice | None = None  # configurations that are tried one by one; None for none
+    choice: Wanted | None = None  # configurations that are tried one by one; None for none
     patterns: Patterns = ()  # of the dispatches (`row.Row.dispatch`) that take part; none for all
     verify: bool = True  # compare results with a reference
     reference: str | None = None  # `numpy` or `torch`; None chooses

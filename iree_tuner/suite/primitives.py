@@ -60,7 +60,7 @@ Direction = Literal["forward", "data", "weights"]
 
 
 @dataclass(frozen=True)
-class Layer:
+class ConvLayer:
     """A convolution of a neural network, or one of its gradients; all of 1 to 3 spatial dimensions."""
 
     # `forward`: of images and filters; `data`: the images' gradient, from the result's gradient and the
@@ -113,7 +113,7 @@ class Primitives(Protocol[T]):
         """A 2-D convolution, its result laid out as the image; filters have channels / groups channels."""
         ...
 
-    def layer(self, layer: Layer, lhs: T, rhs: T, element_type: str) -> T:
+    def layer(self, layer: ConvLayer, lhs: T, rhs: T, element_type: str) -> T:
         """A convolution of any direction, of this type or a more precise one.
 
         Operands are in the direction's order: batch (or filters), channels, then the spatial dimensions.

@@ -26,7 +26,7 @@ from iree_tuner.suite.tensors import tensor_type
 
 
 @dataclass(frozen=True)
-class Part:
+class StoredDispatch:
     """A dispatch of a program."""
 
     harness: Harness  # what runs it alone; without its module
@@ -40,7 +40,7 @@ class Programs:
 
     program: SentPath  # the whole program: a file's path
     # its dispatches; empty if their device time was not requested or is not available
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StoredDispatch, ...] = ()
     note: str = ""  # why it cannot
 
 
@@ -80,7 +80,7 @@ def load_programs(folder: Path, stem: str) -> Programs:
     try:
         index = json.loads(path.read_text(encoding="utf-8"))
         parts = tuple(
-            Part(_from_json(each["harness"]), SentPath(folder / each["vmfb"]), int(each["calls"]))
+            StoredDispatch(_from_json(each["harness"]), SentPath(folder / each["vmfb"]), int(each["calls"]))
             for each in index["parts"]
         )
         return Programs(SentPath(folder / index["program"]), parts, str(index["note"]))

@@ -56,7 +56,7 @@ class Row:
     compute_type: str = ""  # type of the multiplied elements
     roofline_share: float | None = None  # the least possible time on the device as a part of the time
     normalized_us: float | None = None  # time on the run's first device with the same share of its roofline
-    speedup: float | None = None  # against IREE's default in the same rounds; None where there is none
+    speedup: float | None = None  # over IREE's default in the same rounds; None without it
     speedup_interval: tuple[float, float] | None = None  # of the speedup
     # how many times as fast as what an earlier run compiled, whose code ran again in the same rounds; below 1
     # it is slower. None where there was none

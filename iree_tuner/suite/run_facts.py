@@ -21,7 +21,7 @@ class RunFacts:
 
     id: str  # of the run, unique: time and a few random letters
     name: str  # of the run, for people: what was asked for
-    commit: str = ""  # of the code under test, as given or as git tells; empty where unknown
+    commit: str = ""  # of the code under test, given or from git; empty where unknown
     compiler: str = ""  # release of IREE's compiler
     # of the back ends' libraries, by name
     versions: Mapping[str, str] = field(default_factory=dict[str, str])

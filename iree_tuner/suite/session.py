@@ -19,14 +19,15 @@ from iree_tuner.files import read_json
 from iree_tuner.profiling.roofline import Roofline, from_json, to_json
 from iree_tuner.profiling.run import Tools, roofline_for
 from iree_tuner.suite.backends.iree import DEFAULT
-from iree_tuner.suite.device_run import DeviceLostError, DeviceRun, Watch, device_at
-from iree_tuner.suite.plan import Item, Plan
+from iree_tuner.suite.device_run import DeviceRun, Watch, device_at
+from iree_tuner.suite.plan import Item, SuitePlan
 from iree_tuner.suite.probes import measured_roofline
 from iree_tuner.suite.results import Results, ResultsFolder, Row, read_results
 from iree_tuner.suite.run_facts import RunFacts
-from iree_tuner.suite.site import Device, Place, Site
+from iree_tuner.suite.site import Device, DeviceAddress, Hosts
 from iree_tuner.targets import Target, on_host
 from iree_tuner.targets.options import with_user_flags
+from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.stop import StopRequest
 
 P = ParamSpec("P")
@@ -38,7 +39,7 @@ _AGAIN = ("missing", "lost")
 
 
 def run_suite(
-    plan: Plan, watch: Watch, lost: Callable[[str], str] | None = None, *, site: Site | None = None
+    plan: SuitePlan, watch: Watch, lost: Callable[[str], str] | None = None, *, site: Hosts | None = None
 ) -> Results:
     """Do what is planned, or what is left of it; Ctrl-C ends it after the current operation.
 
@@ -54,14 +55,16 @@ def run_suite(
     """
     if plan.tuning is not None or plan.choice is not None or not other_release():
         check_release()  # specs are of one release of the compiler
-    site = site or Site()
+    site = site or Hosts()
     return _Session(plan, watch, site, (lambda place: lost(str(place))) if lost else site.why_lost).run()
 
 
 class _Session:
     """The state that threads share, one for each device."""
 
-    def __init__(self, plan: Plan, watch: Watch, site: Site, why_lost: Callable[[Place], str]) -> None:
+    def __init__(
+        self, plan: SuitePlan, watch: Watch, site: Hosts, why_lost: Callable[[DeviceAddress], str]
+    ) -> None:
         self._plan = plan
         self._site = site
         self._watch = _OneAtATime(watch)
@@ -120,7 +123,7 @@ class _Session:
         done = (each for each in there.rows if each.state not in _AGAIN)
         return {(each.operation, each.backend, each.configuration) for each in done}
 
-    def _devices(self, targets: dict[Place, Target]) -> list[Device]:
+    def _devices(self, targets: dict[DeviceAddress, Target]) -> list[Device]:
         """Devices that answer, with their rooflines. Raises TunerError where none does."""
         found: list[Device] = []
         reasons: list[str] = []
@@ -218,7 +221,7 @@ class _Session:
                 self._lock.notify_all()
         return not lost
 
-    def _alone(self, place: Place) -> AbstractContextManager[object]:
+    def _alone(self, place: DeviceAddress) -> AbstractContextManager[object]:
         """A device that computes on the cores of its host excludes others there."""
         if not on_host(place.uri):
             return nullcontext()

@@ -30,7 +30,7 @@ _PROBE_S = 120.0
 
 
 @dataclass(frozen=True)
-class Place:
+class DeviceAddress:
     """A device, and the worker that owns it; empty on this machine."""
 
     uri: str
@@ -53,7 +53,7 @@ class Library:
     version: str
 
 
-class Site:
+class Hosts:
     """The devices of this machine, or those of a cluster's workers.
 
     Facts about a device's host are asked there: the same functions are called here, or by the worker.
@@ -71,33 +71,33 @@ class Site:
         """The cluster's address."""
         return self._cluster.address if self._cluster else None
 
-    def places(self, uris: Sequence[str]) -> list[Place]:
-        """The devices with these URIs. Raises UsageError where there are none."""
+    def places(self, uris: Sequence[str]) -> list[DeviceAddress]:
+        """The devices with these URIs. Raises UsageError for unknown ones."""
         if self._cluster is None:
-            return [Place(uri) for uri in uris]
-        return [Place(*each) for each in self._cluster.find(uris)]
+            return [DeviceAddress(uri) for uri in uris]
+        return [DeviceAddress(*each) for each in self._cluster.find(uris)]
 
-    def process(self, place: Place) -> Calls:
+    def process(self, place: DeviceAddress) -> Calls:
         """A process at a device's host for the caller alone; it keeps what calls leave in it."""
         if self._cluster is None:
             return Workers(1, memory_bytes=None)
         return self._cluster.device_calls(place.uri, place.worker, alone=True)
 
-    def ask(self, place: Place, function: Callable[..., R], *args: object) -> R:
+    def ask(self, place: DeviceAddress, function: Callable[..., R], *args: object) -> R:
         """The return value of a function at a device's host. Raises what it raises, and WorkerError."""
         if self._cluster is None:
             return function(*args)
         with self._cluster.device_calls(place.uri, place.worker) as calls:
             return calls.call(function, *args)
 
-    def target(self, place: Place, chip: str) -> Target:
+    def target(self, place: DeviceAddress, chip: str) -> Target:
         """Of the compilation. Raises as `target_for_device`."""
         return self.ask(place, target_for_device, place.uri, chip)
 
-    def _facts(self, place: Place) -> DeviceFacts:
+    def _facts(self, place: DeviceAddress) -> DeviceFacts:
         return self.ask(place, facts_of, place.uri)
 
-    def library(self, place: Place, backend: Backend) -> Library:
+    def library(self, place: DeviceAddress, backend: Backend) -> Library:
         """Whether a back end can be used there."""
         try:
             found = self.ask(place, library_here, backend, place.uri)
@@ -107,14 +107,20 @@ class Site:
             return Library(f"{found.missing} (on {place.worker})", found.version)
         return found
 
-    def why_lost(self, place: Place) -> str:
+    def why_lost(self, place: DeviceAddress) -> str:
         """Why a device does not answer; empty when it does. Asked in a process of its own."""
         with self.process(place) as calls:
             end = calls.end(calls.submit(probe_here, place.uri, timeout_s=_PROBE_S))
             return end.value if isinstance(end, Ok) else str(end)
 
     def lab(
-        self, target: Target, place: Place, every: Sequence[Place], jobs: int | None, *, cold: bool
+        self,
+        target: Target,
+        place: DeviceAddress,
+        every: Sequence[DeviceAddress],
+        jobs: int | None,
+        *,
+        cold: bool,
     ) -> Lab:
         """The host that compiles for a device and measures on it.
 
@@ -131,20 +137,20 @@ class Site:
 
 
 @contextmanager
-def site_at(scheduler: str | object | None) -> Generator[Site]:
+def site_at(scheduler: str | object | None) -> Generator[Hosts]:
     """The devices of a cluster, by its address or a client of dask.distributed; else those of this machine.
 
     Raises:
         TunerError: the cluster does not answer, or dask.distributed is not installed.
     """
     if scheduler is None:
-        yield Site()
+        yield Hosts()
         return
     need_dask()
     from iree_tuner.cluster.cluster import Cluster
 
     with Cluster(cast("str | Client", scheduler)) as cluster:
-        yield Site(cluster)
+        yield Hosts(cluster)
 
 
 def library_here(backend: Backend, uri: str) -> Library:
@@ -165,7 +171,7 @@ def probe_here(uri: str) -> str:
 class Device:
     """A device that answers."""
 
-    place: Place
+    place: DeviceAddress
     target: Target  # what is compiled for
     name: str  # as the device reports it
     last_level_bytes: int = 0  # of its last cache

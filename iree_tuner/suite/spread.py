@@ -88,7 +88,7 @@ def _squares(before: Results, after: Results) -> Iterator[tuple[_Place, float]]:
 
 
 def estimate(row: Row | None) -> tuple[float, float] | None:
-    """Logarithm of a row's time, and its standard error as its interval tells it; None where it has none."""
+    """Logarithm of a row's time, and its standard error from its interval; None without them."""
     if row is None or row.state != "ok" or row.interval_us is None or not row.time_us:
         return None
     low, high = row.interval_us

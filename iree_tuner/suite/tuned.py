@@ -20,7 +20,7 @@ from iree_tuner.spec.grammar import pairs
 from iree_tuner.spec.io import load_spec
 from iree_tuner.store import Store
 from iree_tuner.store.queries import summaries
-from iree_tuner.suite.backends.iree import TUNED, Version, spec_of
+from iree_tuner.suite.backends.iree import TUNED, Build, spec_of
 from iree_tuner.tune import tune_program
 from iree_tuner.tuning.baseline import measure_baselines
 from iree_tuner.tuning.candidate import setting_on
@@ -72,7 +72,7 @@ def _tune(told: Connection, program: Program, options: TuningOptions, path: Path
         path.parent.mkdir(parents=True, exist_ok=True)
         found.save(path)
         told.send("")
-    except (Exception, KeyboardInterrupt) as error:  # whatever it is, the run goes on without
+    except (Exception, KeyboardInterrupt) as error:  # the run continues without it
         lines = str(error).splitlines() or [type(error).__name__]
         told.send(lines[0])
 
@@ -92,16 +92,16 @@ class Tuning:
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TunedBuild:
     """A tuned version, with a remark."""
 
-    version: Version
+    version: Build
     note: str = ""
 
 
 def tuned_version(
     program: Program, lab: Lab, tuning: Tuning, kept: Path, chip: str, *, device: str, scheduler: str | None,
-) -> Tuned:  # fmt: skip
+) -> TunedBuild:  # fmt: skip
     """An operation's tuned version.
 
     Args:
@@ -129,14 +129,14 @@ def tuned_version(
     return _of_spec(kept, lab)
 
 
-def _of_spec(path: Path, lab: Lab) -> Tuned:
+def _of_spec(path: Path, lab: Lab) -> TunedBuild:
     module = load_spec(path, new_context())
     flags = tuple(each for each in read_flags(module) if each not in lab.target.flags)
     note = "" if flags or pairs(module) else NOTHING_BETTER
-    return Tuned(Version(TUNED, flags, to_bytecode(module)), note)
+    return TunedBuild(Build(TUNED, flags, to_bytecode(module)), note)
 
 
-def _from_store(program: Program, lab: Lab, db: Path) -> Tuned:
+def _from_store(program: Program, lab: Lab, db: Path) -> TunedBuild:
     """Configurations of the operation's dispatches that won a comparison in the same setting."""
     tasks = read_tasks(program, lab, Silent())
     with Store.open(db, readonly=True) as store:
@@ -157,4 +157,4 @@ def _from_store(program: Program, lab: Lab, db: Path) -> Tuned:
             "the database has no win for the operation on this target", location=str(db),
             hint="--tune quick tunes each operation first",
         )  # fmt: skip
-    return Tuned(Version(TUNED, spec=spec_of(entries, lab)))
+    return TunedBuild(Build(TUNED, spec=spec_of(entries, lab)))

@@ -59,9 +59,9 @@ class Baseline:
     bench: Bench  # the dispatch that stands for the task, the one called most, with the default's executable
     default: Built  # the compiler's own choice, built
     default_us: float  # its time, in microseconds a run; 0 when it does not run
-    space: JointSpace | None  # what can be tried; None when there is nothing, with the reason in `note`
+    space: JointSpace | None  # what can be tried; None for nothing, with the reason in `note`
     share: float = 0.0  # part of the time of all tasks, from 0 to 1
-    note: str = ""  # why there is nothing to try
+    note: str = ""  # why nothing can be tried
     wrong: str = ""  # what is wrong with the default's results; empty where nothing is known
 
     @property

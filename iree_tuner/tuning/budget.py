@@ -33,7 +33,7 @@ LEAST_FINAL_S = 0.75
 """A final takes no less, without its check: the final of one finalist, which is only compared once."""
 _USUAL_FINAL_S = 2 * LEAST_FINAL_S  # one finalist of several is chosen first
 _ONE_FINAL_PART = 0.025  # of the budget
-_BESIDE = 1.4  # a compilation takes so much longer during others, whose memory and caches it shares
+_BESIDE = 1.4  # factor of a compilation's time during others, whose memory and caches it shares
 _LEAST_VERDICT_S = 2.0
 _LEAST_ROUNDS_S = 0.5
 _LEAST_ROUNDS = SCREENED + LEAST_PAIRS

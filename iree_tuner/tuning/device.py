@@ -18,13 +18,13 @@ _AGAIN_AFTER = 16
 """Trials between two looks at the default."""
 
 _AGAIN_AFTER_S = 30.0
-"""Seconds between them, at most, where the device works on something else meanwhile."""
+"""Seconds between them, at most, where the device also works on something else."""
 
 _SUSPECT = 1.05
-"""Times its last time: so much slower, the default is timed again before that is believed."""
+"""Factor of its last time: a slower default is timed again to confirm it."""
 
 _APART = 4
-"""Trials between two such looks where others compile meanwhile. On an H200, with compilers on all cores,
+"""Trials between two such looks while others compile. On an H200, with compilers on all cores,
 about one measurement in 25 found the default 1.5 times as slow as all others, and so did the next, at once.
 """
 
@@ -42,7 +42,7 @@ _PATIENCE = 3
 
 
 class DeviceLostError(TunerError):
-    """A device that does not run the compiler's default any more."""
+    """A device does not answer, or does not run the compiler's default, any more."""
 
 
 @dataclass

@@ -72,7 +72,7 @@ class Engine:
         self._stop = stop
         self._batch = batch
         self._clock = clock
-        # of the lab; devices that join it meanwhile work, too
+        # of the lab, with devices that join it later
         self.devices = RunDevices(lab.measurers, clock, lab.news, alternate=lab.alternate)
         self._crowded: deque[float] = deque(maxlen=_CROWDED_OF)
         self._recent_s: deque[float] = deque(maxlen=_RECENT)
@@ -102,7 +102,7 @@ class Engine:
         and again; what is not measured by then is dropped. Raises DeviceLostError for the first device.
         """
         self._source, self._until, self._dry = source, until, False
-        for device in self.devices.every:  # something else ran there meanwhile
+        for device in self.devices.every:  # something else ran there in between
             device.disturbed()
         try:
             if self._lab.alternate:

@@ -30,9 +30,9 @@ from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.search import Search
 
-_PROMISING = 1.05  # relative to the default: noise may have held back a better one by so much
+_PROMISING = 1.05  # relative to the default: noise may hide a better one
 NEARLY = 0.6
-"""Code that the compiler did not make may be worth it in the program if it is so many times as fast alone."""
+"""Least speedup alone with which code of other compilers may be faster in the program."""
 
 ANY = 0.0
 """Where the default is wrong, what is right is worth it however long it takes."""

@@ -38,7 +38,7 @@ KIND = "flags"
 """Of the finding: `key`, `choices` (see `_to_json`), and the seconds of `FlagChoices`."""
 
 _CLOSE = 2.0
-"""Tuning may make up for so much: a slower choice of flags is not looked at any more."""
+"""Tuning may make up for this factor: slower choices of flags are dropped."""
 
 _ROUNDS_S, _ROUNDS_PART = 2.0, 0.015  # to compare compiler flags in turns; of the budget
 _MOST_ROUNDS_S = 15.0

@@ -50,7 +50,7 @@ _MANY = 12  # workloads: what the place of code does to each levels out
 
 
 @dataclass(eq=False)
-class Loop(Run):
+class TuningLoop(Run):
     """A run that goes on to its result: `tune`."""
 
     kernels: Sequence[Kernel]  # external kernels to compare

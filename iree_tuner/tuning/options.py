@@ -61,7 +61,7 @@ class Effort:
     def compile_limit_s(self, default_s: float, *, waited_for: bool) -> float:
         """Seconds that a candidate may compile, where the default takes `default_s`.
 
-        `waited_for` says that nothing is measured meanwhile; where it is, more patience costs little.
+        `waited_for`: nothing is measured during it; else more patience costs little.
         """
         least = _LEAST_PATIENCE_S if waited_for else _LEAST_PATIENCE_BESIDE_S
         return max(least, self.patience * default_s)
@@ -72,7 +72,7 @@ class Effort:
 
 
 EffortName = Literal["smoke", "quick", "default", "full"]
-"""The levels that there are."""
+"""All levels."""
 
 _FULL_SHARE = 0.25
 _LEAST_PATIENCE_S = 1.0

@@ -28,10 +28,10 @@ LARGE_SHARE = 0.03
 """Of the program's time: such a workload is tried before any other is tried for long."""
 
 _LEAST_GAIN = 2e-6
-"""Of the program's time: where the next slice is not expected to save so much anywhere, all is done."""
+"""Of the program's time: all is done where no next slice is expected to save this part."""
 
 _LARGEST, _ENOUGH = 4, 0.25
-"""Workloads that are searched at least, unless those with the share that the effort asks for take so much of
+"""Least number of searched workloads, unless those with the share that the effort asks for take this part of
 the program's time together."""
 
 _WORTH_A_FINAL = 0.003

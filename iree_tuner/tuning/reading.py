@@ -106,7 +106,7 @@ def with_profile(run: Run, read: ReadProgram) -> ReadProgram:
 
 
 def profile_of(run: Run, read: ReadProgram, vmfb: bytes) -> tuple[Profile | None, str]:
-    """The profile of a compiled program; None, and why, if there is none."""
+    """The profile of a compiled program, or None and why."""
     run.watch.working("profiling the program")
     lab, budget, start = read.lab, run.budget, run.timeline.clock()
     known = run.rooflines is not None and run.rooflines.exists()

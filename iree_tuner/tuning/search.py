@@ -1,4 +1,4 @@
-"""A search: candidates of one kind for one workload, what became of them, and what more of them may bring.
+"""A search: candidates of one kind for one workload, their results, and the expected gain of more.
 
 The expected gain of more tries is share times headroom times chance, per second. This is after the task
 scheduler of MetaSchedule's ancestor (L. Zheng et al., *Ansor*, OSDI 2020, section 6.2), which mixes the gain
@@ -28,7 +28,7 @@ LEAST_FLOOR = 0.2
 """Where the roofline says nothing, or more: the compiler's choice is rarely five times too slow."""
 
 _LEAST_HEADROOM = 0.1
-"""Of the best time: so much can be hoped for where nothing is known of a floor. Kernels on GPUs are often
+"""Of the best time: the expected gain where no floor is known. Kernels on GPUs are often
 more than five times as fast as the compiler's choice, and their variants differ."""
 
 _MOST_FLOOR = 0.9
@@ -41,7 +41,7 @@ _UNMENDED = 8.0
 """Instead of a score, where the default is wrong and nothing right is known yet."""
 
 _CATCHING_UP = 4
-"""The chance to pass another search's best falls with this power of how far it is ahead."""
+"""The chance to pass another search's best falls with this power of its lead."""
 
 _WINDOW = 2
 """Slices that speak for the next."""

@@ -299,13 +299,13 @@ def _chosen(judged: Sequence[_Judged]) -> _Judged:
 
 @dataclass
 class Patience:
-    """The limit of the search for harmful entries: so many comparisons, while there is time."""
+    """The limit of the search for harmful entries: a number of comparisons, and time."""
 
     steps: int
     is_time: Callable[[], bool] = lambda: True
 
     def spend(self) -> bool:
-        """Take one comparison; False when there is none left."""
+        """Take one comparison; False when none is left."""
         self.steps -= 1
         return self.steps >= 0 and self.is_time()
 

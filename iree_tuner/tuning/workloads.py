@@ -117,7 +117,7 @@ def _search(queue: Queue, engine: Engine, until: Callable[[], float]) -> str:
 
 
 def _finals(queue: Queue, engine: Engine, after_s: float, lost: str) -> list[WorkloadResult]:
-    """Of the most promising searches that there is time for; then of others, if time is left."""
+    """Of the most promising searches for which time is left, then of others."""
     run, lab, budget = queue.run, queue.lab, queue.run.budget
     waiting = sorted(queue.workloads, key=lambda each: (not each.corrects, -each.gained_us))
     if budget.limited:

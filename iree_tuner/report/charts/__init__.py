@@ -1,1 +1,1 @@
-"""One file a chart: from the report's data to Vega-Lite; None where there is nothing to draw."""
+"""One file for each chart: from the report's data to Vega-Lite; None without data."""

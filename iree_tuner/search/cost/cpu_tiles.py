@@ -20,14 +20,14 @@ class TileColumns:
 
     sizes: Array  # of the loops
     task: Array  # what one task does of them
-    cache: Array  # blocks of a task; 0 where there are none
+    cache: Array  # blocks of a task; 0 for none
     vector: Array  # what is unrolled into vectors, within blocks
     peeled: Array  # 1 where loops are peeled
     parallel: NDArray[np.bool_]  # which loops are parallel
 
     @property
     def blocked(self) -> Array:
-        """Cache tiles; the task's where there are none."""
+        """Cache tiles, or the task's."""
         return np.where(self.cache > 0, np.minimum(self.cache, self.task), self.task)
 
     @property

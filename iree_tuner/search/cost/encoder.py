@@ -17,7 +17,7 @@ _DIGITS = 6  # logarithms differ in the last bits between processors; decisions 
 _SECOND = "VectorDistribute"
 _MODELS = {"gpu_attention": gpu_attention, "gpu_threads": gpu_threads, "gpu_streams": gpu_streams}
 ESTIMATE = "estimate"
-"""The feature that holds the logarithm of the estimated time, where there is an estimate."""
+"""The feature that holds the logarithm of the estimated time, if any."""
 
 
 class Encoder:

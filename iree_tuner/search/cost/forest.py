@@ -76,7 +76,7 @@ FOLDER = Path(__file__).parent / "priors"
 
 @cache
 def shipped_prior(kind: str) -> Forest | None:
-    """The forest for a kind of features; None if there is none."""
+    """The forest for a kind of features, or None."""
     path = FOLDER / f"{kind}.npz"
     return Forest.load(path) if path.is_file() else None
 

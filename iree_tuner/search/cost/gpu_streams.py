@@ -17,7 +17,7 @@ from iree_tuner.search.cost.terms import Array, Estimate, Operand, body_instruct
 from iree_tuner.targets.machine import Machine
 
 _LANES = 32.0
-_LINE, _SECTOR = 128.0, 32.0  # bytes of a cache line, and what it is read in
+_LINE, _SECTOR = 128.0, 32.0  # bytes of a cache line, and of a read
 _WIDEST = 16.0  # bytes of one load of a thread
 # A multiprocessor of Hopper, each cycle: bytes from memory, bytes from the second-level cache, sectors of the
 # first-level cache. Fitted: cycles between workgroups that begin, and what one round of loads waits for.

@@ -109,7 +109,7 @@ def others(space: RecordedSpace, spaces: Sequence[RecordedSpace]) -> list[Record
 
 
 def same_work(one: Workload, two: Workload) -> bool:
-    """Whether one tells the times of the other: equal keys, or the same sizes, types and maps.
+    """Whether one predicts the times of the other: equal keys, or the same sizes, types and maps.
 
     The second is for a dynamic workload that was recorded at the size of a static one.
     """

@@ -116,7 +116,7 @@ class RecordedSpace:
 
 
 def read_recording(path: Path) -> RecordedSpace:
-    """Read a recording, compressed or not. Raises TunerError for a file that is none."""
+    """Read a recording, compressed or not. Raises TunerError for another file."""
     try:
         data = read_bytes(path)
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()

@@ -68,7 +68,7 @@ class Backend(Protocol):
         ...
 
     def version(self) -> str:
-        """Of the library, as installed; empty where there is none."""
+        """Of the installed library; empty for none."""
         ...
 
     def refuses(self, operation: Operation, device: str) -> str:
@@ -118,7 +118,7 @@ def backends() -> Mapping[str, Backend]:
 
 
 def backend(name: str) -> Backend:
-    """The back end of that name. Raises UsageError where there is none, with similar names."""
+    """The back end of that name. Raises UsageError for an unknown one, with similar names."""
     known = backends()
     if name in known:
         return known[name]

@@ -12,7 +12,7 @@ import numpy as np
 
 from iree_tuner.suite.backends.backend import Job, Running
 from iree_tuner.suite.backends.library import (
-    Calls,
+    LoadedCalls,
     TriedBackend,
     copies_of,
     device_number,
@@ -61,7 +61,7 @@ class Jax(TriedBackend):
         jax.clear_caches()
         compiled = _compiled(jax, compute, copies[0])
 
-        return Calls[Sequence[Any], Any](
+        return LoadedCalls[Sequence[Any], Any](
             lambda inputs: compiled(*inputs), copies, wait=jax.block_until_ready, read=np.asarray,
             each=job.conditions.timing == "call",
         )  # fmt: skip

@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import Calls, copies_of, versions
+from iree_tuner.suite.backends.library import LoadedCalls, copies_of, versions
 from iree_tuner.suite.backends.numpy_convolution import convolve, convolve_layer
 from iree_tuner.suite.exact import Exact
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
     CannotError,
-    Layer,
+    ConvLayer,
     Layouts,
     Reduction,
     Window,
@@ -61,7 +61,7 @@ class Numpy:
             with np.errstate(all="ignore"):
                 return operation.compute(ops, inputs)
 
-        return Calls[list[Values], Values](call, copies_of(job), read=np.asarray)
+        return LoadedCalls[list[Values], Values](call, copies_of(job), read=np.asarray)
 
 
 class NumpyPrimitives(Exact):
@@ -94,7 +94,7 @@ class NumpyPrimitives(Exact):
         _check_blas(image, filters)
         return convolve(image, filters, window, layouts)
 
-    def layer(self, layer: Layer, lhs: Values, rhs: Values, element_type: str) -> Values:
+    def layer(self, layer: ConvLayer, lhs: Values, rhs: Values, element_type: str) -> Values:
         """Products of matrices by BLAS, one for each place in the filters."""
         del element_type
         _check_blas(lhs, rhs)

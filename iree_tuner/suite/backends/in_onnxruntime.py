@@ -12,7 +12,7 @@ import numpy as np
 from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Array, Job, Running
 from iree_tuner.suite.backends.library import (
-    Calls,
+    LoadedCalls,
     TriedBackend,
     copies_of,
     device_number,
@@ -117,4 +117,4 @@ def _calls(runtime: Any, session: Any, bound: list[Bound], job: Job, result: Cal
         wait(each)
         return result().copy()
 
-    return Calls[Bound, Bound](call, bound, wait=wait if apart else None, read=read, each=not apart)
+    return LoadedCalls[Bound, Bound](call, bound, wait=wait if apart else None, read=read, each=not apart)

@@ -189,7 +189,7 @@ def _pushed(device: rt.HalDevice, inputs: Sequence[Array], types: Sequence[str])
 
 
 @dataclass(frozen=True)
-class Version:
+class Build:
     """A way to compile an operation."""
 
     name: str  # behind the operation's name, of the files
@@ -209,7 +209,7 @@ class Compilation:
         with_parts: whether device time is measured, which needs each dispatch alone.
     """
 
-    def __init__(self, program: Program, version: Version, lab: Lab, *, with_parts: bool) -> None:
+    def __init__(self, program: Program, version: Build, lab: Lab, *, with_parts: bool) -> None:
         self._program = program
         self._version = version
         self._lab = lab.on(replace(lab.target, flags=(*lab.target.flags, *version.flags)))
@@ -268,7 +268,7 @@ _PLACE = re.compile(r"^(.*?)_(\d+)$")
 
 
 @dataclass(frozen=True)
-class Choice:
+class Wanted:
     """Which configurations are wanted: every one, some at random, or those that expressions find."""
 
     count: int | None = None  # how many, at most; None for every one
@@ -276,13 +276,13 @@ class Choice:
     seed: int = 0  # of the sample
 
 
-def choice_of(text: str, seed: int = 0) -> Choice:
+def choice_of(text: str, seed: int = 0) -> Wanted:
     """Read `all`, a number, or regular expressions joined by commas. Raises UsageError for another text."""
     if text == ALL:
-        return Choice(seed=seed)
+        return Wanted(seed=seed)
     if text.isdecimal():
-        return Choice(count=int(text), seed=seed)
-    return Choice(patterns=patterns_of(text), seed=seed)
+        return Wanted(count=int(text), seed=seed)
+    return Wanted(patterns=patterns_of(text), seed=seed)
 
 
 def configuration_name(assignment: Assignment, label: str) -> str:
@@ -299,7 +299,7 @@ def configuration_name(assignment: Assignment, label: str) -> str:
     return "_".join([re.sub(r"\W", "_", own), *parts])
 
 
-class Configurations:
+class NamedConfigurations:
     """The space of the dispatch that takes most of an operation's time, which the lab's device measures.
 
     Raises:
@@ -314,7 +314,7 @@ class Configurations:
         self._task: Task = first.task
         self.space: JointSpace = first.space
 
-    def chosen(self, choice: Choice) -> Iterator[Version]:
+    def chosen(self, choice: Wanted) -> Iterator[Build]:
         """The wanted versions, all in the order of the space, or a sample."""
         members = self.space.shuffled(choice.seed) if choice.count is not None else self._every()
         wanted = (each for each in members if is_found(choice.patterns, self.name(each)))
@@ -324,12 +324,12 @@ class Configurations:
         """Of a configuration."""
         return configuration_name(assignment, self.space.label)
 
-    def version(self, assignment: Assignment) -> Version:
+    def version(self, assignment: Assignment) -> Build:
         """The compilation of an operation in a configuration."""
         configuration = self.space.configuration(assignment)
         spec = spec_of([SpecEntry(self._task.workload, configuration)], self._lab)
         dispatch = self._task.dispatches[0].name
-        return Version(self.name(assignment), spec=spec, configuration=configuration, dispatch=dispatch)
+        return Build(self.name(assignment), spec=spec, configuration=configuration, dispatch=dispatch)
 
     def _every(self) -> Iterator[Assignment]:
         for place, space in enumerate(self.space.spaces):

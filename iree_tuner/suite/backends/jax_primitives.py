@@ -11,7 +11,7 @@ from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.primitives import (
     Binary,
     CannotError,
-    Layer,
+    ConvLayer,
     Layouts,
     Reduction,
     Unary,
@@ -69,7 +69,7 @@ class JaxPrimitives:
             precision=lax.Precision.HIGHEST, preferred_element_type=_wide(image, element_type),
         )  # fmt: skip
 
-    def layer(self, layer: Layer, lhs: Traced, rhs: Traced, element_type: str) -> Traced:
+    def layer(self, layer: ConvLayer, lhs: Traced, rhs: Traced, element_type: str) -> Traced:
         """`conv_general_dilated`, and its transposes, as in JAX's gradients."""
         wide = _wide(lhs, element_type)
 

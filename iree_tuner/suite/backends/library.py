@@ -86,12 +86,12 @@ def copies_of(job: Job) -> list[list[Array]]:
     return [[np.array(each) for each in inputs] for _ in range(job.copies)]
 
 
-class Calls(Generic[A, R]):
+class LoadedCalls(Generic[A, R]):
     """A loaded operation: a `Running`.
 
     Args:
         call: computes it; it may return before it is done.
-        copies: what it is called with, in turn.
+        copies: its arguments, in turn.
         wait: returns when a result is there.
         read: a result as NumPy has it.
         each: whether each call is waited for, or only the last, and with it those before it.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
-from iree_tuner.suite.primitives import FILTER_AXES, ImageLayout, Layer, Layouts, Window
+from iree_tuner.suite.primitives import FILTER_AXES, ConvLayer, ImageLayout, Layouts, Window
 
 Values = npt.NDArray[Any]
 
@@ -73,7 +73,7 @@ def _span(start: int, count: int, step: int) -> slice:
     return slice(start, start + (count - 1) * step + 1, step)
 
 
-def convolve_layer(layer: Layer, lhs: Values, rhs: Values) -> Values:
+def convolve_layer(layer: ConvLayer, lhs: Values, rhs: Values) -> Values:
     """A convolution, or a gradient of one, as a product of matrices for each place in the filters."""
     around = [(0, 0), (0, 0), *((pad, pad) for pad in layer.padding)]
     if layer.direction == "forward":
@@ -101,7 +101,7 @@ def convolve_layer(layer: Layer, lhs: Values, rhs: Values) -> Values:
     return total
 
 
-def _taps(layer: Layer) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+def _taps(layer: ConvLayer) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
     """Each place in the filters, with the part of a padded image that it sees."""
     for tap in product(*map(range, layer.kernel)):
         spans = zip(tap, layer.dilations, layer.results, layer.strides, strict=True)

@@ -19,7 +19,7 @@ from iree_tuner.suite.primitives import (
     TO_NHWC,
     Binary,
     CannotError,
-    Layer,
+    ConvLayer,
     Layouts,
     Reduction,
     Unary,
@@ -54,7 +54,7 @@ _REDUCE: dict[Reduction, str] = {
 
 
 @dataclass(frozen=True)
-class Node:
+class OnnxNode:
     """A value of the graph: its name, sizes and MLIR's name of its elements' type."""
 
     name: str
@@ -66,10 +66,10 @@ def model_of(operation: Operation) -> bytes:
     """The operation as a model: its inputs are `0`, `1`, ..., its result is `result`. Raises CannotError."""
     ops = OnnxPrimitives()
     inputs = [
-        Node(str(number), each.shape, each.element_type) for number, each in enumerate(operation.inputs)
+        OnnxNode(str(number), each.shape, each.element_type) for number, each in enumerate(operation.inputs)
     ]
     computed = operation.compute(ops, inputs)
-    result = Node("result", computed.shape, computed.element_type)
+    result = OnnxNode("result", computed.shape, computed.element_type)
     graph = helper.make_graph(
         [*ops.nodes, helper.make_node("Identity", [computed.name], [result.name])],
         operation.kind,
@@ -83,13 +83,13 @@ def model_of(operation: Operation) -> bytes:
 
 
 class OnnxPrimitives:
-    """Adds nodes to a graph, as exporters write them; `Primitives[Node]`."""
+    """Adds nodes to a graph, as exporters write them; `Primitives[OnnxNode]`."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []  # in order
         self.constants: list[Any] = []  # tensors that the graph holds
 
-    def cast(self, x: Node, element_type: str) -> Node:
+    def cast(self, x: OnnxNode, element_type: str) -> OnnxNode:
         """Other elements; the same node where they are of this type."""
         if x.element_type == element_type:
             return x
@@ -104,21 +104,21 @@ class OnnxPrimitives:
         more = {"saturate": 0} if wanted.is_small_float else {}
         return self._add("Cast", [x], x.shape, element_type, to=_type_of(element_type), **more)
 
-    def constant(self, value: float, like: Node) -> Node:
+    def constant(self, value: float, like: OnnxNode) -> OnnxNode:
         """A number that the graph holds."""
         return self._held(np.asarray(value, dtype_of(like.element_type)))
 
-    def transpose(self, x: Node, order: Sequence[int]) -> Node:
+    def transpose(self, x: OnnxNode, order: Sequence[int]) -> OnnxNode:
         """A node, which the runtime fuses with products."""
         shape = tuple(x.shape[axis] for axis in order)
         return self._add("Transpose", [x], shape, x.element_type, perm=list(order))
 
-    def reshape(self, x: Node, shape: Sequence[int]) -> Node:
+    def reshape(self, x: OnnxNode, shape: Sequence[int]) -> OnnxNode:
         """A node that copies nothing."""
         sizes = self._held(np.asarray(shape, np.int64))
         return self._add("Reshape", [x, sizes], tuple(shape), x.element_type)
 
-    def matmul(self, a: Node, b: Node, element_type: str) -> Node:
+    def matmul(self, a: OnnxNode, b: OnnxNode, element_type: str) -> OnnxNode:
         """`MatMul`, of i8 `MatMulInteger`; a wider result by wider factors."""
         shape = (*a.shape[:-1], b.shape[-1])
         if (a.element_type, b.element_type) == ("i8", "i8"):
@@ -127,8 +127,8 @@ class OnnxPrimitives:
         return self._add("MatMul", [self.cast(a, wide), self.cast(b, wide)], shape, wide)
 
     def convolution(
-        self, image: Node, filters: Node, window: Window, layouts: Layouts, element_type: str
-    ) -> Node:
+        self, image: OnnxNode, filters: OnnxNode, window: Window, layouts: Layouts, element_type: str
+    ) -> OnnxNode:
         """`Conv`, which takes channels first: where they come last, they are moved and moved back."""
         if image.element_type == "i8":
             raise CannotError("ONNX has no convolution of i8 whose image and filters are both signed")
@@ -144,7 +144,7 @@ class OnnxPrimitives:
         result = self._add("Conv", [image, filters], shape, wide, **facts)
         return self.transpose(result, TO_NHWC) if last else result
 
-    def layer(self, layer: Layer, lhs: Node, rhs: Node, element_type: str) -> Node:
+    def layer(self, layer: ConvLayer, lhs: OnnxNode, rhs: OnnxNode, element_type: str) -> OnnxNode:
         """`Conv`; ONNX has no gradients of one."""
         if layer.direction != "forward":
             raise CannotError("ONNX has no gradients of convolutions")
@@ -154,7 +154,9 @@ class OnnxPrimitives:
                  "dilations": layer.dilations, "group": layer.groups}  # fmt: skip
         return self._add("Conv", [self.cast(lhs, wide), self.cast(rhs, wide)], shape, wide, **facts)
 
-    def attention(self, q: Node, k: Node, v: Node, mask: Node | None, causal: bool, scale: float) -> Node:
+    def attention(
+        self, q: OnnxNode, k: OnnxNode, v: OnnxNode, mask: OnnxNode | None, causal: bool, scale: float
+    ) -> OnnxNode:
         """`Attention`; its own causal mask counts from the first key, so that other masks are given."""
         queries, keys = q.shape[2], k.shape[2]
         square = causal and queries == keys
@@ -167,11 +169,11 @@ class OnnxPrimitives:
         operands = [q, k, v, *([] if mask is None else [mask])]
         return self._add("Attention", operands, shape, q.element_type, is_causal=int(square), scale=scale)
 
-    def softmax(self, x: Node, axis: int) -> Node:
+    def softmax(self, x: OnnxNode, axis: int) -> OnnxNode:
         """Along an axis."""
         return self._add("Softmax", [x], x.shape, x.element_type, axis=axis)
 
-    def reduce(self, kind: Reduction, x: Node, axes: Sequence[int], element_type: str) -> Node:
+    def reduce(self, kind: Reduction, x: OnnxNode, axes: Sequence[int], element_type: str) -> OnnxNode:
         """Over axes; sums and means of elements that are converted before, if a wider type is asked for."""
         if kind in ("sum", "mean"):
             x = self.cast(x, _wider(x.element_type, element_type))
@@ -180,7 +182,7 @@ class OnnxPrimitives:
         where = self._held(np.asarray(sorted(gone), np.int64))
         return self._add(_REDUCE[kind], [x, where], shape, x.element_type, keepdims=0)
 
-    def unary(self, kind: Unary, x: Node) -> Node:
+    def unary(self, kind: Unary, x: OnnxNode) -> OnnxNode:
         """Element by element; a function that ONNX lacks is two nodes."""
         if kind == "rsqrt":
             return self._add("Reciprocal", [self.unary("sqrt", x)], x.shape, x.element_type)
@@ -189,24 +191,29 @@ class OnnxPrimitives:
         name, facts = _UNARY[kind]
         return self._add(name, [x], x.shape, x.element_type, **facts)
 
-    def binary(self, kind: Binary, a: Node, b: Node) -> Node:
+    def binary(self, kind: Binary, a: OnnxNode, b: OnnxNode) -> OnnxNode:
         """Element by element."""
         shape = np.broadcast_shapes(a.shape, b.shape)
         return self._add(_BINARY[kind], [a, b], shape, a.element_type)
 
     def _add(
-        self, name: str, operands: Sequence[Node], shape: tuple[int, ...], element_type: str, **facts: object
-    ) -> Node:
-        result = Node(f"{name}_{len(self.nodes)}", shape, element_type)
+        self,
+        name: str,
+        operands: Sequence[OnnxNode],
+        shape: tuple[int, ...],
+        element_type: str,
+        **facts: object,
+    ) -> OnnxNode:
+        result = OnnxNode(f"{name}_{len(self.nodes)}", shape, element_type)
         self.nodes.append(helper.make_node(name, [each.name for each in operands], [result.name], **facts))
         return result
 
-    def _held(self, values: Array, element_type: str = "") -> Node:
+    def _held(self, values: Array, element_type: str = "") -> OnnxNode:
         kind = element_type or _ELEMENTS[values.dtype]
         name = f"constant_{len(self.constants)}"
         bits = np.ascontiguousarray(values).tobytes()
         self.constants.append(helper.make_tensor(name, _type_of(kind), values.shape, bits, raw=True))
-        return Node(name, values.shape, kind)
+        return OnnxNode(name, values.shape, kind)
 
 
 _ELEMENTS = {dtype_of(name): name for name in TYPES}
@@ -222,5 +229,5 @@ def _wider(own: str, asked: str) -> str:
     return max(own, asked, key=lambda name: ElementType.named(name).bits)
 
 
-def _described(node: Node) -> Any:  # noqa: ANN401
+def _described(node: OnnxNode) -> Any:  # noqa: ANN401
     return helper.make_tensor_value_info(node.name, _type_of(node.element_type), node.shape)

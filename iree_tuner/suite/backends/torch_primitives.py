@@ -13,7 +13,7 @@ from iree_tuner.suite.primitives import (
     TO_NHWC,
     Binary,
     CannotError,
-    Layer,
+    ConvLayer,
     Layouts,
     Reduction,
     Unary,
@@ -66,7 +66,7 @@ class TorchPrimitives:
         return x.permute(tuple(order))
 
     def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
-        """A view where there is one."""
+        """A view where possible."""
         return x.reshape(tuple(shape))
 
     def matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
@@ -109,7 +109,7 @@ class TorchPrimitives:
         )  # fmt: skip
         return result.permute(TO_NHWC) if last else result
 
-    def layer(self, layer: Layer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
+    def layer(self, layer: ConvLayer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
         """`convNd`, and `convolution_backward`, as in training; channels that come last stay there."""
         if not lhs.dtype.is_floating_point or lhs.element_size() == 1:
             raise CannotError(f"PyTorch has no convolution of {lhs.dtype}")

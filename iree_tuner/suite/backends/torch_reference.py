@@ -9,7 +9,7 @@ from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.backends.torch_primitives import Tensor, TorchPrimitives, torch
 from iree_tuner.suite.backends.torch_running import array_of, tensor_of
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import Layer, Layouts, Reduction, Window
+from iree_tuner.suite.primitives import ConvLayer, Layouts, Reduction, Window
 
 _LONG_FLOPS = 4e10
 _FLOATS = ("f", "b")  # how names of floating types begin
@@ -53,7 +53,7 @@ class _Wide(TorchPrimitives):
         del element_type
         return super().convolution(image, filters, window, layouts, "f64")
 
-    def layer(self, layer: Layer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
+    def layer(self, layer: ConvLayer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
         del element_type
         return super().layer(layer, lhs, rhs, "f64")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Array, Job, Running
-from iree_tuner.suite.backends.library import Calls, first_line
+from iree_tuner.suite.backends.library import LoadedCalls, first_line
 from iree_tuner.suite.backends.torch_primitives import Tensor, TorchPrimitives, torch, type_of
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
@@ -88,7 +88,7 @@ def array_of(tensor: Tensor, element_type: str) -> Array:
     return found.view(dtype)
 
 
-class HostCalls(Calls[Sequence[Tensor], Tensor]):
+class HostCalls(LoadedCalls[Sequence[Tensor], Tensor]):
     """On the host, where a call returns when it is done."""
 
     def __init__(self, call: Call, copies: Sequence[Sequence[Tensor]], element_type: str) -> None:
@@ -111,7 +111,7 @@ class GpuCalls(Generic[A]):
     Args:
         device: which.
         call: computes it in the current stream.
-        copies: what it is called with, in turn.
+        copies: its arguments, in turn.
         element_type: of the result.
         graph: whether calls are captured as a graph and waited for at the end; else each is waited for.
     """

@@ -15,7 +15,7 @@ from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, check_sizes
-from iree_tuner.suite.primitives import Direction, Layer, Primitives, T
+from iree_tuner.suite.primitives import ConvLayer, Direction, Primitives, T
 from iree_tuner.suite.scalars import WIDE, check_type, multiply_add, sums_of
 from iree_tuner.suite.tensors import collapse, cut, expand, filled, flipped, padded, shape_of, spread
 
@@ -150,8 +150,8 @@ class ConvolutionLayer(Operation):
         return self._epilogue.compute(ops, sums, sums_of(self.element_type), inputs[2:])
 
     @property
-    def _layer(self) -> Layer:
-        return Layer(
+    def _layer(self) -> ConvLayer:
+        return ConvLayer(
             cast("Direction", self.direction), _sizes(self.image), _sizes(self.kernel), _sizes(self.strides),
             _sizes(self.padding), _sizes(self.dilations), self.groups,
         )  # fmt: skip

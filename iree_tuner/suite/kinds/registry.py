@@ -26,7 +26,7 @@ _TYPES: Mapping[str, type] = {"int": int, "str": str, "bool": bool}
 
 
 def kind_named(name: str) -> type[Operation]:
-    """The kind of that name. Raises TunerError where there is none."""
+    """The kind of that name. Raises TunerError for an unknown one."""
     if name not in KINDS:
         raise TunerError(f"unknown operation '{name}'", hint=did_you_mean(name, KINDS))
     return KINDS[name]

@@ -162,7 +162,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Place:
+class ComparableRuns:
     """Runs whose times can be compared: on one device, under the same conditions."""
 
     device: str  # its name, and its URI
@@ -186,7 +186,7 @@ def history_page(history: History) -> str:
     )  # fmt: skip
 
 
-def places(history: History) -> tuple[Place, ...]:
+def places(history: History) -> tuple[ComparableRuns, ...]:
     """Of a history, the one with most runs first."""
 
     groups: dict[tuple[str, Conditions], list[Results]] = {}
@@ -197,13 +197,13 @@ def places(history: History) -> tuple[Place, ...]:
     return tuple(_place(device, conditions, runs) for (device, conditions), runs in order)
 
 
-def _place(device: str, conditions: Conditions, runs: Sequence[Results]) -> Place:
+def _place(device: str, conditions: Conditions, runs: Sequence[Results]) -> ComparableRuns:
 
     shown = runs[-MOST:]
     lines = lines_of(shown, device)
     labels = labels_of(tuple(lines))
     all_ = tuple(dict.fromkeys(name for each in lines.values() for name in each))
-    return Place(
+    return ComparableRuns(
         device, conditions_words(conditions), tuple(shown), len(runs) - len(shown),
         _ratios(lines, len(shown)),
         tuple(Course(name, labels[name], each, draw_course(name, each, shown, all_))

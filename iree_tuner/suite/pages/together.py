@@ -126,7 +126,7 @@ class Standing:
     contender: str  # the back end; `BASE` for IREE's default, `BEST` for IREE with other configurations
     row: Row  # has a time
     time_us: float
-    speedup: float | None  # against IREE's default; None where there is none
+    speedup: float | None  # over IREE's default; None without it
     interval: tuple[float, float] | None  # of the speedup
 
 

@@ -56,7 +56,7 @@ class _Operation:
 
 
 @dataclass(frozen=True)
-class Span:
+class TraceSpan:
     """An operation on a thread, in nanoseconds."""
 
     begin: float
@@ -111,7 +111,7 @@ def _generated(rng: np.random.Generator, dtype: npt.DTypeLike, shape: Sequence[i
     return (rng.standard_normal(shape) / math.sqrt(math.prod(shape[:-1]))).astype(dtype)
 
 
-def _traced(jax: Any, data: Any, run: Callable[[], None]) -> tuple[float, list[list[Span]]]:  # noqa: ANN401
+def _traced(jax: Any, data: Any, run: Callable[[], None]) -> tuple[float, list[list[TraceSpan]]]:  # noqa: ANN401
     """Microseconds of a run under the profiler, and the spans of all runs by thread."""
     options = jax.profiler.ProfileOptions()
     options.host_tracer_level, options.python_tracer_level = _TRACER_LEVEL, 0
@@ -123,14 +123,14 @@ def _traced(jax: Any, data: Any, run: Callable[[], None]) -> tuple[float, list[l
             elapsed_s = time.perf_counter() - start
         (written,) = Path(folder).rglob("*.xplane.pb")
         spans = [
-            [Span(event.start_ns, event.start_ns + event.duration_ns, str(stats["hlo_op"]))
+            [TraceSpan(event.start_ns, event.start_ns + event.duration_ns, str(stats["hlo_op"]))
              for event in line.events if "hlo_op" in (stats := dict(event.stats))]
             for plane in data.from_file(str(written)).planes for line in plane.lines
         ]  # fmt: skip
     return elapsed_s / _TRACED * 1e6, spans
 
 
-def kinds_in(hlo: str, threads: Iterable[Sequence[Span]], runs: int) -> dict[str, float]:
+def kinds_in(hlo: str, threads: Iterable[Sequence[TraceSpan]], runs: int) -> dict[str, float]:
     """Microseconds of a run by kind of layer. Operations that run at the same time share it.
 
     Args:
@@ -146,7 +146,7 @@ def kinds_in(hlo: str, threads: Iterable[Sequence[Span]], runs: int) -> dict[str
     return found
 
 
-def _shared(threads: Iterable[Sequence[Span]]) -> Mapping[str, float]:
+def _shared(threads: Iterable[Sequence[TraceSpan]]) -> Mapping[str, float]:
     """Nanoseconds of each operation: a moment belongs in equal parts to the threads that work then."""
     spans = [
         (number, span) for number, every in enumerate(threads) for span in every if span.end > span.begin
@@ -155,7 +155,7 @@ def _shared(threads: Iterable[Sequence[Span]]) -> Mapping[str, float]:
     moments = [(span.begin, 1, -span.end, number, span) for number, span in spans]
     moments += [(span.end, 0, 0.0, number, span) for number, span in spans]
     found: dict[str, float] = {}
-    running: dict[int, list[Span]] = {number: [] for number, _ in spans}
+    running: dict[int, list[TraceSpan]] = {number: [] for number, _ in spans}
     before = 0.0
     for now, begins, _, number, span in sorted(moments, key=lambda each: each[:4]):
         working = [stack[-1].operation for stack in running.values() if stack]

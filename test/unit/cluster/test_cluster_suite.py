@@ -11,10 +11,10 @@ from iree_tuner.cli import main
 from iree_tuner.suite.backends.in_numpy import Numpy
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.kinds.product import Matmul
-from iree_tuner.suite.plan import Item, Plan
+from iree_tuner.suite.plan import Item, SuitePlan
 from iree_tuner.suite.results import read_results
 from iree_tuner.suite.session import run_suite
-from iree_tuner.suite.site import Site
+from iree_tuner.suite.site import Hosts
 
 PEAKS = (
     '{"local-task": {"name": "x", "flops_per_s": {"f32": 1e9}, "levels": [{"bytes_per_s": 1e9, '
@@ -33,7 +33,7 @@ def peaks(tmp_path):
 def plan(tmp_path, peaks):
     quick = Conditions(threads=1, batch_s=0.001, pause_s=0.0, rounds=4)
     items = [Item(Matmul(m=16, n=16, k=16))]
-    return Plan("test", items, ("local-task",), tmp_path / "results", quick, rooflines=peaks)
+    return SuitePlan("test", items, ("local-task",), tmp_path / "results", quick, rooflines=peaks)
 
 
 class Watch:
@@ -95,7 +95,7 @@ def test_a_back_end_whose_package_the_worker_does_not_have(plan, cluster, tmp_pa
     import backend_only_here
 
     absent = backend_only_here.Absent()
-    results = run_suite(replace(plan, backends=[absent, Numpy()]), Watch(), site=Site(cluster))
+    results = run_suite(replace(plan, backends=[absent, Numpy()]), Watch(), site=Hosts(cluster))
     assert [(row.backend, row.state) for row in results.rows] == [
         ("iree", "ok"), ("absent", "missing"), ("numpy", "ok"),
     ]  # fmt: skip
@@ -114,6 +114,6 @@ def test_what_a_lost_worker_had_loaded_is_loaded_by_the_next(plan, cluster, proc
     killing = threading.Thread(target=kill, daemon=True)
     killing.start()
     watch = Watch()
-    results = run_suite(replace(plan, backends=[Hangs(str(marker))]), watch, site=Site(cluster))
+    results = run_suite(replace(plan, backends=[Hangs(str(marker))]), watch, site=Hosts(cluster))
     assert [(row.backend, row.state) for row in results.rows] == [("iree", "ok"), ("hangs", "ok")]
     assert watch.notes == ["local-task of board: its worker was lost, and has come back"]

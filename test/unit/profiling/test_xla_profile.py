@@ -12,7 +12,7 @@ from iree_tuner.profiling.layer_kinds import (
     PRODUCT,
     REDUCTION,
 )
-from iree_tuner.suite.profilers.xla import Span, kinds_in, kinds_of_operations, profile_xla
+from iree_tuner.suite.profilers.xla import TraceSpan, kinds_in, kinds_of_operations, profile_xla
 
 HLO = """HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[1,8,8,4]{3,2,1,0})->f32[4,4]{1,0}}
 
@@ -68,8 +68,8 @@ def test_kinds_of_operations():
 def test_moments_are_shared_by_the_threads_that_work():
     """One thread has a product for 4 us, of which the other helps for 1 us inside another operation."""
     threads = [
-        [Span(1000, 5000, "dot.6")],
-        [Span(3000, 7000, "gelu"), Span(4000, 5000, "dot.6"), Span(6000, 6000, "wide")],
+        [TraceSpan(1000, 5000, "dot.6")],
+        [TraceSpan(3000, 7000, "gelu"), TraceSpan(4000, 5000, "dot.6"), TraceSpan(6000, 6000, "wide")],
         [],
     ]
     found = kinds_in(HLO, threads, runs=2)

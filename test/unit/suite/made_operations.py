@@ -13,7 +13,7 @@ from iree.compiler import ir
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import dtype_of, random_values
 from iree_tuner.suite.operation import Operation, TensorType
-from iree_tuner.suite.primitives import Layer, Window
+from iree_tuner.suite.primitives import ConvLayer, Window
 
 F32, F16, I32 = "f32", "f16", "i32"
 EXACT = Tolerance()
@@ -93,7 +93,7 @@ def _layers() -> None:
     for kind in (F32, F16):
         for name, facts in (("", plane), (" line", LINE), (" space", {**space, "groups": 1})):
             for direction in ("forward", "data", "weights"):
-                layer = Layer(direction, **facts)
+                layer = ConvLayer(direction, **facts)
                 sizes = ((2, 4, *layer.image), (6, 4 // layer.groups, *layer.kernel), (2, 6, *layer.results))
                 image, filters, result = sizes
                 taken = {"forward": (image, filters), "data": (result, filters), "weights": (result, image)}
@@ -109,7 +109,7 @@ def _layers() -> None:
 LINE = {"image": (9,), "kernel": (3,), "strides": (2,), "padding": (2,), "dilations": (1,), "groups": 1}
 
 
-def layer_by_definition(layer: Layer, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+def layer_by_definition(layer: ConvLayer, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     """A convolution or a gradient of one, one product after the other; batch and channels come first."""
     batch = len(lhs)
     of_weights = layer.direction == "weights"

@@ -14,7 +14,7 @@ from iree_tuner.suite.exact import reference
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.results import Row
-from iree_tuner.suite.site import Site
+from iree_tuner.suite.site import Hosts
 from iree_tuner.suite.tensors import read_inputs
 
 
@@ -130,7 +130,7 @@ class Kept(Calls):
         self._idle.append(self._workers)
 
 
-class KeptSite(Site):
+class KeptSite(Hosts):
     """This machine; the processes and labs of a run are those of the runs before it: each takes a second."""
 
     def __init__(self) -> None:

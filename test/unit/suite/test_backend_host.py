@@ -28,7 +28,7 @@ from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.cores import use_cores
 from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.lane import copies_for
-from iree_tuner.suite.site import Place, Site
+from iree_tuner.suite.site import DeviceAddress, Hosts
 
 pytestmark = pytest.mark.usefixtures("own_workers")
 QUICK = Conditions(threads=1, batch_s=0.002, pause_s=0.0)
@@ -62,7 +62,7 @@ class OneBackend(BackendHost):
     """The process of one back end, which is not told each time."""
 
     def __init__(self, backend, patience_s=60.0):
-        super().__init__(lambda: Site().process(Place("local-task")), patience_s=patience_s)
+        super().__init__(lambda: Hosts().process(DeviceAddress("local-task")), patience_s=patience_s)
         self.backend = backend
 
     def load(self, job, expected="", magnitudes="", slot=""):

@@ -9,14 +9,16 @@ from iree_tuner.profiling.roofline import MemoryLevel, Roofline
 from iree_tuner.suite.plan import Item
 from iree_tuner.suite.probes import measured_roofline, probes
 from iree_tuner.suite.results import Row
-from iree_tuner.suite.site import Device, Place
+from iree_tuner.suite.site import Device, DeviceAddress
 from iree_tuner.targets import target_for_device
 
 KNOWN = Roofline("host", (("f32", 1e9), ("i8", 7e9)), (MemoryLevel(5e9, 1 << 20), MemoryLevel(1e9)))
 
 
 def device(known: Roofline | None) -> Device:
-    return Device(Place("local-task"), target_for_device("local-task"), "host", 1 << 20, roofline=known)
+    return Device(
+        DeviceAddress("local-task"), target_for_device("local-task"), "host", 1 << 20, roofline=known
+    )
 
 
 def rows(item: Item) -> list[Row]:

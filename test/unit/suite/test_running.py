@@ -8,7 +8,7 @@ from made_operations import Made, arrays
 from test_primitives import agrees, saved
 
 from iree_tuner.suite.backends.backend import Job, backend
-from iree_tuner.suite.backends.library import Calls, device_number
+from iree_tuner.suite.backends.library import LoadedCalls, device_number
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.primitives import CannotError
 
@@ -31,7 +31,7 @@ def test_calls_go_round_the_copies(waits, each, expected):
     def wait(result):
         log.append(f"wait {result}")
 
-    calls = Calls(call, [0, 1], wait=wait if waits else None, read=np.asarray, each=each)
+    calls = LoadedCalls(call, [0, 1], wait=wait if waits else None, read=np.asarray, each=each)
     assert calls.run(0) >= 0
     assert log == []
     calls.run(3)

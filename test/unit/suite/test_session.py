@@ -14,10 +14,10 @@ import pytest
 from session_fakes import Fake, KeptSite, Remembers
 
 from iree_tuner.errors import TunerError
-from iree_tuner.suite.backends.iree import Choice
+from iree_tuner.suite.backends.iree import Wanted
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.kinds.product import Matmul
-from iree_tuner.suite.plan import Item, Plan
+from iree_tuner.suite.plan import Item, SuitePlan
 from iree_tuner.suite.programs import load_programs
 from iree_tuner.suite.results import PROGRAMS, ROWS, Results, Row, read_results
 from iree_tuner.suite.session import run_suite
@@ -34,10 +34,10 @@ PEAKS = (
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Plan:
+def plan(tmp_path: Path) -> SuitePlan:
     peaks = tmp_path / "peaks.json"
     peaks.write_text(PEAKS % ("local-task", "local-sync"))
-    return Plan("test", ITEMS, ("local-task",), tmp_path / "results", QUICK, rooflines=peaks, jobs=1)
+    return SuitePlan("test", ITEMS, ("local-task",), tmp_path / "results", QUICK, rooflines=peaks, jobs=1)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def answering(site, monkeypatch):
     """Makes a run whose devices answer, unless it is told otherwise."""
     monkeypatch.setattr("iree_tuner.suite.exact.Workers", lambda *_, **__: site.process())
 
-    def run(plan: Plan, watch: Remembers, lost=lambda _: "") -> Results:
+    def run(plan: SuitePlan, watch: Remembers, lost=lambda _: "") -> Results:
         return run_suite(plan, watch, lost, site=site)
 
     return run
@@ -62,7 +62,7 @@ def of(results: Results, backend: str) -> list[Row]:
     return [row for row in results.rows if row.backend == backend]
 
 
-def test_each_operation_is_verified_timed_and_judged(plan: Plan) -> None:
+def test_each_operation_is_verified_timed_and_judged(plan: SuitePlan) -> None:
     results = run_suite(replace(plan, backends=[Fake()]), Remembers())
     assert [(row.backend, row.configuration) for row in results.rows] == 2 * [
         ("iree", "default"),
@@ -91,7 +91,7 @@ FAKES = {
 }
 
 
-def test_what_a_back_end_cannot_do_is_a_row_and_the_rest_goes_on(answering, plan: Plan) -> None:
+def test_what_a_back_end_cannot_do_is_a_row_and_the_rest_goes_on(answering, plan: SuitePlan) -> None:
     results = answering(replace(plan, backends=[*FAKES, Fake("other")]), Remembers())
     for fake, (state, message) in FAKES.items():
         first, second = of(results, fake.name)
@@ -104,8 +104,8 @@ def test_what_a_back_end_cannot_do_is_a_row_and_the_rest_goes_on(answering, plan
     assert [row.state for name in ("iree", "other") for row in of(results, name)] == 4 * ["ok"]
 
 
-def test_configurations_are_verified_and_timed_beside_the_default(answering, plan: Plan) -> None:
-    chosen = replace(plan, items=ITEMS[:1], choice=Choice(count=2))
+def test_configurations_are_verified_and_timed_beside_the_default(answering, plan: SuitePlan) -> None:
+    chosen = replace(plan, items=ITEMS[:1], choice=Wanted(count=2))
     results = answering(chosen, Remembers())
     assert [row.configuration == "default" for row in results.rows] == [True, False, False]
     for row in results.rows[1:]:
@@ -117,7 +117,7 @@ def test_configurations_are_verified_and_timed_beside_the_default(answering, pla
     assert again.rows == []
 
 
-def test_device_time_is_that_of_dispatches(answering, plan: Plan) -> None:
+def test_device_time_is_that_of_dispatches(answering, plan: SuitePlan) -> None:
     device = replace(plan, items=ITEMS[:1], conditions=replace(QUICK, timing="device"))
     (row,) = answering(device, Remembers()).rows
     assert (row.state, row.verification, row.message) == ("ok", "SUCCESS", "")
@@ -128,7 +128,7 @@ def test_device_time_is_that_of_dispatches(answering, plan: Plan) -> None:
 
 
 def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(
-    answering, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    answering, plan: SuitePlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same operation three times; what tuning found is kept, and used again."""
     monkeypatch.setattr(
@@ -150,7 +150,7 @@ def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(
     assert stored.state == "ok" or "the database has no win" in stored.message
 
 
-def test_a_spec_that_is_none_is_a_row(answering, plan: Plan, tmp_path: Path) -> None:
+def test_a_spec_that_is_none_is_a_row(answering, plan: SuitePlan, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.mlir"
     wrong.write_text("module {}\n")
     results = answering(replace(plan, items=ITEMS[:1], tuning=Tuning(spec=wrong)), Remembers())
@@ -160,7 +160,7 @@ def test_a_spec_that_is_none_is_a_row(answering, plan: Plan, tmp_path: Path) -> 
     assert "not a tuning spec" in tuned.message
 
 
-def test_a_run_goes_on_where_it_ended(answering, plan: Plan) -> None:
+def test_a_run_goes_on_where_it_ended(answering, plan: SuitePlan) -> None:
     plan = replace(plan, verify=False)
     first = answering(plan, Remembers())
     path = plan.folder / ROWS
@@ -173,14 +173,14 @@ def test_a_run_goes_on_where_it_ended(answering, plan: Plan) -> None:
     assert second.rows[0] == first.rows[0]
 
 
-def test_missing_back_ends_are_tried_again(answering, plan: Plan) -> None:
+def test_missing_back_ends_are_tried_again(answering, plan: SuitePlan) -> None:
     one = replace(plan, items=ITEMS[:1], verify=False)
     answering(replace(one, backends=[Fake(absent="not there")]), Remembers())
     results = answering(replace(one, backends=[Fake()]), Remembers())
     assert [row.state for row in of(results, "fake")] == ["ok"]
 
 
-def test_results_of_other_conditions_are_not_mixed(answering, plan: Plan) -> None:
+def test_results_of_other_conditions_are_not_mixed(answering, plan: SuitePlan) -> None:
     plan = replace(plan, items=ITEMS[:1], verify=False)
     answering(plan, Remembers())
     other = replace(plan, conditions=replace(QUICK, rounds=9))
@@ -190,7 +190,7 @@ def test_results_of_other_conditions_are_not_mixed(answering, plan: Plan) -> Non
     assert len(results.rows[0].samples_us) == 9
 
 
-def test_a_device_that_goes_away_leaves_its_work_to_others(answering, plan: Plan) -> None:
+def test_a_device_that_goes_away_leaves_its_work_to_others(answering, plan: SuitePlan) -> None:
     asked: list[str] = []
 
     def lost(uri: str) -> str:
@@ -208,7 +208,7 @@ def test_a_device_that_goes_away_leaves_its_work_to_others(answering, plan: Plan
     assert [note for note in watch.notes if "no longer responds: it fell off the bus" in note]
 
 
-def test_where_no_device_is_left_the_rest_is_lost(answering, plan: Plan) -> None:
+def test_where_no_device_is_left_the_rest_is_lost(answering, plan: SuitePlan) -> None:
     asked: list[str] = []
 
     def lost(uri: str) -> str:
@@ -223,13 +223,13 @@ def test_where_no_device_is_left_the_rest_is_lost(answering, plan: Plan) -> None
     assert {row.state for row in back.rows} == {"ok"}
 
 
-def test_without_any_device_nothing_is_begun(plan: Plan) -> None:
+def test_without_any_device_nothing_is_begun(plan: SuitePlan) -> None:
     with pytest.raises(TunerError, match="no device responds: local-task: no such thing"):
         run_suite(plan, Remembers(), lambda _: "no such thing")
     assert not plan.folder.exists()
 
 
-def test_times_are_normalised_to_the_first_device(answering, plan: Plan) -> None:
+def test_times_are_normalised_to_the_first_device(answering, plan: SuitePlan) -> None:
     items: Sequence[Item] = [Item(Matmul(m=16 * (1 + size), n=16, k=16)) for size in range(2)]
     both = replace(plan, items=items, devices=("local-task", "local-sync"), verify=False)
     for row in answering(both, Remembers()).rows:
@@ -239,7 +239,7 @@ def test_times_are_normalised_to_the_first_device(answering, plan: Plan) -> None
         assert row.normalized_us == pytest.approx(factor * row.time_us)
 
 
-def test_the_code_of_an_earlier_run_takes_turns(answering, plan: Plan) -> None:
+def test_the_code_of_an_earlier_run_takes_turns(answering, plan: SuitePlan) -> None:
     plan = replace(plan, items=ITEMS[:1], verify=False)
     first = answering(plan, Remembers())
     second = answering(
@@ -255,7 +255,7 @@ def test_the_code_of_an_earlier_run_takes_turns(answering, plan: Plan) -> None:
 
 
 def test_a_folder_that_cannot_be_written_ends_the_run(
-    answering, plan: Plan, monkeypatch: pytest.MonkeyPatch
+    answering, plan: SuitePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(self: object, row: Row) -> None:
         raise TunerError("cannot write: No space left on device", location="rows.jsonl")
