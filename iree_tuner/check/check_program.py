@@ -99,7 +99,6 @@ def check_module(size: int, outputs: Sequence[FloatOutput]) -> ir.Module:
 def _export(
     module: ir.Module, name: str, taken: Sequence[ir.Type], body: Callable[..., list[ir.Value]]
 ) -> None:
-    """A public function: the body turns its arguments into its results."""
     with ir.InsertionPoint(module.body):
         function = func.FuncOp(name, ir.FunctionType.get(taken, []))
     with ir.InsertionPoint(function.add_entry_block()):
@@ -118,7 +117,6 @@ def _tensor(value: ir.Value) -> ir.Value[ir.RankedTensorType]:
 
 
 def _values(got: ir.Value, output: FloatOutput) -> ir.Value:
-    """An output's elements, out of the buffer."""
     element = ElementType.named(output.element_type)
     count = output.rows * output.columns * element.bytes
     bytes_type = _of([count], ir.IntegerType.get_signless(8))
@@ -127,7 +125,7 @@ def _values(got: ir.Value, output: FloatOutput) -> ir.Value:
 
 
 def _changed(got: ir.Value, image: ir.Value, mask: ir.Value) -> ir.Value:
-    """The bits that differ, of each row."""
+    """The bits that differ, combined for each row."""
 
     def body(ours: ir.Value, theirs: ir.Value, bits: ir.Value, before: ir.Value) -> ir.Value:
         return arith.ori(arith.andi(arith.xori(ours, theirs), bits), before)
@@ -136,7 +134,7 @@ def _changed(got: ir.Value, image: ir.Value, mask: ir.Value) -> ir.Value:
 
 
 def _worst(got: ir.Value, want: ir.Value, scale: ir.Value, limit: float) -> ir.Value:
-    """The largest error of each row; what is not a number is infinite."""
+    """The largest error of each row, infinite if one is not a number."""
     real = ir.F32Type.get()
 
     def body(ours: ir.Value, theirs: ir.Value, factor: ir.Value, before: ir.Value) -> ir.Value:
@@ -148,7 +146,6 @@ def _worst(got: ir.Value, want: ir.Value, scale: ir.Value, limit: float) -> ir.V
 
 
 def _survey(values: ir.Value) -> list[ir.Value]:
-    """Of an output: see `check_module`."""
     real = ir.F32Type.get()
 
     def largest(value: ir.Value, before: ir.Value) -> ir.Value:
@@ -156,7 +153,8 @@ def _survey(values: ir.Value) -> list[ir.Value]:
         return arith.maximumf(arith.select(_is_finite(own), own, arith.constant(real, -1.0)), before)
 
     def strange(value: ir.Value, before: ir.Value) -> ir.Value:
-        found = arith.extui(before.type, arith.xori(_is_finite(math_ops.absf(_wide(value))), _true()))
+        true = arith.constant(ir.IntegerType.get_signless(1), 1)
+        found = arith.extui(before.type, arith.xori(_is_finite(math_ops.absf(_wide(value))), true))
         return arith.ori(found, before)
 
     rows, columns = ir.RankedTensorType(values.type).shape
@@ -211,7 +209,6 @@ def _wide(value: ir.Value) -> ir.Value:
 
 
 def _held(value: ir.Value, limit: float) -> ir.Value:
-    """Within a type's largest finite number."""
     most, least = (arith.constant(ir.F32Type.get(), each) for each in (limit, -limit))
     return arith.maximumf(arith.minimumf(value, most), least)
 
@@ -221,12 +218,8 @@ def _is_finite(absolute: ir.Value) -> ir.Value:
     return arith.cmpf(arith.CmpFPredicate.OLE, absolute, largest)
 
 
-def _true() -> ir.Value:
-    return arith.constant(ir.IntegerType.get_signless(1), 1)
-
-
 def _each(operands: Sequence[ir.Value], body: Callable[..., ir.Value]) -> ir.Value:
-    """Floats of one element of each operand, of one shape."""
+    """Apply `body` to the elements of operands of one shape; its results are f32."""
     shape = ir.RankedTensorType(operands[0].type).shape
     out = tensor.empty(tuple(shape), ir.F32Type.get())
     maps = [ir.AffineMap.get_identity(len(shape))] * (len(operands) + 1)

@@ -49,7 +49,7 @@ _KEPT_BYTES = 8 << 30
 _HELD_BYTES = 1 << 30
 
 
-class Store:
+class Objects:
     """Bytes by their digest: those used last, up to a limit."""
 
     def __init__(self, limit: int) -> None:
@@ -117,7 +117,7 @@ class Host:
         self._pools: dict[str, Workers] = {}
         self._rooms: dict[str, Workers] = {}
         self._turns: dict[str, Turns] = {}
-        self._store = Store(_HELD_BYTES)
+        self._store = Objects(_HELD_BYTES)
         self._doing: dict[str, tuple[str, float]] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="iree_tuner_"))
         self._sessions: set[Comm] = set()

@@ -70,7 +70,7 @@ def _plain_table(_entries: int) -> dict[type, Callable[[Any], Any]]:
     }
 
 
-class _Writer(pickle.Pickler):
+class _Pickler(pickle.Pickler):
     def __init__(self, stream: io.BytesIO, parcel: Parcel) -> None:
         super().__init__(stream, pickle.HIGHEST_PROTOCOL)
         self.dispatch_table = _plain_table(len(copyreg.dispatch_table))
@@ -95,7 +95,7 @@ class _Writer(pickle.Pickler):
         return None
 
 
-class _Reader(pickle.Unpickler):
+class _Unpickler(pickle.Unpickler):
     def __init__(
         self, data: bytes, attached: Mapping[str, bytes], folder: Path | None, written: Path | None
     ) -> None:
@@ -122,7 +122,7 @@ class _Reader(pickle.Unpickler):
         raise UntypedError(f"a worker sent a reference of the kind '{kind}'")
 
 
-class _TypedReader(_Reader):
+class _TypedReader(_Unpickler):
     def find_class(self, module_name: str, global_name: str) -> object:
         """Only what is data. Raises UntypedError for everything else."""
         if (module_name, global_name) in _OTHERS:
@@ -141,7 +141,7 @@ class _TypedReader(_Reader):
 def write(value: object) -> Parcel:
     """A call or a value. Raises what pickling raises."""
     parcel, stream = Parcel(), io.BytesIO()
-    _Writer(stream, parcel).dump(value)
+    _Pickler(stream, parcel).dump(value)
     parcel.data = stream.getvalue()
     return parcel
 
@@ -155,7 +155,7 @@ def read_call(data: bytes, attached: Mapping[str, bytes], folder: Path, written:
         folder: where files are kept.
         written: where the call writes its own.
     """
-    return _Reader(data, attached, folder, written).load()
+    return _Unpickler(data, attached, folder, written).load()
 
 
 def read_value(data: bytes, attached: Mapping[str, bytes]) -> Any:  # noqa: ANN401

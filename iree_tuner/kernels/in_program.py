@@ -14,9 +14,9 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.unbound import attribute_from
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.contest import ROUNDS, Contest, Watch, hold_contest
 from iree_tuner.kernels.find import Place, Places, executable_target, find_places
@@ -266,7 +266,7 @@ def compare_in_program(
     every = [site for chosen in choices.values() for site, _ in chosen]
     # Errors add up from one op to the next.
     longest = max(site.problem.workload.reduction_length for site in every)
-    look = _Look(bases[DEFAULT][0], lab, Depth(longest, len(every)), run, rounds, seconds)
+    look = _Look(bases[DEFAULT][0], lab, ErrorDepth(longest, len(every)), run, rounds, seconds)
     found = look.compare([vmfb for vmfb, _ in made.values()])
     versions = tuple(
         Version(name, tuple(made[name][1]), each) for name, each in zip(list(made)[1:], found, strict=True)
@@ -296,7 +296,7 @@ class _Look:
 
     program: Program
     lab: Lab
-    depth: Depth
+    depth: ErrorDepth
     run: ProgramRun
     rounds: int
     seconds: float

@@ -15,10 +15,10 @@ class Result(Protocol):
     """
 
     @property
-    def assignment(self) -> Assignment: ...  # noqa: D102
+    def assignment(self) -> Assignment: ...
 
     @property
-    def score(self) -> float: ...  # noqa: D102
+    def score(self) -> float: ...
 
 
 class Strategy(Protocol):

@@ -20,8 +20,7 @@ from iree.compiler.dialects import arith, hal, iree_codegen, util
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.device.outcome import Outcome
-from iree_tuner.device.placement import place
-from iree_tuner.measure.candidate import put_in_place
+from iree_tuner.measure.candidate import place, put_in_place
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.store.causes import cause_of
@@ -197,7 +196,7 @@ class FailedCandidate:
         outcome: how it ended.
         message: the reason, and for a crash what the process printed.
         device: URI of the device that it ran on.
-        placement: see `device.placement`.
+        placement: see `measure.candidate`.
         limit_s: after how long it counted as hanging.
         versions: of the packages it was compiled and run with.
         default: the dispatch as the compiler makes it, where `harness` holds other code already.

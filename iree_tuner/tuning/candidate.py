@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from iree_tuner.compiler.versions import installed
-from iree_tuner.device.device_facts import DeviceFacts, facts_of
-from iree_tuner.device.machine import machine_of
+from iree_tuner.device.device_facts import DeviceFacts, facts_of, machine_of
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench
 from iree_tuner.program.dispatch import fingerprint
@@ -69,7 +68,7 @@ class CandidateKind(Protocol):
         own_digest: of code that is the default's, so that it need not be timed; empty where none can be.
         size: how many candidates there are.
         limits: what each may take to compile.
-        most_places: addresses of the code at which they can be built (see `device.placement`).
+        most_places: addresses of the code at which they can be built (see `measure.candidate`).
         wrong: the known fault of the default's results: then a reference decides what is right.
     """
 
@@ -108,7 +107,7 @@ class CandidateKind(Protocol):
         Args:
             assignment: which.
             limits: what it may take.
-            place: of the code, see `device.placement`.
+            place: of the code, see `measure.candidate`.
             verify: whether the IR is verified after each pass, for code that is to be used.
         """
         ...
