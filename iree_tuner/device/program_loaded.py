@@ -109,8 +109,8 @@ class LoadedProgram:
     """
 
     def __init__(
-        self, path: str, device: str, run: ProgramRun, known: KnownResults | None = None, runtime: RuntimeFlags = (),
-        like: LoadedProgram | None = None,
+        self, path: str, device: str, run: ProgramRun, known: KnownResults | None = None,
+        runtime: RuntimeFlags = (), like: LoadedProgram | None = None,
     ) -> None:  # fmt: skip
         config, hal = device_for(device, runtime)
         self._uri, self._device = device, config.device

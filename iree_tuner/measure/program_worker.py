@@ -154,9 +154,9 @@ def _save(value: np.ndarray, path: Path) -> Output:
         raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
     wide = value.astype(np.float64, copy=False) if value.dtype.kind != "c" else np.abs(value)
     nan = float("nan")
-    summary = (wide.min(), wide.max(), wide.mean()) if wide.size else (nan, nan, nan)
+    least, greatest, mean = (wide.min(), wide.max(), wide.mean()) if wide.size else (nan, nan, nan)
     first = tuple(float(each) for each in wide.reshape(-1)[:_SHOWN])
-    return Output(str(path), value.shape, value.dtype.name, *map(float, summary), first)
+    return Output(str(path), value.shape, value.dtype.name, float(least), float(greatest), float(mean), first)
 
 
 def same_here(table: Table, index: int, depth: ErrorDepth, *, brief: bool = False) -> Agreement | Failed:

@@ -99,6 +99,6 @@ def _example() -> ir.Module:
         (given,) = function.arguments
         maps = [ir.AffineMap.get_identity(1)] * 2
         out = tensor.empty((4,), real)
-        doubled = generic([given], out, maps, ("parallel",), lambda value, _: arith.addf(value, value))
+        doubled = generic([given], out, maps, ("parallel",), lambda *values: arith.addf(values[0], values[0]))
         func.ReturnOp([doubled])
     return module
