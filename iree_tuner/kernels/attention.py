@@ -48,9 +48,9 @@ class Found:
     """An attention in a program.
 
     Attributes:
-        inputs: the program's queries, keys and values, and a bias or a mask if there is one.
+        inputs: queries, keys, values, and a bias or a mask if there is one.
         ops: the ops from the inputs to the result, producers first.
-        workload: the computation, with an indexing map for each of queries, keys, values and the result.
+        workload: with an indexing map for each of queries, keys, values and the result.
         scale: the factor of the scores.
         shapes: for each input and the result, the sizes into which each dimension is split; empty for an op
             of the compiler's dialect.
@@ -130,10 +130,8 @@ class _Walk:
     """A search from the last product back to the inputs, with the names of dimensions so far.
 
     Attributes:
-        atoms: the atoms of all dimensions.
         batch: the atoms of the batch's loops.
-        scale: the factor of the scores.
-        after: see `Found`.
+        scale, after: see `Found`.
         rows: the atom that `after` refers to, if the dimension of queries is split.
         bias: a value that is added to the scores, or a mask of them, with its names.
     """
@@ -148,13 +146,9 @@ class _Walk:
     def followed(
         self, value: ir.Value, names: Names, *, scaled: bool = False, cast: bool = False
     ) -> tuple[ir.Value, Names]:
-        """Go back through moves and repetitions to the program's array.
+        """Go back through moves and repetitions to the program's array, from a value with these names.
 
-        Args:
-            value: where to start.
-            names: the names of its dimensions.
-            scaled: pass factors too, and multiply `scale` by them.
-            cast: pass casts to wider types too.
+        On request also through factors, by which `scale` is multiplied, and casts to wider types.
         """
         while (op := producer(value)) is not None:
             if cast and body_of(op) == "arith.extf":
@@ -279,7 +273,6 @@ class _Walk:
     def found(
         self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
     ) -> Found | None:
-        """The whole attention. Batches may be split; keys and values may lack some batch dimensions."""
         if self.after is not None and (self.scale <= 0.0 or self.bias is not None):
             return None
         values = [*(value for value, _ in inputs), result[0].result]

@@ -50,7 +50,6 @@ class CAttention(CKernel):
         return "" if next(_plans(shape), None) else f"its heads are too wide: {shape.k1} and {shape.n}"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The variants that fit onto the stack, lowest predicted cost first."""
         del target
         shape = attention_shape(problem)
         if shape is None:
@@ -59,7 +58,6 @@ class CAttention(CKernel):
         return tuple(each.knobs for each in sorted(_plans(shape), key=lambda each: each.cycles(threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
         shape = attention_shape(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
@@ -86,28 +84,21 @@ def _macros(problem: Problem, shape: AttentionShape, knobs: Knobs) -> dict[str, 
 
 @dataclass(frozen=True)
 class _Plan:
-    """A shape with the tiles that knobs choose.
-
-    Attributes:
-        shape: sizes and strides of the attention.
-        knobs: `rows`, `vectors`, `lanes`, `keys`, `tiles`, `pack_values`, `dot`.
-    """
+    """A shape with knobs: `rows`, `vectors`, `lanes`, `keys`, `tiles`, `pack_values`, `dot`."""
 
     shape: AttentionShape
     knobs: Knobs
 
     @property
     def all_tiles(self) -> int:
-        """The number of tiles of queries."""
         return -(-self.shape.m // self.knobs["rows"])
 
     @property
     def across(self) -> int:
-        """The number of vectors in a row of values."""
         return -(-self.shape.n // self.knobs["lanes"])
 
     def legal(self) -> bool:
-        """Whether the arrays of the plan fit onto the stack."""
+        """Whether its arrays fit onto the stack."""
         knobs = self.knobs
         packed = (1 - knobs["dot"]) * self.shape.k1 + knobs["pack_values"] * self.across * knobs["lanes"]
         scores = knobs["rows"] * (knobs["keys"] + 2 * knobs["tiles"])
@@ -140,7 +131,6 @@ def _step(rows: int, vectors: int) -> float:
 
 
 def _plans(shape: AttentionShape) -> Iterator[_Plan]:
-    """All plans that fit onto the stack."""
     dots = (0, 1) if shape.steps["Q"][1] == shape.steps["K"][1] == 1 or shape.k1 == 1 else (0,)
     in_place = shape.steps["V"][1] == 1 or shape.n == 1
     for lanes in widths():

@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -116,19 +117,16 @@ def compiled(
     knobs: Knobs,
     *flags: str,
 ) -> Code:
-    """Compile a file of `kernels/code`.
+    """Compile a file of `kernels/code`. Raises KernelError with the C compiler's first error.
 
     Args:
         source: name of the file.
         name: prefix of the entry point's name. Executables are linked together, so that names must differ.
-        macros: the macros that the file needs, LANES among them.
+        macros: those that the file needs, LANES among them.
         target: must be this machine.
         launch: the launch parameters of the code.
-        knobs: the values of the knobs that the macros were made from.
+        knobs: from which the macros were made.
         flags: additional flags of the C compiler.
-
-    Raises:
-        KernelError: with the C compiler's first error.
     """
     if not target.native:
         raise KernelError(f"{source} is compiled for this machine, not for {target}")
@@ -154,16 +152,11 @@ def compiled(
         return Code("object", entry, output.read_bytes(), launch, knobs=dict(knobs), takes_worker=True)
 
 
-# Translate formulas into macros of `steps_i8.h`, and refuse formulas that it does not compute.
-
-
 EXACT = "-ffp-contract=off"
 """A flag of the C compiler, which then fuses no products and sums: 8-bit results are compared bit by bit."""
 
 _TYPES = {"f32": "float", "i32": "int", "i8": "i8"}
 _WHOLE = ("addi", "subi", "muli", "maxsi", "minsi")
-_BY_RESULT = ("fptoui",)
-_BY_OPERAND = ("uitofp",)
 
 
 def refused_integers(problem: Problem) -> str:
@@ -224,7 +217,8 @@ def _expression(term: Term, formula: tuple[Term, ...]) -> str:
         return f"{load}({where} + {'place' if term.along == 'all' else 'column'}, count)"
     name = _name(term)
     operands = list(term.of)
-    products = [each for each in operands if _name(formula[each]) == "mulf" and _uses(each, formula) == 1]
+    uses = Counter(each for other in formula for each in other.of)
+    products = [each for each in operands if _name(formula[each]) == "mulf" and uses[each] == 1]
     if name == "addf" and products:
         # The compiler lets LLVM fuse both. LLVM takes the first operand that is a product used only here.
         product, more = products[0], operands[1 - operands.index(products[0])]
@@ -235,17 +229,12 @@ def _expression(term: Term, formula: tuple[Term, ...]) -> str:
         if constants:
             operands.sort(key=lambda each: each not in constants)
             name = {"maximumf": "larger", "minimumf": "smaller"}[name]
-    if name in _BY_RESULT:
+    if name == "fptoui":
         name = f"{name}_{term.element}"
-    if name in _BY_OPERAND:
+    if name == "uitofp":
         name = f"{name}_{formula[term.of[0]].element}"
     return f"{name}({', '.join(f't{each}' for each in operands)})"
 
 
-def _uses(number: int, formula: tuple[Term, ...]) -> int:
-    return sum(term.of.count(number) for term in formula)
-
-
 def _name(term: Term) -> str:
-    """The name of an op without its dialect."""
     return term.op.rpartition(".")[2]

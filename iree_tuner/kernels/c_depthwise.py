@@ -59,7 +59,6 @@ class CDepthwise(CKernel):
         return refused(problem)
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The variants whose sums fit into registers, lowest predicted cost first."""
         del target
         shape = depthwise_of(problem)
         if shape is None:
@@ -76,7 +75,6 @@ class CDepthwise(CKernel):
         return tuple(sorted(found, key=lambda each: _cycles(shape, each, threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
         shape = depthwise_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")

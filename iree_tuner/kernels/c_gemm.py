@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths
 from iree_tuner.kernels.c_plan import Plan, plans
-from iree_tuner.kernels.c_shape import Shape, shape_of
+from iree_tuner.kernels.c_shape import right_matrix, shape_of
 from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
 from iree_tuner.kernels.moves import MOST_PADDING
 from iree_tuner.kernels.problem import KernelError, Problem
@@ -46,16 +45,14 @@ class CGemm(CKernel):
         return f"its {other[0]} is not along the rows or columns of its product" if other else ""
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The legal variants, lowest predicted cost first."""
         del target
         shape = shape_of(problem)
         if shape is None:
             return ()
-        packed = int(not shape.swapped) in problem.constants and _matrix_of(problem, shape) is not None
+        packed = int(not shape.swapped) in problem.constants and right_matrix(problem, shape) is not None
         return tuple(plan.knobs for plan in plans(shape, widths(), packed=packed))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
         shape = shape_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
@@ -81,20 +78,7 @@ def _packing(problem: Problem, plan: Plan) -> tuple[int, tuple[int, int], int] |
     Dot products already read the operand along the depth, and images change with each run.
     """
     padding = -plan.shape.columns % plan.wide * plan.shape.depth * 4
-    return None if padding > MOST_PADDING or plan.knobs["dot"] else _matrix_of(problem, plan.shape)
-
-
-def _matrix_of(problem: Problem, shape: Shape) -> tuple[int, tuple[int, int], int] | None:
-    """The right operand's number, its matrix sizes, and the dimension of columns; None if it is no matrix."""
-    number = int(not shape.swapped)
-    whole = math.prod(problem.inputs[number].shape) == shape.depth * shape.columns
-    if shape.windows is not None or shape.batch[0] > 1 or not whole:
-        return None
-    if (shape.right_row, shape.right_column) == (shape.columns, 1):
-        return number, (shape.depth, shape.columns), 1
-    if (shape.right_row, shape.right_column) == (1, shape.depth):
-        return number, (shape.columns, shape.depth), 0
-    return None
+    return None if padding > MOST_PADDING or plan.knobs["dot"] else right_matrix(problem, plan.shape)
 
 
 def _macros(problem: Problem, plan: Plan, *, packed: bool) -> dict[str, int | str]:

@@ -53,13 +53,8 @@ _FEW_PARTS = 3  # divisions into workgroups that are tried with a tile
 
 @dataclass(frozen=True)
 class Plan:
-    """A shape with the tiles that knobs choose.
-
-    Attributes:
-        shape: sizes and strides of the product.
-        knobs: `rows`, `vectors`, `lanes`, `depth`, `pack_left`, `pack_right`, `dot`, `tiles`,
-            `columns`, `unroll`.
-        packed: whether the right operand is packed before the program runs.
+    """A shape with knobs: `rows`, `vectors`, `lanes`, `depth`, `pack_left`, `pack_right`, `dot`, `tiles`,
+    `columns`, `unroll`. `packed` is whether the right operand is packed before the program runs.
     """
 
     shape: Shape
@@ -68,7 +63,6 @@ class Plan:
 
     @property
     def wide(self) -> int:
-        """Columns of a tile."""
         return self.knobs["vectors"] * (1 if self.knobs["dot"] else self.knobs["lanes"])
 
     @property
@@ -79,13 +73,11 @@ class Plan:
 
     @property
     def all_tiles(self) -> int:
-        """The number of tiles of rows."""
         length, times = self.across
         return times * -(-length // self.knobs["rows"])
 
     @property
     def workgroups(self) -> tuple[int, int]:
-        """The numbers of workgroups along columns and along rows."""
         return -(-self.shape.columns // self.knobs["columns"]), -(-self.all_tiles // self.knobs["tiles"])
 
     @property
@@ -113,7 +105,6 @@ class Plan:
         )
 
     def legal(self) -> bool:
-        """Whether the plan fits into stack and scratch memory."""
         return (self.packed or self._on_stack <= MOST_STACK) and self.scratch_bytes <= LEAST_SCRATCH
 
     @property
@@ -186,7 +177,10 @@ def plans(shape: Shape, widths: tuple[int, ...], *, packed: bool = False) -> lis
     for lanes in widths:
         slower = 1.0 if lanes == widths[0] else 1.5
         for base in _tiles_of(shape, lanes, packed=packed):
-            own = [plan for each in base for plan in _cheapest(shape, each, threads, packed=packed)]
+            own: list[Plan] = []
+            for each in base:  # the plans with the best divisions into workgroups
+                legal = [plan for plan in _cut(shape, each, packed=packed) if plan.legal()]
+                own += sorted(legal, key=lambda plan: plan.cycles(threads))[:_FEW_PARTS]
             own.sort(key=lambda each: each.cycles(threads))
             costs += [
                 (plan.cycles(threads) * slower * (1 + 0.01 * place), len(costs) + place, plan)
@@ -217,12 +211,6 @@ def _tiles_of(shape: Shape, lanes: int, *, packed: bool) -> Iterator[list[dict[s
         if rows <= shape.rows and columns <= shape.columns:
             tile = {"rows": rows, "vectors": columns, "lanes": lanes, "dot": 1, "depth": shape.channels}
             yield [{**tile, "pack_left": 0, "pack_right": 0, "unroll": each} for each in (1, 2)]
-
-
-def _cheapest(shape: Shape, base: Mapping[str, int], workers: int, *, packed: bool) -> list[Plan]:
-    """The plans with the best divisions into workgroups."""
-    found = [plan for plan in _cut(shape, base, packed=packed) if plan.legal()]
-    return sorted(found, key=lambda each: each.cycles(workers))[:_FEW_PARTS]
 
 
 def _depth_of(shape: Shape, depth: int) -> int:

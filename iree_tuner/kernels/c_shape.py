@@ -68,7 +68,6 @@ class Shape:
 
     @property
     def rows(self) -> int:
-        """The number of rows of the result."""
         return self.lines * self.width
 
     @property
@@ -93,6 +92,19 @@ class _Loop:
 
     size: int
     steps: tuple[int, ...]
+
+
+def right_matrix(problem: Problem, shape: Shape) -> tuple[int, tuple[int, int], int] | None:
+    """The right operand's number, its matrix sizes, and the dimension of columns; None if it is no matrix."""
+    number = int(not shape.swapped)
+    whole = math.prod(problem.inputs[number].shape) == shape.depth * shape.columns
+    if shape.windows is not None or shape.batch[0] > 1 or not whole:
+        return None
+    if (shape.right_row, shape.right_column) == (shape.columns, 1):
+        return number, (shape.depth, shape.columns), 1
+    if (shape.right_row, shape.right_column) == (1, shape.depth):
+        return number, (shape.columns, shape.depth), 0
+    return None
 
 
 def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:

@@ -37,24 +37,17 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Best:
-    """The fastest correct variant.
-
-    Attributes:
-        trial: the variant's trial.
-        code: the variant's code.
-    """
+    """The fastest correct variant, by its trial, with its code."""
 
     trial: Trial
     code: Code
 
     @property
     def knobs(self) -> Knobs:
-        """The values of the variant's knobs."""
         return dict(self.trial.assignment)
 
     @property
     def score(self) -> float:
-        """The variant's time relative to the default's."""
         return self.trial.score
 
 
@@ -63,16 +56,14 @@ class Contest:
     """The results of a kernel on a problem alone.
 
     Attributes:
-        site: the problem.
-        kernel: the kernel's name.
         default_us: time of the compiler's default, in microseconds.
         trials: all trials of variants.
         best: the winner of the finals; None if no variant is correct.
         over_default: the best variant compared with the compiler's default.
-        tuned: a tuned configuration compared with the compiler's default; None if there is none.
+        tuned: a tuned configuration compared with the compiler's default, if there is one.
         over_tuned: the best variant compared with the tuned configuration.
         bench: where all were compared; None if there was no contest.
-        configured: the tuned configuration, built for the bench; empty if there is none.
+        configured: the tuned configuration, built for the bench; or empty.
         note: why there was no contest, or that the default's results differ from the CPU's.
     """
 
@@ -90,7 +81,6 @@ class Contest:
 
     @property
     def wins(self) -> bool:
-        """Whether the kernel is faster than the compiler's best code."""
         against = self.over_tuned or self.over_default
         return self.best is not None and against is not None and against.verdict == "win"
 
@@ -102,24 +92,17 @@ class Contest:
 
 
 def hold_contest(
-    site: Site,
-    kernel: Kernel,
-    lab: Lab,
-    *,
-    tuned: Mapping[str, Configuration] = _NONE,
-    most: int = 64,
-    rounds: int = ROUNDS,
-    seconds: float = math.inf,
-    watch: Watch = lambda _: None,
+    site: Site, kernel: Kernel, lab: Lab, *, tuned: Mapping[str, Configuration] = _NONE, most: int = 64,
+    rounds: int = ROUNDS, seconds: float = math.inf, watch: Watch = lambda _: None,
     records: Records | None = None,
-) -> Contest:
+) -> Contest:  # fmt: skip
     """Try a kernel's variants on a problem, check their numbers, and compare the best on fresh samples.
 
     Variants that the records know are not tried again. The best variants are built again and compared.
 
     Args:
         site: the problem; its case must compile to one dispatch.
-        kernel: a kernel that does not refuse the problem.
+        kernel: does not refuse the problem.
         lab: where variants are built and timed.
         tuned: configurations to compare with too, by the workload's key.
         most: the most variants; 0 for all.
@@ -143,9 +126,8 @@ def hold_contest(
     search = Search(kind, kind.strategy("", 0), records, cap=most or math.inf)
     until = start + (1.0 - _FINALS_PART) * seconds
     for _ in Engine(lab, records.stop, 2 * lab.jobs).run(OneSearch(search), lambda: until):
-        watch(
-            f"{kernel.name} on {site.problem.name}: {search.tried} of {min(kind.size, search.cap)} variants"
-        )
+        most_tried = min(kind.size, search.cap)
+        watch(f"{kernel.name} on {site.problem.name}: {search.tried} of {most_tried} variants")
     if not search.trials:
         return replace(contest, note="no time to try a variant")
     watch("finals")
@@ -164,21 +146,15 @@ def hold_contest(
 
 
 def _beside_tuned(
-    contest: Contest,
-    final: Final,
-    tuned: Configuration | None,
-    kind: KernelVariants,
-    lab: Lab,
+    contest: Contest, final: Final, tuned: Configuration | None, kind: KernelVariants, lab: Lab,
     plan: FinalPlan,
-) -> Contest:
-    """Compare the best variant with a tuned configuration, too."""
+) -> Contest:  # fmt: skip
     if tuned is None:
         return contest
     configured = lab.builder.build(kind.bench.harness, tuned)
     if configured.outcome != "ok":
-        return replace(
-            contest, note=f"the tuned configuration fails ({configured.outcome}): {configured.message}"
-        )
+        note = f"the tuned configuration fails ({configured.outcome}): {configured.message}"
+        return replace(contest, note=note)
     assert isinstance(final.built, Built)
     judging = JudgePlan(plan.rounds, seconds=plan.seconds)
     (over_default,) = lab.measurer.compare([(kind.bench.default, [configured.vmfb])], kind.bench, judging)

@@ -42,7 +42,6 @@ class Computed:
     """An element that the body of an elementwise op computes.
 
     Attributes:
-        op: the elementwise op.
         operands: the elements that the body uses, by number of its arguments.
         loops: the values of the op's loops.
     """
@@ -74,11 +73,7 @@ Element = Read | Computed | Choice | Test
 
 @dataclass
 class Elements:
-    """Follows elements of a graph's values back to its inputs; each element is followed once.
-
-    Args:
-        ops: the ops of the graph.
-    """
+    """Follows elements of a graph's values back to its inputs; each element is followed once."""
 
     ops: Collection[ir.Operation]
     _known: dict[tuple[ir.Value, Indices], Element | None] = field(
@@ -127,14 +122,10 @@ class Elements:
             found[number] = element
         return Computed(op, found, loops)
 
-    def _rest(self, op: ir.Operation, index: Indices) -> Element | None:
-        """The element that no piece covers."""
-        return self.at(op.operands[1], index) if op.name == INSERT else None
-
     def _joined(self, op: ir.Operation, pieces: list[Piece], index: Indices) -> Element | None:
         """The element in the first piece that covers the index."""
         if not pieces:
-            return self._rest(op, index)
+            return self.at(op.operands[1], index) if op.name == INSERT else None  # no piece covers it
         piece, *others = pieces
         ranges = tuple(
             (each, first, first + size)

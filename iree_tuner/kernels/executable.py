@@ -66,13 +66,11 @@ def packed_ports(problem: Problem, packed: Packed) -> Ports:
 
 @dataclass(frozen=True)
 class Part:
-    """An export of an executable.
+    """Code that an export calls, with the bindings of the code and the path of its file.
 
-    Attributes:
-        code: the code that the export calls.
-        ports: the bindings of the code.
-        path: the file with the code. Objects are linked from there: if they are embedded, compiler 3.13
-            writes an empty file for the linker. PTX is embedded.
+    Objects are linked from there: if they are embedded, compiler 3.13 writes an empty file for the linker.
+        PTX is
+    embedded.
     """
 
     code: Code
@@ -83,13 +81,7 @@ class Part:
 def build_executable(name: str, parts: Sequence[Part], target: ir.Attribute) -> ir.Operation:
     """Build, at the current insertion point, `@name` with one variant `@variant` that exports each part.
 
-    Args:
-        name: the symbol.
-        parts: the exports.
-        target: the executable target of the program; the variant must have an equal one.
-
-    Returns:
-        The executable.
+    `target` is the executable target of the program; the variant must have an equal one.
     """
     executable = hal.ExecutableOp(name, sym_visibility="private")
     with ir.InsertionPoint(_block(executable.operation)):
@@ -167,7 +159,9 @@ def _build_export(number: int, code: Code, layout: ir.Attribute) -> None:
 def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> None:
     """Build a function that calls the object's function with the bindings and the workgroup's number."""
     index = ir.IndexType.get()
-    types = [_memref(each) for each in ports.all]
+    types = [
+        ir.MemRefType.get(each.shape, ElementType.named(each.element_type).to_ir()) for each in ports.all
+    ]
     # Compiler 3.13 rejects functions with such arguments that have no result.
     results: list[ir.Type] = [index] if code.takes_worker else []
     outside = ir.FunctionType.get([*types, index, index, index], results)
@@ -190,10 +184,6 @@ def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> No
             arguments.append(hal.InterfaceWorkgroupIDOp(number, results=[index]).result)
         func.CallOp(results, code.entry, arguments)
         func.ReturnOp([])
-
-
-def _memref(array: Array) -> ir.Type:
-    return ir.MemRefType.get(array.shape, ElementType.named(array.element_type).to_ir())
 
 
 def _block(op: ir.Operation) -> ir.Block:
@@ -260,13 +250,7 @@ def _files_of(module: ModuleType) -> Iterator[tuple[str, bytes]]:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A scalar op with its operands: constants and other values.
-
-    Attributes:
-        op: the scalar op, in any module.
-        constants: the ops that make its constant operands.
-        others: the other operands, each once.
-    """
+    """A scalar op, in any module, with the ops of its constants and its other operands, each once."""
 
     op: ir.Operation
     constants: tuple[ir.Operation, ...]
@@ -294,8 +278,7 @@ class Scalar:
 def localize(block: ir.Block) -> list[Scalar]:
     """Copy constants into the bodies of a block's ops, and erase constants without uses.
 
-    Returns:
-        The scalar ops that use copied constants, each kind once.
+    Returns the scalar ops that use copied constants, each kind once.
     """
     ops = [each.operation for each in block.operations]
     constants = [each for each in ops if each.name == "arith.constant"]
@@ -341,10 +324,8 @@ def build_scalar_function(name: str, scalar: Scalar) -> None:
     inputs = [each.type for each in scalar.others]
     kind = ir.FunctionType.get(inputs, [scalar.op.result.type])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
-    block = function.operation.regions[0].blocks.append(*inputs, arg_locs=_unknown(inputs))
+    block = function.operation.regions[0].blocks.append(
+        *inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
+    )
     with ir.InsertionPoint(block):
         util.ReturnOp([scalar.copy_to(dict(zip(scalar.others, block.arguments, strict=True))).result])
-
-
-def _unknown(types: Sequence[ir.Type]) -> list[ir.Location]:
-    return [ir.Location.unknown()] * len(types)

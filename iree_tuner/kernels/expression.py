@@ -101,9 +101,7 @@ def varies(found: Polynomial) -> bool:
 def gelu_of_x(found: Polynomial, epsilon: float) -> str:
     """`gelu` or `gelu_tanh` if the expression is that function of `X`; otherwise empty.
 
-    Args:
-        found: the expression.
-        epsilon: of the type of the computation, to which its constants are rounded.
+    `epsilon` is of the type of the computation, to which its constants are rounded.
     """
     terms = found.coefficients()
     linear = terms.pop((X,), 0.0)
@@ -242,7 +240,6 @@ def _divide(operands: _Operands) -> Polynomial | None:
 
 
 def _maximum(operands: _Operands) -> Polynomial | None:
-    """A maximum with a constant."""
     others = [each for each in operands if each.constant is None]
     bounds = [each.constant for each in operands if each.constant is not None]
     if len(others) != 1 or len(bounds) != 1:
@@ -251,7 +248,6 @@ def _maximum(operands: _Operands) -> Polynomial | None:
 
 
 def _minimum(operands: _Operands) -> Polynomial | None:
-    """A minimum with a constant."""
     others = [each for each in operands if each.constant is None]
     bounds = [each.constant for each in operands if each.constant is not None]
     if len(others) != 1 or len(bounds) != 1:
@@ -287,7 +283,6 @@ def _select(operands: _Operands) -> Polynomial | None:
 
 
 def _power(operands: _Operands) -> Polynomial | None:
-    """A square or a cube."""
     base, exponent = operands
     square = multiply(base, base)
     if exponent.constant not in (2, 3) or square is None:

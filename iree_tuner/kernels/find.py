@@ -43,7 +43,7 @@ class Place:
     Attributes:
         sites: the site without epilogue first, longer epilogues later.
         functions: names of the functions with the occurrences, one for each.
-        within: for each occurrence, the case of the larger problem that it is a part of; empty for none.
+        within: for each occurrence, the case of the larger problem that it is a part of; or empty.
         dispatches: names of the dispatches that contain root ops of the place, each once.
     """
 
@@ -77,11 +77,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """The places of a program.
+    """The places of a program, in its order, and its executable target as text.
 
     Attributes:
-        places: each place once, in program order.
-        target: the executable target, as text.
         joint: products that can be combined into joint products.
         rewritten: the places of the program after these products are combined.
     """

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
-from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.epilogue import next_user, producer
 from iree_tuner.kernels.expression import constant_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
@@ -40,7 +40,7 @@ class Term:
         op: name of a scalar op, or `sum`, `input`, `constant`.
         element: type of the value: i8, i32 or f32.
         of: numbers of the terms that are the op's operands.
-        value: value of a constant.
+        value: of a constant.
         input: number of an input among the formula's inputs.
         along: dimensions of an input: `all` dimensions of the result, the `last` dimension, or `none`.
     """
@@ -59,13 +59,7 @@ Formula = tuple[Term, ...]
 
 @dataclass(frozen=True)
 class Followed:
-    """Elementwise ops after a sum.
-
-    Attributes:
-        formula: the computation of the ops.
-        inputs: the formula's inputs, in order.
-        ops: the ops, producers first; the last op computes the formula's result.
-    """
+    """Elementwise ops after a sum, producers first, with their formula and its inputs."""
 
     formula: Formula
     inputs: tuple[ir.Value, ...]
@@ -77,7 +71,7 @@ def follow(sums: ir.Value) -> Iterator[Followed]:
     walk = _Walk(sums)
     last: Followed | None = None
     narrow = False
-    while (user := walk.next_user()) is not None and walk.absorb(user):
+    while (user := next_user(sums, walk.known, walk.ops)) is not None and walk.absorb(user):
         if walk.only_for(user):
             last = walk.followed()
             if walk.terms[-1].element == NARROW:
@@ -89,12 +83,9 @@ def follow(sums: ir.Value) -> Iterator[Followed]:
 
 @dataclass
 class _Walk:
-    """A walk from a sum forward, with the ops that were followed so far.
+    """A walk from `sums` forward, with the ops that were followed so far.
 
-    Attributes:
-        sums: where the walk begins.
-        known: tensors that depend on the sums, by the numbers of their terms.
-        terms, inputs, ops: see `Followed`.
+    `known` has tensors that depend on the sums, by the numbers of their terms; for the rest see `Followed`.
     """
 
     sums: ir.Value
@@ -117,17 +108,6 @@ class _Walk:
         places = {number: place for place, number in enumerate(found)}
         terms = [replace(each, input=places.get(each.input, 0)) for each in self.terms]
         return Followed(tuple(terms), tuple(self.inputs[each] for each in found), tuple(self.ops))
-
-    def next_user(self) -> ir.Operation | None:
-        """The first op that uses a known value; None if there is no such op, or one is in another block."""
-        source = producer(self.sums)
-        first: ir.Operation | None = None
-        for user in (use.owner.operation for value in self.known for use in value.uses):
-            if source is None or user.block != source.block:
-                return None
-            if user not in self.ops and (first is None or user.is_before_in_block(first)):
-                first = user
-        return first
 
     def only_for(self, user: ir.Operation) -> bool:
         """Whether all known values except an op's result are used only by followed ops."""
@@ -245,7 +225,6 @@ def _repeated(value: ir.Value) -> tuple[ir.Operation, ir.Operation, ir.AffineMap
 
 
 def _last_of(rank: int) -> ir.AffineMap:
-    """The map of a vector that is repeated along all dimensions but the last."""
     return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(rank - 1)])
 
 

@@ -40,11 +40,8 @@ _MOST_SPLITS = 16
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of an op to build.
-
-    Attributes:
-        sizes: sizes of the loops for each dimension of the result.
-        element: the element that the op computes.
+    """An op to build: the sizes of the loops for each dimension of the result, and the element that it
+    computes.
     """
 
     sizes: tuple[tuple[int, ...], ...]
@@ -52,16 +49,11 @@ class Plan:
 
     @property
     def loops(self) -> list[Loop]:
-        """The loops of the op, in order."""
         return [loop for dimension in range(len(self.sizes)) for loop in _loops(self.sizes, dimension)]
 
 
 def plan_of(ops: Collection[ir.Operation], result: ir.Value) -> Plan:
-    """Plan the op that computes a graph's result.
-
-    Raises:
-        UnsupportedError: no single op computes it.
-    """
+    """Plan the op that computes a graph's result. Raises UnsupportedError if no single op does."""
     sizes = tuple((size,) for size in ir.RankedTensorType(result.type).shape)
     for _ in range(_MOST_SPLITS):
         try:
@@ -97,15 +89,9 @@ def _split(sizes: tuple[tuple[int, ...], ...], loop: Loop, inner: int) -> tuple[
 
 
 def build(plan: Plan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> ir.Value:
-    """Build the op at the current insertion point.
+    """Build the op at the current insertion point; its result has the shape `result` of the graph's.
 
-    Args:
-        plan: the plan of the op.
-        inputs: inputs of the graph, and the values that stand for them here.
-        result: the type of the graph's result.
-
-    Returns:
-        The op's result, in the shape of the graph's result.
+    `inputs` has the values that stand for the graph's inputs here.
     """
     kind, loops, body = ir.RankedTensorType(result), plan.loops, _body_of(plan, inputs)
     empty = tensor.EmptyOp([loop.size for loop in loops], kind.element_type).result
@@ -126,10 +112,10 @@ def build_sum(
     """Build the sum of a graph's elements over some loops, as one op at the current insertion point.
 
     Args:
-        plan: the plan of the graph, whose dimensions are single loops.
-        inputs: inputs of the graph, and the values that stand for them here.
+        plan: of the graph, whose dimensions are single loops.
+        inputs: the values that stand for the graph's inputs here.
         first: the initial value of the sums.
-        kinds: kinds of the loops, `parallel` or `reduction`.
+        kinds: of the loops, `parallel` or `reduction`.
         written: the map from loops to the result.
     """
     body = _body_of(plan, inputs)
@@ -170,8 +156,7 @@ class _Body:
 
     Attributes:
         numbers: number of each loop.
-        inputs: values that stand for the graph's inputs.
-        constants: scalars that stand for the graph's constants.
+        inputs, constants: values that stand for the graph's inputs and constants.
         views: operands of the op.
         arguments: arguments of the block, while the body is built.
     """

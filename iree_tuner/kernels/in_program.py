@@ -87,9 +87,7 @@ class Outlook:
 def look_at(program: Program, target: Target, kernels: Sequence[Kernel], lab: Lab) -> Outlook:
     """Find the problems of a program, each with every kernel that computes it.
 
-    Raises:
-        CompileError: the program does not compile.
-        TunerError: it has no functions or no dispatches.
+    Raises CompileError if it does not compile, TunerError if it has no functions or no dispatches.
     """
     return outlook_of(find_places(program, target, lab.compilers, kernels), kernels)
 
@@ -125,18 +123,8 @@ def hold_contests(
 ) -> list[Contest]:  # fmt: skip
     """Hold a contest for every kernel on every problem that it computes. Ctrl-C ends the contests early.
 
-    Args:
-        outlook: the kernels and their problems.
-        lab: where code is built and run.
-        tuned: configurations to compare with too, by the workload's key.
-        most: the most variants of a kernel; 0 for all.
-        rounds: the most interleaved pairs of a comparison.
-        seconds: shared by all contests; no contest begins after they have passed.
-        watch: called with messages of progress.
-        records: keep the trials, and know the trials of earlier runs.
-
-    Returns:
-        One contest for each pair of the outlook, in order. Contests that failed or did not begin have a note.
+    One contest for each pair of the outlook, in order; those that failed or did not begin have a note.
+    `seconds` are shared by all contests. For other arguments, see `hold_contest`.
     """
     end = time.monotonic() + seconds
     found: list[Contest] = []
@@ -151,16 +139,9 @@ def hold_contests(
                 continue
             try:
                 contest = hold_contest(
-                    site,
-                    kernel,
-                    lab,
-                    tuned=tuned,
-                    most=most,
-                    rounds=rounds,
-                    seconds=left,
-                    watch=watch,
+                    site, kernel, lab, tuned=tuned, most=most, rounds=rounds, seconds=left, watch=watch,
                     records=records,
-                )
+                )  # fmt: skip
             except TunerError as error:
                 contest = Contest(site, kernel.name, note=str(error))
             found.append(contest)
@@ -187,7 +168,6 @@ class Version:
     Attributes:
         what: a choice of kernels (`kernels`, `more kernels`, ...), `tuned`, or `tuned with` a choice.
         chosen: the kernels in it.
-        found: the comparison.
     """
 
     what: str
@@ -204,11 +184,9 @@ class Version:
 class InProgram:
     """The comparison of a program with and without kernels.
 
-    Versions that do not compile, do not run or compute something else are included with the reason.
-
     Attributes:
-        versions: all versions, compared with the default in interleaved rounds.
-        best: the fastest version that wins against the default; None if none wins.
+        versions: all versions, compared with the default in interleaved rounds, or with the reason why not.
+        best: the fastest version that wins against the default, or None.
         over_tuned: the best version compared with the tuned program, if the best has kernels and both exist.
     """
 
@@ -226,7 +204,6 @@ class InProgram:
 
     @property
     def is_tuned(self) -> bool:
-        """Whether the best version is tuned."""
         return self.best is not None and self.best.what.startswith(TUNED)
 
 
@@ -238,9 +215,9 @@ def compare_in_program(
 
     Args:
         bases: the default program and, if there is one, the tuned program.
-        choices: choices of kernels by name (`choices.choices_of`).
+        choices: of kernels, by name (`source.choices_of`).
         lab: where the program is compiled and run.
-        run: how the program is run.
+        run: functions, inputs and parameters.
         rounds: the most interleaved pairs of a comparison.
         seconds: the most time that a comparison may take.
 
@@ -266,8 +243,17 @@ def compare_in_program(
     every = [site for chosen in choices.values() for site, _ in chosen]
     # Errors add up from one op to the next.
     longest = max(site.problem.workload.reduction_length for site in every)
-    look = _Look(bases[DEFAULT][0], lab, ErrorDepth(longest, len(every)), run, rounds, seconds)
-    found = look.compare([vmfb for vmfb, _ in made.values()])
+    program, measurer = bases[DEFAULT][0], lab.measurer
+
+    def compare(built: Sequence[bytes]) -> list[ProgramComparison]:
+        return compare_programs(
+            [built], measurer.device, measurer.workers, rounds, ErrorDepth(longest, len(every)), run,
+            batch_s=_BATCH_S, seconds=seconds,
+            for_host=None if lab.on_host else partial(for_processor, program, lab),
+            widened=partial(widened_of, program, lab),
+        )  # fmt: skip
+
+    found = compare([vmfb for vmfb, _ in made.values()])
     versions = tuple(
         Version(name, tuple(made[name][1]), each) for name, each in zip(list(made)[1:], found, strict=True)
     )
@@ -277,7 +263,7 @@ def compare_in_program(
         return InProgram(versions)
     if TUNED not in made or not best.chosen:
         return InProgram(versions, best)
-    (over,) = look.compare([made[TUNED][0], made[best.what][0]])
+    (over,) = compare([made[TUNED][0], made[best.what][0]])
     return InProgram(versions, best, over)
 
 
@@ -288,28 +274,6 @@ def bases_of(program: Program, target: Target, tuning_spec: Path | None, context
         spec = load_spec(tuning_spec, context)
         bases[TUNED] = with_spec(program, to_bytecode(spec)), with_flags(target, read_flags(spec))
     return bases
-
-
-@dataclass(frozen=True)
-class _Look:
-    """How versions of a program are compared. Where a GPU's results differ, this machine's CPU decides."""
-
-    program: Program
-    lab: Lab
-    depth: ErrorDepth
-    run: ProgramRun
-    rounds: int
-    seconds: float
-
-    def compare(self, built: Sequence[bytes]) -> list[ProgramComparison]:
-        """Compare the first version with each of the others."""
-        measurer = self.lab.measurer
-        return compare_programs(
-            [built], measurer.device, measurer.workers, self.rounds, self.depth, self.run, batch_s=_BATCH_S,
-            seconds=self.seconds,
-            for_host=None if self.lab.on_host else partial(for_processor, self.program, self.lab),
-            widened=partial(widened_of, self.program, self.lab),
-        )  # fmt: skip
 
 
 def _compiled(program: Program, target: Target, lab: Lab) -> bytes:

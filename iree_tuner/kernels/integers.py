@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
@@ -19,12 +19,8 @@ _SUM, _NARROW = ElementType.named("i32"), ElementType.named(NARROW)
 
 @dataclass(frozen=True)
 class Padding:
-    """The padding of an image with channels last.
-
-    Attributes:
-        above, left: number of lines before the image, and of pixels before each line.
-        below, right: number of lines after the image, and of pixels after each line.
-        value: value of the padding.
+    """The padding of an image with channels last: lines above and below, pixels left and right, of this
+    value.
     """
 
     above: int = 0
@@ -38,10 +34,8 @@ class Padding:
 class Integers:
     """How a problem reads integers, and the formula after its sums.
 
-    Attributes:
-        signed: for both operands, whether it is signed.
-        padding: the padding of the first operand.
-        formula: the computation on each sum; its inputs are the problem's inputs after the operands.
+    `signed` is for both operands, `padding` for the first one. The formula's inputs are the problem's inputs
+    after the operands.
     """
 
     signed: tuple[bool, bool]
@@ -50,20 +44,12 @@ class Integers:
 
     @property
     def padded(self) -> bool:
-        """Whether the first operand has a padding."""
-        padding = self.padding
-        return any((padding.above, padding.left, padding.below, padding.right))
+        return replace(self.padding, value=0) != Padding()
 
 
 @dataclass(frozen=True)
 class Operands:
-    """The operands of sums, with the ops that widen and pad them.
-
-    Attributes:
-        values: both operands, 8 bits wide.
-        integers: how the operands are read.
-        ops: the ops that widen and pad them, producers first.
-    """
+    """The operands of sums, 8 bits wide, with the ops that widen and pad them, producers first."""
 
     values: tuple[ir.Value, ir.Value]
     integers: Integers
@@ -94,13 +80,9 @@ def _unpadded(value: ir.Value) -> tuple[ir.Value, Padding, list[ir.Operation]]:
     body = [each.operation for each in op.regions[0].blocks[0].operations]
     constant = producer(body[0].operands[0])
     number = None if constant is None or len(body) > 1 else constant_of(constant)
-    if (
-        constant is None
-        or number is None
-        or number.constant is None
-        or len(lows) != 4
-        or "nofold" in op.attributes
-    ):
+    if constant is None or number is None or number.constant is None:
+        return plain
+    if len(lows) != 4 or "nofold" in op.attributes:
         return plain
     around = (lows[0], lows[3], highs[0], highs[3])
     if any(around) or min(*lows, *highs) < 0 or captured(op) != [constant.result]:

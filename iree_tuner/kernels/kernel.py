@@ -23,12 +23,10 @@ GROUP = "iree_tuner.kernels"
 
 @dataclass(frozen=True)
 class Launch:
-    """The launch parameters of a kernel.
+    """The launch parameters of a kernel: workgroups in x, y and z, threads of each, and bytes of shared
+    memory.
 
-    Attributes:
-        workgroups: number of workgroups in x, y and z.
-        threads: number of threads of a workgroup in x, y and z; 1 on CPUs.
-        shared_bytes: bytes of dynamic shared memory for each workgroup.
+    Threads are 1 on CPUs. `shared_bytes` is dynamic shared memory of a workgroup.
     """
 
     workgroups: tuple[int, int, int]

@@ -64,16 +64,14 @@ class Layer:
 
     @property
     def explained(self) -> bool:
-        """Whether the precision of the types explains the difference."""
         return self.worst <= 1.0
 
 
 @dataclass(frozen=True)
 class Exposed:
-    """A program with more results, compiled.
+    """A compiled program with more results.
 
     Attributes:
-        vmfb: the VM module.
         outputs: for each result the number of its case, or -1 for the program's own results.
         calls: number of dispatches that run kernels.
     """
@@ -88,15 +86,8 @@ def compare_layers(
 ) -> list[Layer]:
     """Compare the results of all layers that kernels compute, and of the program, with and without kernels.
 
-    Args:
-        program: the program.
-        chosen: sites with the kernel's code for each.
-        executable_target: the executable target of kernels (`find.Places.target`).
-        lab: where the program is compiled and run.
-        run: how the program is run.
-
-    Raises:
-        TunerError: the program with or without kernels does not compile or run.
+    `executable_target` is the one of kernels (`find.Places.target`). Raises TunerError if the program does
+    not compile or run.
     """
     cases = tuple(site.case for site, _ in chosen)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as name:
@@ -111,10 +102,8 @@ def compare_layers(
             Path(paths[-1]).write_bytes(found[-1].vmfb)
         outputs = found[-1].outputs
         wanted = sum(number != _OWN for number in outputs)
-        if found[-1].calls < wanted:
-            message = (
-                f"with more results, the program calls kernels {found[-1].calls} times, not {wanted} times"
-            )
+        if (calls := found[-1].calls) < wanted:
+            message = f"with more results, the program calls kernels {calls} times, not {wanted} times"
             raise TunerError(message, location=program.name)
         problems = [site.problem for site, _ in chosen]
         measurer = lab.measurer

@@ -60,10 +60,7 @@ def moved_product(
 ) -> Moved | None:
     """The reshapes and transposes around a product and its epilogue; None if there is no transpose.
 
-    Args:
-        root: the product.
-        epilogue: the ops of its epilogue, in order; may be empty.
-        taken: ops that belong to other sites.
+    `taken` are ops that belong to other sites.
     """
     workload = Contraction().describe(root)
     if workload is None or workload.dynamic or not all(each.is_permutation for each in workload.maps):
@@ -135,7 +132,6 @@ def _empties(op: ir.Operation) -> list[ir.Operation]:
 
 
 def _order(atoms: Atoms, rank: int) -> list[int]:
-    """The atoms of all loops, in the order of the loops."""
     return [atom for loop in range(rank) for atom in atoms.whole((loop,))]
 
 
@@ -168,11 +164,7 @@ def build_in_one(
 ) -> ir.Value:
     """Build the product and its epilogue as one dispatch, at the current insertion point.
 
-    Args:
-        moved: the product.
-        arguments: both operands.
-        sums: type of the product in the program.
-        finish: builds the ops after the product.
+    `sums` is the type of the product in the program; `finish` builds the ops after it.
     """
     shapes = [[size for own in shape for size in own] for shape in moved.shapes]
     operands = [_reshaped(each, sizes) for each, sizes in zip(arguments, shapes, strict=True)]
@@ -186,7 +178,6 @@ def build_in_one(
 
 
 def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value:
-    """Build the product as one op, with the program's type."""
     kind = ir.RankedTensorType(sums)
     element = kind.element_type
     loops = [loop for own in moved.seen for loop in own]
@@ -207,7 +198,6 @@ def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value
 
 
 def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
-    """Reshape a value to other sizes with the same number of elements."""
     kind = ir.RankedTensorType(value.type)
     if list(kind.shape) == list(sizes):
         return value
@@ -258,12 +248,10 @@ class Index:
 
     @property
     def lowest(self) -> int:
-        """The least value."""
         return self.constant + sum(min(0, factor * (each.size - 1)) for each, factor in self.terms)
 
     @property
     def highest(self) -> int:
-        """The greatest value."""
         return self.constant + sum(max(0, factor * (each.size - 1)) for each, factor in self.terms)
 
     def times(self, factor: int) -> Index:
@@ -359,7 +347,10 @@ def decider(index: Index, borders: Sequence[int], most: int) -> Loop | None:
             continue
         rest = Index(index.constant, (*index.terms[:place], *index.terms[place + 1 :]))
         values = range(each.size)
-        if each.size <= most and all(_decided(rest.plus(value * factor), borders) for value in values):
+        parts = [rest.plus(value * factor) for value in values]
+        if each.size <= most and all(
+            part.highest < border or part.lowest >= border for part in parts for border in borders
+        ):
             return each
         distances = [border - index.constant for border in borders]
         if rest.lowest == rest.highest and all(distance % factor == 0 for distance in distances):
@@ -367,10 +358,6 @@ def decider(index: Index, borders: Sequence[int], most: int) -> Loop | None:
             if 1 < each.size // inner <= most and inner > 1:
                 raise SplitError(each, inner)
     return None
-
-
-def _decided(index: Index, borders: Sequence[int]) -> bool:
-    return all(index.highest < border or index.lowest >= border for border in borders)
 
 
 @dataclass(frozen=True)
@@ -381,7 +368,7 @@ class Cut:
         first, length: the slice that is taken first.
         sizes: the dimensions that the slice is split into.
         offsets: where the index begins in each of these dimensions.
-        loops: the loop of each of these dimensions; None if it has none.
+        loops: the loop of each of these dimensions, or None.
     """
 
     first: int

@@ -66,7 +66,8 @@ def is_elementwise(op: ir.Operation) -> bool:
     simple = ir.AffineDimExpr | ir.AffineConstantExpr
     if not all(isinstance(each, simple) for one in maps for each in one.results):
         return False
-    if not all(is_scalar_constant(each) for each in (*captured(op), *_scalars(op))):
+    scalars = [each for each in op.operands if not isinstance(each.type, ir.ShapedType)]
+    if not all(is_scalar_constant(each) for each in (*captured(op), *scalars)):
         return False
     *body, last = op.regions[0].blocks[0].operations
     if any(each in captured(op) for each in last.operation.operands):
@@ -76,10 +77,6 @@ def is_elementwise(op: ir.Operation) -> bool:
         or (each.operation.name.startswith(_PURE) and each.operation.name not in _TRAPS)
         for each in body
     )
-
-
-def _scalars(op: ir.Operation) -> list[ir.Value]:
-    return [each for each in op.operands if not isinstance(each.type, ir.ShapedType)]
 
 
 def is_scalar_constant(value: ir.Value) -> bool:
@@ -105,13 +102,9 @@ def numbers(op: ir.Operation, name: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a tensor that holds another tensor.
+    """The part of a tensor, by its first index and sizes, that holds the tensor `value`.
 
-    Attributes:
-        value: the tensor in the part.
-        first: where the part begins, in each dimension.
-        sizes: the part's size in each dimension.
-        dropped: dimensions that `value` does not have.
+    `dropped` are dimensions that `value` does not have.
     """
 
     value: ir.Value

@@ -14,13 +14,7 @@ INSIDE, OUTSIDE = "inside", "outside"
 
 @dataclass(frozen=True)
 class Access:
-    """How the loops read an input.
-
-    Attributes:
-        input: number of the input.
-        offset: place of the first element.
-        strides: elements from one iteration of each loop to the next; 0 if the element is the same.
-    """
+    """How the loops read an input: the place of the first element, and each loop's stride in elements."""
 
     input: int
     offset: int
@@ -32,8 +26,7 @@ class Range:
     """A test whether an index is in a range.
 
     Attributes:
-        offset: the index of the first iteration.
-        strides: the index's increase from one iteration of each loop to the next.
+        offset, strides: the index of the first iteration, and its increase in each loop.
         first, end: the first index in the range, and the first one after it.
     """
 
@@ -64,12 +57,10 @@ class Nest:
 
     @property
     def iterations(self) -> int:
-        """The number of iterations of all loops."""
         return math.prod(self.sizes)
 
     @property
     def summed(self) -> tuple[bool, ...]:
-        """Whether each loop is summed over."""
         return tuple(each is None for each in self.written)
 
     def merged(self) -> Nest:
@@ -89,7 +80,7 @@ class Nest:
                 strides[outer] == strides[inner] * nest.sizes[inner]
                 for strides in (
                     *(each.strides for each in (*nest.accesses, *nest.ranges)),
-                    _known(nest.written),
+                    tuple(each or 0 for each in nest.written),
                 )
             ):
                 groups[-1].append(inner)
@@ -111,10 +102,6 @@ class Nest:
                 replace(each, strides=tuple(each.strides[loop] for loop in last)) for each in self.ranges
             ),
         )
-
-
-def _known(written: tuple[int | None, ...]) -> tuple[int, ...]:
-    return tuple(each or 0 for each in written)
 
 
 # Cut the loops of a nest into tiles, several of them for each workgroup of a GPU.
@@ -172,12 +159,10 @@ class Tiles:
 
     @property
     def workgroups(self) -> int:
-        """The number of workgroups."""
         return self.parts * math.prod(each.tiles for each in self.axes if not each.stepped)
 
     @property
     def elements(self) -> int:
-        """The number of elements of a tile."""
         return math.prod(each.block for each in self.axes)
 
     @property
@@ -257,5 +242,4 @@ def _waste(size: int, block: int) -> float:
 
 
 def _power_of_two(size: int) -> int:
-    """The least power of two that is not less."""
     return 1 << max(0, size - 1).bit_length()

@@ -86,7 +86,6 @@ class _Writer:
     indent: str = "    "
 
     def source(self, inputs: int) -> str:
-        """The text of the module."""
         tiles, terms = self.tiles, range(len(self.nest.terms))
         pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out"])
         head = [*_IMPORTS]
@@ -232,7 +231,6 @@ class _Writer:
         return f"tl.load({address}{' + 0 * lane' if where else ''}{masked})"  # all lanes have a mask
 
     def _test(self, tested: Range, place: int) -> str:
-        """Whether an index is in a range, for all lanes."""
         index = self._address("0 * lane", tested.strides, tested.offset, place)
         return f"({index} >= {tested.first}) & ({index} < {tested.end})"
 

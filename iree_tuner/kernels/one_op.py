@@ -38,7 +38,6 @@ def build_dispatch(result: ir.Type, build: Callable[[], ir.Value]) -> ir.Value:
 
 
 def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
-    """Build the attention op; a causal one gets a mask of queries by keys."""
     *maps, out = matching.indexing_maps(found.workload)
     operands = [*arguments[:3], arith.ConstantOp(ir.F32Type.get(), found.scale).result, *arguments[3:]]
     if found.after is not None:
@@ -59,10 +58,6 @@ def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTen
 
 
 def _causal(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
-    """Build the op and its mask as one dispatch.
-
-    Indices in the op's body would need no mask, but IREE 3.13 computes them wrongly after tiling.
-    """
     return build_dispatch(result, lambda: _attention(found, arguments, result))
 
 
@@ -128,16 +123,10 @@ def _groups(shape: Names) -> list[list[int]]:
 def build_sum(
     root: ir.Operation, operands: Sequence[ir.Value[Any]], start: ir.Value, integers: Integers
 ) -> ir.Value:
-    """Build the op at the current insertion point.
+    """Build the op `root`, of the widened and padded image, at the current insertion point; returns its sums.
 
-    Args:
-        root: the op on the widened and padded image.
-        operands: the original image and filter, 8 bits wide.
-        start: the initial value of the sums.
-        integers: how the operands are read.
-
-    Returns:
-        The sums.
+    `operands` are the original image and filter, 8 bits wide, which are read as `integers`. Sums begin at
+    `start`.
     """
     image, filter_ = operands
     read, other, written = indexing_maps(root)

@@ -25,12 +25,9 @@ COMPARISON = "arith.cmpf"
 
 
 def nest_of(plan: Plan, inputs: Sequence[ir.Value], kept: Sequence[int] | None = None) -> Nest | None:
-    """The loops of a plan; None if it uses the numbers of loops.
+    """The loops of a plan with these inputs of its graph; None if it uses the numbers of loops.
 
-    Args:
-        plan: the plan of an op.
-        inputs: the inputs of its graph.
-        kept: for a sum, the loops of its result, in order. Without it, the result has all loops.
+    For a sum, `kept` has the loops of its result, in order. Otherwise, the result has all loops.
     """
     loops = plan.loops
     order = range(len(loops)) if kept is None else kept
@@ -54,12 +51,7 @@ def nest_of(plan: Plan, inputs: Sequence[ir.Value], kept: Sequence[int] | None =
 
 @dataclass
 class _Walk:
-    """A walk through the elements of a plan.
-
-    Attributes:
-        loops, inputs: see `nest_of`.
-        accesses, ranges, terms: what was found so far.
-    """
+    """A walk through the elements of a plan (`nest_of`), with what was found so far."""
 
     loops: Sequence[Loop]
     inputs: Sequence[ir.Value]

@@ -117,12 +117,10 @@ class Conv:
 
     @property
     def in_h(self) -> int:
-        """The number of rows of an image that are read."""
         return (self.out_h - 1) * self.strides[0] + (self.window_h - 1) * self.dilations[0] + 1
 
     @property
     def in_w(self) -> int:
-        """The number of columns of an image that are read."""
         return (self.out_w - 1) * self.strides[1] + (self.window_w - 1) * self.dilations[1] + 1
 
 

@@ -58,7 +58,6 @@ class PtxGemm:
         return f"its sizes are not multiples of {rows} rows, {_COLUMNS} columns and a depth of {depth}"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """Choices of the warps of a workgroup and of a tile's depth."""
         del target
         return _tiles(problem)
 

@@ -29,13 +29,15 @@ from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.targets import Target
 
 _SUFFIXES = {"object": ".o", "ptx": ".ptx"}
+_OBJECT = "kernel.o"
 
 
 def save_kernel_spec(
     chosen: Sequence[tuple[Site, Code]], target: str, context: ir.Context, output: Path,
     *, movable: bool = False,
 ) -> tuple[Path, ...]:  # fmt: skip
-    """Write a spec, and the code that it names to the folder `NAME.kernels`.
+    """Write a spec to `output`, and the code that it names to the folder `NAME.kernels`; returns the code's
+    paths.
 
     Args:
         chosen: sites with the kernel's code for each; see `build_kernel_spec` for sites that overlap.
@@ -44,9 +46,6 @@ def save_kernel_spec(
         output: the spec's file, `.mlir`.
         movable: name the code by paths relative to the spec's folder, so that both can be moved together
             (`located`); otherwise by absolute paths.
-
-    Returns:
-        The files with code.
 
     Raises:
         TunerError: the files cannot be written.
@@ -72,8 +71,7 @@ def save_kernel_spec(
 def located(spec: Path, context: ir.Context) -> ir.Module:
     """Read a spec, and make the paths of its code absolute, which the in-process compiler needs.
 
-    Raises:
-        TunerError: the spec cannot be read, or the code is missing.
+    Raises TunerError if the spec cannot be read, or the code is missing.
     """
     try:
         # IR as text: a file
@@ -112,19 +110,14 @@ def problems_in(spec: ir.Module) -> dict[str, str]:
         }
 
 
-# Write a folder that reproduces a kernel's failure with IREE's own tools: see docs/failures.md.
-
-
-_OBJECT = "kernel.o"
-
-
 def write_reproducer_here(
     folder: Path, kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness,
     outcome: Outcome, message: str,
 ) -> str:  # fmt: skip
-    """Write the dispatch with the kernel in it, and a script; returns the path. Runs in workers.
+    """Write the dispatch with the kernel in it, and a script, for IREE's own tools (docs/failures.md).
 
-    The path is empty if no code can be made: then IREE's tools cannot reproduce the failure.
+    Returns the folder's path; empty if no code can be made, so that they cannot reproduce it. Runs in
+    workers.
     """
     session = session_for(target.flags)
     try:

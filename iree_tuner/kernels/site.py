@@ -32,13 +32,12 @@ class Site:
     """A problem in a program, as plain data.
 
     Attributes:
-        problem: the problem.
         case: the text of a program whose only function, `main`, computes the problem by the same ops. The
             matcher compares with it, and the problem is timed alone with it.
         function: name of the function with the site.
         one_op: the text of a program with one op or dispatch, if the compiler makes several dispatches of the
             case. The problem is then timed alone with this program; otherwise empty.
-        within: the case of the larger problem that the root op is a part of; empty for none.
+        within: the case of the larger problem that the root op is a part of; or empty.
         root: number of the root op in the module's `roots_of`; None for sites of several ops without one.
     """
 
@@ -51,13 +50,11 @@ class Site:
 
     @property
     def padded(self) -> bool:
-        """Whether the case has a padding."""
         integers = self.problem.integers
         return bool(self.problem.padding) or (integers is not None and integers.padded)
 
     @property
     def alone(self) -> bytes:
-        """The program for timing the problem alone."""
         return self.one_op or self.case
 
 
@@ -146,7 +143,8 @@ def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
 def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
     """The sites of a root op, each with its last op. Transposes in `taken` are not used."""
     workload = next(filter(None, (family.describe(root) for family in _FAMILIES)), None)
-    if workload is None or not _static(root):
+    static = all(ir.RankedTensorType(each.type).has_static_shape for each in root.operands)
+    if workload is None or not static:
         return []
     start, epilogue, bias = zeros_of(root), (), []
     if start is None:
@@ -185,7 +183,7 @@ def _moved_sites(
         root: the root op.
         sites: its sites, with longer and longer epilogues.
         start: the ops that its sums start from.
-        inputs, ops: the inputs and the ops of all sites.
+        inputs, ops: of all sites.
         taken: ops that belong to other sites; the ops before the product are added.
     """
     found, read = _Own(), set[ir.Operation]()
@@ -367,10 +365,6 @@ def array_of(value: ir.Value) -> Array:
     """Shape and element type of a value that is a static tensor."""
     kind = ir.RankedTensorType(value.type)
     return Array(tuple(kind.shape), str(kind.element_type))
-
-
-def _static(op: ir.Operation) -> bool:
-    return all(ir.RankedTensorType(each.type).has_static_shape for each in op.operands)
 
 
 def zeros_of(root: ir.Operation) -> list[ir.Operation] | None:

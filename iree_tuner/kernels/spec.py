@@ -40,13 +40,11 @@ from iree_tuner.ops.element_type import ElementType
 
 MAIN = "__transform_main"
 
-_NAME_ONLY = "match.operation_name_only"
-_WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
-
-
 EXECUTABLE = "kernel_"
 """Prefix of the names of kernels' executables."""
 
+_NAME_ONLY = "match.operation_name_only"
+_WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
 
 _Pair = tuple[str, str]
 """Names of a matcher and of the sequence that replaces its match."""
@@ -67,20 +65,14 @@ def build_kernel_spec(
 ) -> ir.Module:
     """Build a verified preprocessing spec. Where sites overlap, larger ones win, then earlier ones.
 
-    Args:
-        placements: sites with their code.
-        target: the program's executable target (`find.Places.target`).
-        context: of the spec, with its dialects loaded.
-        name: symbol name of the module.
-
-    Raises:
-        TunerError: the spec does not verify.
+    `target` is the program's executable target (`find.Places.target`), `context` has loaded dialects, and
+    `name` is the module's symbol. Raises TunerError if the spec does not verify.
     """
     with context, ir.Location.unknown(context):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
-        spec = _Spec(module, _own(target, context))
+        spec = _Spec(module, target if target.context == context else attribute_from(str(target), context))
         first, last = list[_Pair](), list[_Pair]()
         rounds: dict[tuple[bool, int], list[_Pair]] = {}
         for placement in placements:
@@ -107,10 +99,6 @@ def build_kernel_spec(
     return module
 
 
-def _own(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
-    return attribute if attribute.context == context else attribute_from(str(attribute), context)
-
-
 def put_into(module: ir.Module, chosen: Sequence[tuple[Site, Code]]) -> None:
     """Replace ops of a program by other ops (code of the kind `ops`), in the phase of preprocessing."""
     placements = [Placement(site, code) for site, code in chosen]
@@ -132,7 +120,6 @@ class _Spec:
     """A spec while it is built.
 
     Attributes:
-        module: the spec's module.
         target: executable target of the kernels.
         names: names that are taken.
         declared: globals of the program that the spec declares.
@@ -163,7 +150,6 @@ class _Spec:
         return [(f"match_{use}", f"replace_{use}") for use, _, _ in uses]
 
     def add_ops(self, placement: Placement) -> _Pair:
-        """Add code that is ops."""
         name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
         program, _ = _function_in(placement.code.data)
         with ir.InsertionPoint(self.module.body):
@@ -212,9 +198,8 @@ def _build_function(name: str, executable: str, part: Part, problem: Problem, pa
     inputs, results = map(list, (map(_tensor, problem.inputs), map(_tensor, part.ports.results)))
     kind = ir.FunctionType.get(inputs, [_tensor(problem.result)])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
-    block = function.operation.regions[0].blocks.append(
-        *inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
-    )
+    places = [ir.Location.unknown()] * len(inputs)
+    block = function.operation.regions[0].blocks.append(*inputs, arg_locs=places)
     entry = ir.SymbolRefAttr.get([executable, VARIANT, export_of(part.code)])
     with ir.InsertionPoint(block):
         arguments: list[ir.Value] = list(block.arguments)
@@ -232,9 +217,8 @@ def _build_ops(name: str, program: bytes) -> None:
     result = ops[-1].operands[0].type
     kind = ir.FunctionType.get([each.type for each in inputs], [result])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
-    block = function.operation.regions[0].blocks.append(
-        *kind.inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
-    )
+    places = [ir.Location.unknown()] * len(inputs)
+    block = function.operation.regions[0].blocks.append(*kind.inputs, arg_locs=places)
     with ir.InsertionPoint(block):
         util.ReturnOp([copy_ops(ops[:-1], dict(zip(inputs, block.arguments, strict=True)))])
 
@@ -320,7 +304,13 @@ def _build_replacement(name: str, symbols: Sequence[str]) -> None:
         inputs, outputs = sequence.body.arguments
         root = transform.GetDefiningOp(handle, outputs).result
         table = _create("transform.util.get_nearest_symbol_table", [handle], [root])
-        *_, called = [_import_symbol(each, table) for each in symbols]
+        *_, called = [
+            _create(
+                "transform.util.import_symbol", [handle], [table],
+                {"symbol": ir.FlatSymbolRefAttr.get(each), "if_undefined": ir.UnitAttr.get()},
+            )
+            for each in symbols
+        ]  # fmt: skip
         segments = ir.DenseI32ArrayAttr.get([1, 1, 1, 1])
         ir.Operation.create(
             "transform.util.cast_and_call", operands=[root, inputs, outputs, called],
@@ -335,22 +325,13 @@ def _build_replacement(name: str, symbols: Sequence[str]) -> None:
         transform.YieldOp([])
 
 
-def _import_symbol(name: str, table: ir.Value) -> ir.Value:
-    attributes: dict[str, ir.Attribute] = {
-        "symbol": ir.FlatSymbolRefAttr.get(name),
-        "if_undefined": ir.UnitAttr.get(),
-    }
-    return _create("transform.util.import_symbol", [transform.AnyOpType.get()], [table], attributes)
-
-
 def _create(
     name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
     attributes: dict[str, ir.Attribute] | None = None,
 ) -> ir.Value:  # fmt: skip
     """Create an op of the transform dialect's extensions that has no builder; returns its first result."""
-    return ir.Operation.create(name, results=results, operands=operands, attributes=attributes or {}).results[
-        0
-    ]
+    op = ir.Operation.create(name, results=results, operands=operands, attributes=attributes or {})
+    return op.results[0]
 
 
 def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:

@@ -53,14 +53,12 @@ class TritonAttention(TritonKernel):
         return "" if math.prod(shape.batch) <= _MOST_BATCH else "it has too many heads"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The variants whose operands fit into shared memory, promising ones first."""
         del target
         shape = _shape(problem)
         causal = problem.after is not None
         return tuple(sorted(_variants(shape, causal), key=lambda each: _misfit(shape, each)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError if Triton rejects it."""
         if self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         from iree_tuner.kernels import triton_attention_source

@@ -55,10 +55,8 @@ def compiled(
 ) -> Any:  # noqa: ANN401 - Triton has no types
     """Compile a function for these constants, with pointers that are aligned to 16 bytes.
 
-    The knobs `warps` and `stages` become options of the compiler.
-
-    Raises:
-        KernelError: Triton rejects the function.
+    The knobs `warps` and `stages` become options of the compiler. Raises KernelError if Triton rejects the
+    function.
     """
     from triton import compile as compile_  # pyright: ignore
     from triton import knobs as settings  # pyright: ignore

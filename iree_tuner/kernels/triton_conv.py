@@ -63,18 +63,15 @@ class Plan:
 
     @property
     def bm(self) -> int:
-        """Pixels of a tile."""
         knobs = self.knobs
         return knobs["images"] * knobs["lines"] * knobs["pixels"] if knobs["boxed"] else knobs["bm"]
 
     @property
     def across(self) -> int:
-        """Filters of a tile."""
         return self.knobs["bn"] + self.knobs.get("more", 0)
 
     @property
     def tiles(self) -> int:
-        """The number of tiles of a group."""
         shape, knobs, across = self.shape, self.knobs, -(-self.shape.filters // self.across)
         if knobs["boxed"]:
             box = (knobs["images"], knobs["lines"], knobs["pixels"])
@@ -83,7 +80,6 @@ class Plan:
 
     @property
     def workgroups(self) -> int:
-        """The number of workgroups of a group."""
         return min(self.tiles, _MULTIPROCESSORS) if self.knobs.get("persistent") else self.tiles * self.split
 
     @property
@@ -292,13 +288,11 @@ class TritonConv(TritonKernel):
         return "" if plans(shape) else "no tile fits it"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The variants, lowest predicted cost first."""
         del target
         shape = shape_for(problem)
         return () if shape is None else tuple(plan.knobs for plan in plans(shape))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError if Triton rejects it."""
         shape = shape_for(problem)
         if shape is None or target.backend != self.backend or self.refuses(problem):
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")

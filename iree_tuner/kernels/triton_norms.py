@@ -41,7 +41,6 @@ class TritonNorms(TritonKernel):
         return (_SUMS if problem.nest is not None and any(problem.nest.summed) else _ELEMENTS,)
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Write the source for a problem and compile it. Raises KernelError if Triton rejects it."""
         if problem.nest is None or self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         function, tiles = function_of(problem.nest, len(problem.inputs))

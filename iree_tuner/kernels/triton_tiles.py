@@ -223,7 +223,6 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
 
 
 def _values(shape: ProductShape, array: str) -> int:
-    """The number of elements of an array."""
     steps = shape.steps[array]
     return math.prod(
         size
