@@ -154,8 +154,8 @@ class Host:
                     rooms.discard(room)
                     self._leave(room)
                 elif (what := message.get("ask")) is not None:
-                    answer = self.doing() if what == "doing" else facts_here()
-                    await reply(f"{what}?", {"reply": pack(write(answer))})
+                    state = self.doing() if what == "doing" else facts_here()
+                    await reply(f"{what}?", {"reply": pack(write(state))})
                 else:
                     name = message["call"]
                     if message["room"]:

@@ -79,8 +79,7 @@ def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
 
     If `cold`, they take twice the last-level cache, at most a quarter of the device's memory or 1 GiB. The
     distance of the copies counts, not their contents: copies of a small dispatch begin at the start of a
-        page,
-    and so compete for the few cache sets that starts of pages fall on.
+    page, and so compete for the few cache sets that starts of pages fall on.
     """
     if not cold:
         return 1

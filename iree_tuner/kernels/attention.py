@@ -80,7 +80,7 @@ def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: 
     names = dict(zip(parts, (_M, _N, _K2, *range(_BATCH, _BATCH + len(roles["batch"]))), strict=True))
     sizes = loop_sizes(root) or ()
     atoms = Atoms({_K1: 0, **{name: sizes[loop] or 0 for loop, name in names.items()}})
-    walk = _Walk(atoms, tuple(name for name in names.values() if name >= _BATCH))
+    walk = _Attention(atoms, tuple(name for name in names.values() if name >= _BATCH))
     *sides, out = (atoms.named(each, names) for each in indexing_maps(root))
     scores = walk.softmax(root.operands[at], sides[at])
     if scores is None:
@@ -126,7 +126,7 @@ def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
 
 
 @dataclass
-class _Walk:
+class _Attention:
     """A search from the last product back to the inputs, with the names of dimensions so far.
 
     Attributes:
@@ -358,9 +358,6 @@ def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operati
         return True
 
     return tuple(found) if visit(last) else None
-
-
-# Sizes and strides of an attention, for kernels that read arrays in place.
 
 
 _SCALE = 3  # operand of attention

@@ -36,7 +36,6 @@ class CAttention(CKernel):
     summary = "f32 attention in one pass in C, any layout whose result has a head's values together"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, other types, and heads whose blocks are too wide for the stack."""
         if not is_attention(problem.workload):
             return "it is not attention"
         types = [each.element_type for each in (*problem.inputs, problem.result)]
@@ -61,7 +60,7 @@ class CAttention(CKernel):
         shape = attention_shape(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
-        plan = _Plan(shape, knobs)
+        plan = _AttentionTiling(shape, knobs)
         launch = Launch((-(-plan.all_tiles // knobs["tiles"]), math.prod(shape.batch), 1))
         return compiled(_SOURCE, _ENTRY, _macros(problem, shape, knobs), target, launch, knobs)
 
@@ -83,7 +82,7 @@ def _macros(problem: Problem, shape: AttentionShape, knobs: Knobs) -> dict[str, 
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _AttentionTiling:
     """A shape with knobs: `rows`, `vectors`, `lanes`, `keys`, `tiles`, `pack_values`, `dot`."""
 
     shape: AttentionShape
@@ -130,7 +129,7 @@ def _step(rows: int, vectors: int) -> float:
     return max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2)
 
 
-def _plans(shape: AttentionShape) -> Iterator[_Plan]:
+def _plans(shape: AttentionShape) -> Iterator[_AttentionTiling]:
     dots = (0, 1) if shape.steps["Q"][1] == shape.steps["K"][1] == 1 or shape.k1 == 1 else (0,)
     in_place = shape.steps["V"][1] == 1 or shape.n == 1
     for lanes in widths():
@@ -145,6 +144,6 @@ def _plans(shape: AttentionShape) -> Iterator[_Plan]:
                     "rows": rows, "vectors": vectors, "lanes": lanes, "keys": keys,
                     "tiles": -(-all_tiles // parts), "pack_values": packs, "dot": dot,
                 }  # fmt: skip
-                plan = _Plan(shape, knobs)
+                plan = _AttentionTiling(shape, knobs)
                 if plan.legal():
                     yield plan

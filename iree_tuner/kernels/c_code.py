@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from iree_tuner.kernels.formula import CONSTANT, INPUT, SUM, Term
+from iree_tuner.kernels.formula import CONSTANT, INPUT, SUM, FormulaTerm
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import Array, KernelError, Problem
@@ -179,7 +179,7 @@ def refused_integers(problem: Problem) -> str:
 
 
 def inputs_of(problem: Problem) -> list[tuple[Array, str]]:
-    """The formula's inputs, each with the part of the result that it has elements for (`Term.along`)."""
+    """The formula's inputs, each with `FormulaTerm.along`."""
     terms = () if problem.integers is None else problem.integers.formula
     along = {term.input: term.along for term in terms if term.op == INPUT}
     return [(array, along[number]) for number, array in enumerate(problem.inputs[2:])]
@@ -188,7 +188,7 @@ def inputs_of(problem: Problem) -> list[tuple[Array, str]]:
 def formula_of(problem: Problem) -> dict[str, str]:
     """The macros for a problem's formula."""
     integers = problem.integers or Integers((True, True))
-    formula = integers.formula or (Term(SUM, "i32"),)
+    formula = integers.formula or (FormulaTerm(SUM, "i32"),)
     lines: list[str] = []
     for number, term in enumerate(formula):
         kind = "vector" if term.element == "f32" else "ints"
@@ -205,7 +205,7 @@ def formula_of(problem: Problem) -> dict[str, str]:
     }
 
 
-def _expression(term: Term, formula: tuple[Term, ...]) -> str:
+def _expression(term: FormulaTerm, formula: tuple[FormulaTerm, ...]) -> str:
     if term.op == SUM:
         return "sum"
     if term.op == CONSTANT:
@@ -236,5 +236,5 @@ def _expression(term: Term, formula: tuple[Term, ...]) -> str:
     return f"{name}({', '.join(f't{each}' for each in operands)})"
 
 
-def _name(term: Term) -> str:
+def _name(term: FormulaTerm) -> str:
     return term.op.rpartition(".")[2]

@@ -49,7 +49,6 @@ class CDepthwise(CKernel):
     summary = "f32 depthwise 2-D convolutions (nhwc) in C, register tiles, padding, epilogues"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, and epilogues that `steps_f32.h` does not compute."""
         if depthwise_of(problem) is None:
             return "it is not a depthwise convolution of nhwc by hwc"
         if "channel_bias" in problem.epilogue:
@@ -128,7 +127,6 @@ def depthwise_of(problem: Problem) -> Depthwise | None:
 
 
 def _cycles(shape: Depthwise, knobs: Knobs, threads: int) -> float:
-    """The predicted time on that many threads, in cycles."""
     pixels, vectors, lanes = knobs["pixels"], knobs["vectors"], knobs["lanes"]
     whole, rest = divmod(-(-shape.channels // lanes), vectors)
     tiles = [(vectors, whole), *([(rest, 1)] if rest else [])]

@@ -24,7 +24,6 @@ class CDepthwiseI8(CKernel):
     summary = "i8 depthwise 2-D convolutions (nhwc) in C, VNNI, padding, requantization"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, and other ops after the sums."""
         if depthwise_of(problem) is None:
             return "it is not a depthwise convolution of nhwc by hwc"
         if why := refused_integers(problem):
@@ -73,7 +72,6 @@ class CDepthwiseI8(CKernel):
 
 
 def _cycles(problem: Problem, knobs: Knobs, threads: int) -> float:
-    """The predicted time on that many threads, in cycles."""
     shape = depthwise_of(problem)
     assert shape is not None
     pixels, lanes, integers = knobs["pixels"], knobs["lanes"], problem.integers

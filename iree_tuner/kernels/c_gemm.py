@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths
-from iree_tuner.kernels.c_plan import Plan, plans
+from iree_tuner.kernels.c_plan import CTiling, plans
 from iree_tuner.kernels.c_shape import right_matrix, shape_of
 from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
 from iree_tuner.kernels.moves import MOST_PADDING
@@ -26,7 +26,6 @@ class CGemm(CKernel):
     summary = "f32 products and 2-D convolutions (nhwc, nchw) in C, register tiles, packing, epilogues"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, and epilogues that `steps_f32.h` does not compute."""
         if not is_contraction(problem.workload) and not is_convolution(problem.workload):
             return "it is neither a product nor a convolution"
         if problem.padding:
@@ -56,23 +55,23 @@ class CGemm(CKernel):
         shape = shape_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
-        return replace(_code(problem, Plan(shape, knobs).unpacked(), target), knobs=dict(knobs))
+        return replace(_code(problem, CTiling(shape, knobs).unpacked(), target), knobs=dict(knobs))
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Code for a right operand packed into tiles of columns, if it is a matrix. Raises KernelError."""
         shape = shape_of(problem)
-        if shape is None or (packing := _packing(problem, plan := Plan(shape, knobs))) is None:
+        if shape is None or (packing := _packing(problem, plan := CTiling(shape, knobs))) is None:
             return None
         return Packed(*packing, plan.wide, _code(problem, plan, target, packed=True))
 
 
-def _code(problem: Problem, plan: Plan, target: Target, *, packed: bool = False) -> Code:
+def _code(problem: Problem, plan: CTiling, target: Target, *, packed: bool = False) -> Code:
     launch = Launch((*plan.workgroups, plan.shape.batch[0]))
     code = compiled(_SOURCE, ENTRY, _macros(problem, plan, packed=packed), target, launch, plan.knobs)
     return replace(code, scratch_bytes=plan.scratch_bytes)
 
 
-def _packing(problem: Problem, plan: Plan) -> tuple[int, tuple[int, int], int] | None:
+def _packing(problem: Problem, plan: CTiling) -> tuple[int, tuple[int, int], int] | None:
     """The right operand's number, its matrix sizes, and the dimension of columns; None if packing is useless.
 
     Dot products already read the operand along the depth, and images change with each run.
@@ -81,7 +80,7 @@ def _packing(problem: Problem, plan: Plan) -> tuple[int, tuple[int, int], int] |
     return None if padding > MOST_PADDING or plan.knobs["dot"] else right_matrix(problem, plan.shape)
 
 
-def _macros(problem: Problem, plan: Plan, *, packed: bool) -> dict[str, int | str]:
+def _macros(problem: Problem, plan: CTiling, *, packed: bool) -> dict[str, int | str]:
     shape = plan.shape
     found: dict[str, int | str] = {
         **{name.upper(): value for name, value in plan.knobs.items()},

@@ -41,7 +41,6 @@ class CGemmI8(CKernel):
     summary = "i8 products and 2-D convolutions (nhwc) in C, register tiles, VNNI, requantization"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, and other ops after the sums."""
         if not is_contraction(problem.workload) and not is_convolution(problem.workload):
             return "it is neither a product nor a convolution"
         if why := refused_integers(problem):
@@ -72,14 +71,14 @@ class CGemmI8(CKernel):
         shape = shape_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
-        return _code(problem, _Plan(problem, shape, knobs), target, packed=False)
+        return _code(problem, _IntegerTiling(problem, shape, knobs), target, packed=False)
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Code for a right operand packed into tiles of columns, four rows together. Raises KernelError."""
         shape = shape_of(problem)
         if shape is None or (matrix := right_matrix(problem, shape)) is None:
             return None
-        plan = _Plan(problem, shape, knobs)
+        plan = _IntegerTiling(problem, shape, knobs)
         if -shape.columns % plan.wide * shape.depth > MOST_PADDING:
             return None
         return Packed(*matrix, plan.wide, _code(problem, plan, target, packed=True), _GROUP)
@@ -94,7 +93,7 @@ def _row(shape: Shape) -> int:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _IntegerTiling:
     """A shape with the tiles of knobs: `rows`, `vectors`, `lanes`, `tiles`, `columns`, `unroll`."""
 
     problem: Problem
@@ -149,7 +148,7 @@ class _Plan:
         return workgroups * ((one * tiles + corrected) * slower + _WORKGROUP_CYCLES)
 
 
-def _plans(problem: Problem, shape: Shape) -> Iterator[_Plan]:
+def _plans(problem: Problem, shape: Shape) -> Iterator[_IntegerTiling]:
     """Plans whose tiles are not larger than the result, each with the best divisions into workgroups."""
     for lanes in widths():
         for rows, vectors in TILES[lanes]:
@@ -161,15 +160,15 @@ def _plans(problem: Problem, shape: Shape) -> Iterator[_Plan]:
             yield from sorted(found, key=lambda each: each.cycles(workers()))[:_FEW_PARTS]
 
 
-def _cut(problem: Problem, shape: Shape, base: Knobs) -> Iterator[_Plan]:
-    whole = _Plan(problem, shape, {**base, "tiles": 1, "columns": 1})
+def _cut(problem: Problem, shape: Shape, base: Knobs) -> Iterator[_IntegerTiling]:
+    whole = _IntegerTiling(problem, shape, {**base, "tiles": 1, "columns": 1})
     tiles, across_tiles = whole.all_tiles, -(-shape.columns // whole.wide)
     seen: set[tuple[int, int]] = set()
     for down, across in product(_PARTS, _PARTS):
         cut = -(-tiles // down), -(-across_tiles // across) * whole.wide
         if down <= tiles and across <= across_tiles and down * across <= _PARTS[-1] and cut not in seen:
             seen.add(cut)
-            yield _Plan(problem, shape, {**base, "tiles": cut[0], "columns": cut[1]})
+            yield _IntegerTiling(problem, shape, {**base, "tiles": cut[0], "columns": cut[1]})
 
 
 def _runs(problem: Problem, shape: Shape) -> tuple[tuple[int, ...], int]:
@@ -180,13 +179,13 @@ def _runs(problem: Problem, shape: Shape) -> tuple[tuple[int, ...], int]:
     return shape.offsets[:: conv.window_w], shape.channels * conv.window_w
 
 
-def _code(problem: Problem, plan: _Plan, target: Target, *, packed: bool) -> Code:
+def _code(problem: Problem, plan: _IntegerTiling, target: Target, *, packed: bool) -> Code:
     launch = Launch((*plan.workgroups, plan.shape.batch[0]))
     code = compiled(_SOURCE, _ENTRY, _macros(problem, plan, packed=packed), target, launch, plan.knobs, EXACT)
     return replace(code, scratch_bytes=0 if packed else plan.scratch_bytes)
 
 
-def _macros(problem: Problem, plan: _Plan, *, packed: bool) -> dict[str, int | str]:
+def _macros(problem: Problem, plan: _IntegerTiling, *, packed: bool) -> dict[str, int | str]:
     shape, integers = plan.shape, problem.integers or Integers((True, True))
     offsets, run = _runs(problem, shape)
     found: dict[str, int | str] = {

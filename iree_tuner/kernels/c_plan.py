@@ -52,7 +52,7 @@ _FEW_PARTS = 3  # divisions into workgroups that are tried with a tile
 
 
 @dataclass(frozen=True)
-class Plan:
+class CTiling:
     """A shape with knobs: `rows`, `vectors`, `lanes`, `depth`, `pack_left`, `pack_right`, `dot`, `tiles`,
     `columns`, `unroll`. `packed` is whether the right operand is packed before the program runs.
     """
@@ -111,12 +111,12 @@ class Plan:
     def _on_stack(self) -> int:
         return self.knobs["pack_right"] * self.knobs["depth"] * self.wide * 4
 
-    def unpacked(self) -> Plan:
+    def unpacked(self) -> CTiling:
         """The plan for a right operand that was not packed before: with parts of the depth that fit."""
         depth = self.knobs["depth"]
         while self._on_stack * depth > MOST_STACK * self.knobs["depth"]:
             depth = -(-depth // 2)
-        return Plan(self.shape, {**self.knobs, "depth": _depth_of(self.shape, depth)})
+        return CTiling(self.shape, {**self.knobs, "depth": _depth_of(self.shape, depth)})
 
     def cycles(self, workers: int) -> float:
         """The predicted time on that many workers, in cycles of two vector operations each."""
@@ -167,17 +167,17 @@ class Plan:
         return step * depth + parts * _TILE_CYCLES + (parts - 1) * rows * vectors * _PART_CYCLES
 
 
-def plans(shape: Shape, widths: tuple[int, ...], *, packed: bool = False) -> list[Plan]:
+def plans(shape: Shape, widths: tuple[int, ...], *, packed: bool = False) -> list[CTiling]:
     """The legal plans, lowest predicted cost first. Each further plan of a tile gets a small penalty.
 
     `packed` says that the right operand is packed before the program runs.
     """
     threads = workers()
-    costs: list[tuple[float, int, Plan]] = []
+    costs: list[tuple[float, int, CTiling]] = []
     for lanes in widths:
         slower = 1.0 if lanes == widths[0] else 1.5
         for base in _tiles_of(shape, lanes, packed=packed):
-            own: list[Plan] = []
+            own: list[CTiling] = []
             for each in base:  # the plans with the best divisions into workgroups
                 legal = [plan for plan in _cut(shape, each, packed=packed) if plan.legal()]
                 own += sorted(legal, key=lambda plan: plan.cycles(threads))[:_FEW_PARTS]
@@ -220,9 +220,9 @@ def _depth_of(shape: Shape, depth: int) -> int:
     return -(-shape.channels // -(-shape.channels // depth))
 
 
-def _cut(shape: Shape, base: Mapping[str, int], *, packed: bool) -> Iterator[Plan]:
+def _cut(shape: Shape, base: Mapping[str, int], *, packed: bool) -> Iterator[CTiling]:
     """A plan for each division of the result into workgroups."""
-    whole = Plan(shape, {**base, "tiles": 1, "columns": 1})
+    whole = CTiling(shape, {**base, "tiles": 1, "columns": 1})
     own = packed and not base["dot"]
     wide, tiles = whole.wide, whole.all_tiles
     column_tiles = -(-shape.columns // wide)
@@ -233,4 +233,4 @@ def _cut(shape: Shape, base: Mapping[str, int], *, packed: bool) -> Iterator[Pla
         cut = -(-tiles // down), -(-column_tiles // across) * wide
         if cut not in seen:
             seen.add(cut)
-            yield Plan(shape, {**base, "tiles": cut[0], "columns": cut[1]}, own)
+            yield CTiling(shape, {**base, "tiles": cut[0], "columns": cut[1]}, own)

@@ -12,7 +12,7 @@ from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import build, plan_of, workload_of
-from iree_tuner.kernels.moved import UnsupportedError
+from iree_tuner.kernels.moved import NotIndexableError
 from iree_tuner.kernels.moves import (
     COLLAPSE,
     EXPAND,
@@ -166,7 +166,7 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
         return None
     try:
         plan = plan_of(every, result)
-    except UnsupportedError:
+    except NotIndexableError:
         return None
     fused = program_of(
         values, result.type,

@@ -43,7 +43,7 @@ _RESHAPED = ("bias", "residual")
 
 
 @dataclass(frozen=True)
-class Steps:
+class EpilogueSteps:
     """Steps that end together: their names, see `Problem.epilogue`, and operands, in order.
 
     The last one of `ops`, producers first, computes the result. `scale` is the factor of the step `scale`.
@@ -55,7 +55,9 @@ class Steps:
     scale: float = 1.0
 
 
-def next_steps(value: ir.Value, factor: ir.Type | None = None, sums: ir.Value | None = None) -> Steps | None:
+def next_steps(
+    value: ir.Value, factor: ir.Type | None = None, sums: ir.Value | None = None
+) -> EpilogueSteps | None:
     """The next steps after a value; None if its uses are no epilogue.
 
     Args:
@@ -65,18 +67,18 @@ def next_steps(value: ir.Value, factor: ir.Type | None = None, sums: ir.Value | 
     """
     reshapes = [] if sums is None else _reshapes(value)
     value = reshapes[-1].result if reshapes else value
-    walk = _Walk(value, factor, sums is not None and not _is_like(value, sums), list(reshapes))
+    walk = _Epilogue(value, factor, sums is not None and not _is_like(value, sums), list(reshapes))
     for _ in range(_MOST_OPS):
         user = next_user(value, walk.known, walk.ops)
         if user is None or not walk.absorb(user):
             return None
         if walk.ended(user):
-            return Steps(tuple(walk.names), tuple(walk.inputs), tuple(walk.ops), walk.scale)
+            return EpilogueSteps(tuple(walk.names), tuple(walk.inputs), tuple(walk.ops), walk.scale)
     return None
 
 
 @dataclass
-class _Walk:
+class _Epilogue:
     """A walk from the sums forward, with the ops that were followed so far.
 
     Attributes:
@@ -85,7 +87,7 @@ class _Walk:
         reshaped: whether dimensions before the last one differ from the dimensions of the sums.
         known: tensors, as expressions of the last step's value.
         extras: by atom, operands that are not computed from the sums, and the step that adds each.
-        names, inputs, ops, scale: see `Steps`.
+        names, inputs, ops, scale: see `EpilogueSteps`.
     """
 
     value: ir.Value

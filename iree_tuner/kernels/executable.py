@@ -43,7 +43,6 @@ class Ports:
 
     @property
     def all(self) -> tuple[Array, ...]:
-        """The arrays of all bindings."""
         return (*self.inputs, *self.results)
 
 
@@ -65,12 +64,11 @@ def packed_ports(problem: Problem, packed: Packed) -> Ports:
 
 
 @dataclass(frozen=True)
-class Part:
+class Export:
     """Code that an export calls, with the bindings of the code and the path of its file.
 
-    Objects are linked from there: if they are embedded, compiler 3.13 writes an empty file for the linker.
-        PTX is
-    embedded.
+    Objects are linked from there, as compiler 3.13 writes an empty file for the linker if they are embedded.
+    PTX is embedded.
     """
 
     code: Code
@@ -78,7 +76,7 @@ class Part:
     path: str
 
 
-def build_executable(name: str, parts: Sequence[Part], target: ir.Attribute) -> ir.Operation:
+def build_executable(name: str, parts: Sequence[Export], target: ir.Attribute) -> ir.Operation:
     """Build, at the current insertion point, `@name` with one variant `@variant` that exports each part.
 
     `target` is the executable target of the program; the variant must have an equal one.
@@ -157,7 +155,6 @@ def _build_export(number: int, code: Code, layout: ir.Attribute) -> None:
 
 
 def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> None:
-    """Build a function that calls the object's function with the bindings and the workgroup's number."""
     index = ir.IndexType.get()
     types = [
         ir.MemRefType.get(each.shape, ElementType.named(each.element_type).to_ir()) for each in ports.all
@@ -189,9 +186,6 @@ def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> No
 def _block(op: ir.Operation) -> ir.Block:
     region = op.regions[0]
     return region.blocks[0] if len(region.blocks) else region.blocks.append()
-
-
-# A digest of a kernel's sources and tools: trials of a kernel are not reused after it changes.
 
 
 _NOT_SOURCES = ("__pycache__",)

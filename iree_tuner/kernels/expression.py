@@ -195,9 +195,6 @@ _ARGUMENTS: Mapping[str, Mapping[Monomial, float]] = {
 }
 
 
-# Evaluate scalar ops, or the same ops on whole tensors, as expressions of their operands.
-
-
 _Operands = Sequence[Polynomial]
 
 

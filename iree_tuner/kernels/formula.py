@@ -33,7 +33,7 @@ _MOST_TERMS = 48
 
 
 @dataclass(frozen=True)
-class Term:
+class FormulaTerm:
     """One value of a formula.
 
     Attributes:
@@ -53,7 +53,7 @@ class Term:
     along: str = ""
 
 
-Formula = tuple[Term, ...]
+Formula = tuple[FormulaTerm, ...]
 """The terms, the sum first, operands before their uses. The last term is the result."""
 
 
@@ -68,7 +68,7 @@ class Followed:
 
 def follow(sums: ir.Value) -> Iterator[Followed]:
     """Follow the ops after a sum: up to each 8-bit result or, if there is none, to the end."""
-    walk = _Walk(sums)
+    walk = _Formula(sums)
     last: Followed | None = None
     narrow = False
     while (user := next_user(sums, walk.known, walk.ops)) is not None and walk.absorb(user):
@@ -82,7 +82,7 @@ def follow(sums: ir.Value) -> Iterator[Followed]:
 
 
 @dataclass
-class _Walk:
+class _Formula:
     """A walk from `sums` forward, with the ops that were followed so far.
 
     `known` has tensors that depend on the sums, by the numbers of their terms; for the rest see `Followed`.
@@ -90,12 +90,12 @@ class _Walk:
 
     sums: ir.Value
     known: dict[ir.Value, int] = field(init=False)
-    terms: list[Term] = field(init=False)
+    terms: list[FormulaTerm] = field(init=False)
     inputs: list[ir.Value] = field(default_factory=list[ir.Value])
     ops: list[ir.Operation] = field(default_factory=list[ir.Operation])
 
     def __post_init__(self) -> None:
-        self.known, self.terms = {self.sums: 0}, [Term(SUM, _element(self.sums.type))]
+        self.known, self.terms = {self.sums: 0}, [FormulaTerm(SUM, _element(self.sums.type))]
 
     def followed(self) -> Followed:
         """The ops that were followed, with inputs in the order of the compiler's fused op."""
@@ -155,7 +155,7 @@ class _Walk:
             element = _element(op.results[0].type) if op.name in OPS and len(op.results) == 1 else ""
             if element not in _ELEMENTS:
                 return None
-            scalars[op.results[0]] = self._add(Term(op.name, element, known))
+            scalars[op.results[0]] = self._add(FormulaTerm(op.name, element, known))
         return None
 
     def _operand(self, value: ir.Value, place: ir.AffineMap, rank: int) -> int | None:
@@ -180,7 +180,9 @@ class _Walk:
             return None
         if value not in self.inputs:
             self.inputs.append(value)
-        return self._add(Term(INPUT, _element(value.type), input=self.inputs.index(value), along=along))
+        return self._add(
+            FormulaTerm(INPUT, _element(value.type), input=self.inputs.index(value), along=along)
+        )
 
     def _before(self, value: ir.Value) -> int | None:
         """The term of an elementwise op that does not depend on the sums, like a dequantized residual.
@@ -201,9 +203,9 @@ class _Walk:
         found = None if op is None else constant_of(op)
         if found is None or found.constant is None or _element(value.type) not in _ELEMENTS:
             return None
-        return self._add(Term(CONSTANT, _element(value.type), value=found.constant))
+        return self._add(FormulaTerm(CONSTANT, _element(value.type), value=found.constant))
 
-    def _add(self, term: Term) -> int:
+    def _add(self, term: FormulaTerm) -> int:
         self.terms.append(term)
         return len(self.terms) - 1
 

@@ -149,9 +149,7 @@ def substituted(
     harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str,
     packed: Packed | None = None,
 ) -> ir.Module:  # fmt: skip
-    """The harness with its executable replaced by a kernel, whose object file is at `path`, or by that of
-    `packed`.
-    """
+    """The harness with its executable replaced by a kernel's object file at `path`, or by `packed`."""
     module = session.parse(harness.module)
     variant = ir.get_ops_of_type(module, hal.ExecutableVariantOp)[0].operation
     export = export_of(code)

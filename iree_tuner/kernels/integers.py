@@ -18,10 +18,8 @@ _SUM, _NARROW = ElementType.named("i32"), ElementType.named(NARROW)
 
 
 @dataclass(frozen=True)
-class Padding:
-    """The padding of an image with channels last: lines above and below, pixels left and right, of this
-    value.
-    """
+class ZeroPoints:
+    """The padding of an image with channels last: numbers of lines and pixels, with this value."""
 
     above: int = 0
     left: int = 0
@@ -39,12 +37,12 @@ class Integers:
     """
 
     signed: tuple[bool, bool]
-    padding: Padding = Padding()
+    padding: ZeroPoints = ZeroPoints()
     formula: Formula = ()
 
     @property
     def padded(self) -> bool:
-        return replace(self.padding, value=0) != Padding()
+        return replace(self.padding, value=0) != ZeroPoints()
 
 
 @dataclass(frozen=True)
@@ -71,9 +69,9 @@ def operands_of(root: ir.Operation) -> Operands | None:
     return Operands((one, other), Integers((first, second), padding), tuple(every))
 
 
-def _unpadded(value: ir.Value) -> tuple[ir.Value, Padding, list[ir.Operation]]:
+def _unpadded(value: ir.Value) -> tuple[ir.Value, ZeroPoints, list[ir.Operation]]:
     """An image before its padding with a constant, the padding, and the ops that pad it."""
-    op, plain = producer(value), (value, Padding(), list[ir.Operation]())
+    op, plain = producer(value), (value, ZeroPoints(), list[ir.Operation]())
     if op is None or op.name != "tensor.pad" or len(op.operands) != 1 or len(list(value.uses)) != 1:
         return plain
     lows, highs = (list(ir.DenseI64ArrayAttr(op.attributes[each])) for each in ("static_low", "static_high"))
@@ -87,7 +85,11 @@ def _unpadded(value: ir.Value) -> tuple[ir.Value, Padding, list[ir.Operation]]:
     around = (lows[0], lows[3], highs[0], highs[3])
     if any(around) or min(*lows, *highs) < 0 or captured(op) != [constant.result]:
         return plain
-    return op.operands[0], Padding(lows[1], lows[2], highs[1], highs[2], int(number.constant)), [constant, op]
+    return (
+        op.operands[0],
+        ZeroPoints(lows[1], lows[2], highs[1], highs[2], int(number.constant)),
+        [constant, op],
+    )
 
 
 def _signs(root: ir.Operation) -> tuple[bool | None, bool | None]:

@@ -295,7 +295,6 @@ def _add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], befor
 
 
 def _step(element: ir.Type, *values: ir.Value[Any]) -> ir.Value:
-    """The sum of two values, or one value cast to another type."""
     first, *others = values[:-1]
     if others:
         return arith.addf(first, others[0])

@@ -148,9 +148,6 @@ class Packing(Protocol):
         ...
 
 
-# The kernels of all installed packages.
-
-
 @cache
 def kernels() -> tuple[Kernel, ...]:
     """All installed kernels. Raises TunerError if two packages have kernels of the same name."""

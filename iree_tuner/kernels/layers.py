@@ -25,9 +25,8 @@ from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.in_program import SPEC_FLAG, Chosen
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import find_results
-from iree_tuner.kernels.spec import EXECUTABLE
+from iree_tuner.kernels.spec import EXECUTABLE, save_kernel_spec
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
@@ -40,7 +39,7 @@ _OWN = -1  # a result of the program itself
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerError:
     """The difference of a layer's result with kernels from the result without.
 
     Attributes:
@@ -83,7 +82,7 @@ class Exposed:
 
 def compare_layers(
     program: Program, chosen: Chosen, executable_target: str, lab: Lab, run: ProgramRun
-) -> list[Layer]:
+) -> list[LayerError]:
     """Compare the results of all layers that kernels compute, and of the program, with and without kernels.
 
     `executable_target` is the one of kernels (`find.Places.target`). Raises TunerError if the program does
@@ -182,7 +181,6 @@ def _is_public(function: ir.Operation) -> bool:
 
 
 def _return_more(function: ir.Operation, results: Sequence[tuple[int, ir.Operation]]) -> list[int]:
-    """Make a function return additional results, which ops of its own block compute."""
     block = function.regions[0].blocks[0]
     last = block.operations[len(block.operations) - 1].operation
     mine = [(number, op) for number, op in results if op.parent == function]
@@ -199,7 +197,7 @@ def _return_more(function: ir.Operation, results: Sequence[tuple[int, ir.Operati
 
 def compare_here(
     paths: Sequence[str], device: str, run: ProgramRun, outputs: Sequence[int], problems: Sequence[Problem]
-) -> list[Layer]:
+) -> list[LayerError]:
     """Run both programs on inputs of each kind, and compare all results, layers first.
 
     Runs in a measuring worker.
@@ -208,11 +206,11 @@ def compare_here(
     if len(without[0]) != len(outputs) or len(with_[0]) != len(outputs):
         raise TunerError("comparing layers needs all functions: do not pass a function name")
     length = max(problem.workload.reduction_length for problem in problems)
-    layers: list[Layer] = []
+    layers: list[LayerError] = []
     every = list(zip(outputs, zip(*without, strict=True), zip(*with_, strict=True), strict=True))
     for number, expected, got in sorted(every, key=lambda each: each[0] == _OWN):
         before = len(layers)
-        blank = Layer(
+        blank = LayerError(
             f"result {sum(each.name.startswith('result') for each in layers)}", before, 0.0, 0.0, 0.0
         )
         accumulator, reach = "f32", length * max(1, before) ** 2
@@ -230,7 +228,7 @@ def compare_here(
     return layers
 
 
-def _differ(got: Array, expected: Array, blank: Layer, found: Agreement) -> Layer:
+def _differ(got: Array, expected: Array, blank: LayerError, found: Agreement) -> LayerError:
     """The difference of two results. Values that overflow in both do not count."""
     ours, theirs = got.astype(np.float64), expected.astype(np.float64)
     same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))

@@ -104,9 +104,6 @@ class Nest:
         )
 
 
-# Cut the loops of a nest into tiles, several of them for each workgroup of a GPU.
-
-
 WORKGROUPS = 528
 """The number of workgroups that keeps a GPU busy: four for each of an H100's 132 multiprocessors."""
 
@@ -142,7 +139,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Tiles:
+class NestTiles:
     """The tiles of a nest.
 
     Attributes:
@@ -176,12 +173,12 @@ class Tiles:
         return self.parts * self.steps > _stepped(self.axes)
 
 
-def tiles_of(nest: Nest) -> Tiles:
+def tiles_of(nest: Nest) -> NestTiles:
     """The tiles of a nest with merged loops."""
     return _tiles_of_sums(nest) if any(nest.summed) else _tiles_of_elements(nest)
 
 
-def _tiles_of_sums(nest: Nest) -> Tiles:
+def _tiles_of_sums(nest: Nest) -> NestTiles:
     """Tiles of whole innermost loops, as many as fit."""
     axes: list[Axis] = []
     room = _SUMMED
@@ -193,7 +190,7 @@ def _tiles_of_sums(nest: Nest) -> Tiles:
     return _in_parts(tuple(axes), math.inf, sums=True)
 
 
-def _tiles_of_elements(nest: Nest) -> Tiles:
+def _tiles_of_elements(nest: Nest) -> NestTiles:
     """Tiles of lanes, which are next to each other in the result, and of rows, the next outer loop.
 
     A workgroup reads and computes once what is the same for all its rows. Several loops are lanes, if the
@@ -213,17 +210,16 @@ def _tiles_of_elements(nest: Nest) -> Tiles:
     return _in_parts(tuple(axes), _MOST_STEPS, sums=False)
 
 
-def _in_parts(axes: tuple[Axis, ...], most: float, *, sums: bool) -> Tiles:
+def _in_parts(axes: tuple[Axis, ...], most: float, *, sums: bool) -> NestTiles:
     """Parts for enough workgroups, and so many that none has more than `most` steps."""
     tiles = _stepped(axes)
     wanted = min(tiles, -(-WORKGROUPS // math.prod(each.tiles for each in axes if not each.stepped)))
     steps = int(min(most, -(-tiles // wanted)))
     steps = steps // _GROUP * _GROUP if steps > _GROUP else steps
-    return Tiles(axes, sums, steps, -(-tiles // steps))
+    return NestTiles(axes, sums, steps, -(-tiles // steps))
 
 
 def _stepped(axes: tuple[Axis, ...]) -> int:
-    """The number of tiles along the axes with steps."""
     return math.prod(each.tiles for each in axes if each.stepped)
 
 

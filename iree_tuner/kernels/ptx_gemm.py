@@ -122,8 +122,7 @@ class Ptx:
 def without_unused(text: str) -> Ptx:
     """Remove parameters that are never read from the only entry of a module.
 
-    Raises:
-        KernelError: the text has no entry, or several.
+    Raises KernelError: the text has no entry, or several.
     """
     found = list(_ENTRY.finditer(text))
     if len(found) != 1:
@@ -139,8 +138,7 @@ def without_unused(text: str) -> Ptx:
 def in_clusters(text: str, count: int) -> str:
     """Make `count` consecutive workgroups a cluster: they run together, and can wait for each other.
 
-    Raises:
-        KernelError: the entry does not declare its number of threads.
+    Raises KernelError: the entry does not declare its number of threads.
     """
     found = re.search(r"^\.(?:reqntid|maxntid)[^\n]*\n", text, re.MULTILINE)
     if found is None:

@@ -201,9 +201,6 @@ def starts_with(op: ir.Operation, start: float) -> bool:
     return value.value == 0.0 if start == 0.0 else value.value <= start
 
 
-# Sizes and strides of 2-D convolutions in any layout, for kernels.
-
-
 _Moves = tuple[int, int, int, int, int]
 
 
@@ -324,9 +321,6 @@ def _dimension(map_: IndexingMap, loops: Set[int]) -> int | None:
     """The dimension that exactly these loops index together; None if there is none."""
     found = (at for at, index in enumerate(map_.results) if {loop for loop, _ in index.terms} == loops)
     return next(found, None)
-
-
-# Sizes and strides of contractions, for kernels that read arrays in place.
 
 
 LEFT, RIGHT, RESULT, BIAS, ADDED = "LEFT", "RIGHT", "RESULT", "BIAS", "ADDED"

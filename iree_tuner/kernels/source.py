@@ -10,16 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.kernels.contest import Contest
 from iree_tuner.kernels.find import Place, Places, executable_target
 from iree_tuner.kernels.fused_op import FusedOps
-from iree_tuner.kernels.in_program import SPEC_FLAG, Chosen, Outlook, outlook_of
+from iree_tuner.kernels.in_program import SPEC_FLAG, Chosen, Contest, Outlook, outlook_of
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.moves import with_packed
 from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
-from iree_tuner.kernels.spec import executable_names
+from iree_tuner.kernels.spec import executable_names, save_kernel_spec
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.measure.statistics import FAR
@@ -49,7 +47,7 @@ Making = Mapping[Site, Future[Code]]
 
 
 def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
-    """The fastest kernel for each problem where a kernel wins alone; `least` below 1 includes near winners."""
+    """The fastest kernel for each problem where one wins alone; `least` below 1 adds near winners."""
     best: dict[Problem, Contest] = {}
     for contest in contests:
         if contest.best is None or not (contest.wins or contest.speedup >= least < 1.0):

@@ -2,47 +2,64 @@
 
 The compiler applies the spec to a program after the phase `abi`: by
 `--iree-preprocessing-transform-spec-filename`, or in memory (`put_into`).
+
+Specs are written to files, with the code that they link in a folder next to them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from iree.compiler import ir
-from iree.compiler.dialects import flow, preprocessing_transform, transform, util
+from iree.compiler.dialects import flow, hal, preprocessing_transform, transform, util
 from iree.compiler.dialects.transform import interpreter, structured
 
-from iree_tuner.compiler.unbound import attribute_from
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.session import CompileError
+from iree_tuner.compiler.unbound import attribute_from, parameters_of
+from iree_tuner.compiler.versions import installed
+from iree_tuner.compiler.worker import session_for
+from iree_tuner.device.outcome import Outcome
 from iree_tuner.errors import TunerError
+from iree_tuner.files import planned_folder, write
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.executable import (
     VARIANT,
-    Part,
+    Export,
     Scalar,
     build_executable,
     build_scalar_function,
     export_of,
     localize,
+    object_attribute,
     packed_ports,
     ports_of,
 )
+from iree_tuner.kernels.harness import substituted
 from iree_tuner.kernels.joint import JointProducts
-from iree_tuner.kernels.kernel import Code, Packed
+from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed
 from iree_tuner.kernels.moves import HOISTED, build_packed
 from iree_tuner.kernels.padding import build_insertion, insert_in_filled
-from iree_tuner.kernels.problem import Array, Problem
+from iree_tuner.kernels.problem import Array, KernelError, Problem
 from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.kernels.split_sums import added_up
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.bindings import Harness
+from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
+from iree_tuner.targets import Target
 
 MAIN = "__transform_main"
 
 EXECUTABLE = "kernel_"
 """Prefix of the names of kernels' executables."""
 
+_SUFFIXES = {"object": ".o", "ptx": ".ptx"}
+_OBJECT = "kernel.o"
 _NAME_ONLY = "match.operation_name_only"
 _WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
 
@@ -72,7 +89,9 @@ def build_kernel_spec(
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
-        spec = _Spec(module, target if target.context == context else attribute_from(str(target), context))
+        spec = _KernelSpec(
+            module, target if target.context == context else attribute_from(str(target), context)
+        )
         first, last = list[_Pair](), list[_Pair]()
         rounds: dict[tuple[bool, int], list[_Pair]] = {}
         for placement in placements:
@@ -116,7 +135,7 @@ def put_into(module: ir.Module, chosen: Sequence[tuple[Site, Code]]) -> None:
 
 
 @dataclass
-class _Spec:
+class _KernelSpec:
     """A spec while it is built.
 
     Attributes:
@@ -136,10 +155,10 @@ class _Spec:
         """Add a kernel: first the pair for programs with a constant to pack, then the pair for all others."""
         problem, code, packed = placement.site.problem, placement.code, placement.code.packed
         name = _unique(f"{EXECUTABLE}{problem.name}", self.names)
-        parts = [Part(code, ports_of(problem, code), placement.path)]
-        uses: list[tuple[str, Part, Packed | None]] = [(name, parts[0], None)]
+        parts = [Export(code, ports_of(problem, code), placement.path)]
+        uses: list[tuple[str, Export, Packed | None]] = [(name, parts[0], None)]
         if packed is not None:
-            parts.append(Part(packed.code, packed_ports(problem, packed), placement.packed_path))
+            parts.append(Export(packed.code, packed_ports(problem, packed), placement.packed_path))
             uses.insert(0, (_unique(f"{name}_packed", self.names), parts[1], packed))
         with ir.InsertionPoint(self.module.body):
             build_executable(name, parts, self.target)
@@ -193,7 +212,9 @@ def _unique(wanted: str, names: set[str]) -> str:
     return found
 
 
-def _build_function(name: str, executable: str, part: Part, problem: Problem, packing: Packed | None) -> None:
+def _build_function(
+    name: str, executable: str, part: Export, problem: Problem, packing: Packed | None
+) -> None:
     """Build a function of the problem's inputs that dispatches the executable and returns the result."""
     inputs, results = map(list, (map(_tensor, problem.inputs), map(_tensor, part.ports.results)))
     kind = ir.FunctionType.get(inputs, [_tensor(problem.result)])
@@ -211,7 +232,6 @@ def _build_function(name: str, executable: str, part: Part, problem: Problem, pa
 
 
 def _build_ops(name: str, program: bytes) -> None:
-    """Copy the only function of a program, with another name."""
     _program, source = _function_in(program)
     inputs, *ops = source.arguments, *(op.operation for op in source.operations)
     result = ops[-1].operands[0].type
@@ -364,3 +384,112 @@ def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
             if pairs is rounds[0]:  # merges joint products; after later rounds, it would undo local constants
                 transform.ApplyCommonSubexpressionEliminationOp(module)
         transform.YieldOp([])
+
+
+def save_kernel_spec(
+    chosen: Sequence[tuple[Site, Code]], target: str, context: ir.Context, output: Path,
+    *, movable: bool = False,
+) -> tuple[Path, ...]:  # fmt: skip
+    """Write a spec to `output`, and the code that it names to the folder `NAME.kernels`; returns the code's
+    paths.
+
+    Args:
+        chosen: sites with the kernel's code for each; see `build_kernel_spec` for sites that overlap.
+        target: the executable target, as text (`find.Places.target`).
+        context: for the IR.
+        output: the spec's file, `.mlir`.
+        movable: name the code by paths relative to the spec's folder, so that both can be moved together
+            (`located`); otherwise by absolute paths.
+
+    Raises:
+        TunerError: the files cannot be written.
+    """
+    folder = output.resolve().parent / f"{output.name.removesuffix('.mlir')}.kernels"
+    planned_folder(folder)
+    paths: list[Path] = []
+    placements: list[Placement] = []
+    for site, code in chosen:
+        own: list[str] = []
+        files = (code, *([code.packed.code] if code.packed else [])) if code.kind in _SUFFIXES else ()
+        for each in files:
+            digest = hashlib.sha256(each.data).hexdigest()[:16]
+            path = folder / f"{each.entry}_{digest}{_SUFFIXES[each.kind]}"
+            write(path, each.data)
+            paths.append(path)
+            own.append((path.relative_to(folder.parent) if movable else path).as_posix())
+        placements.append(Placement(site, code, *own))
+    write(output, str(build_kernel_spec(placements, attribute_from(target, context), context)))
+    return tuple(paths)
+
+
+def located(spec: Path, context: ir.Context) -> ir.Module:
+    """Read a spec, and make the paths of its code absolute, which the in-process compiler needs.
+
+    Raises TunerError if the spec cannot be read, or the code is missing.
+    """
+    try:
+        # IR as text: a file
+        module = ir.Module.parseFile(str(spec), context)
+    except (ir.MLIRError, ValueError) as error:
+        first = str(error).splitlines()[0]
+        raise TunerError(f"not a kernel spec: {first}", location=str(spec)) from None
+    with context:
+        for executable in ir.get_ops_of_type(module, hal.ExecutableOp):
+            for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp):
+                variant.attributes["objects"] = ir.ArrayAttr.get(
+                    [_located(each, spec) for each in variant.attributes["objects"]]
+                )
+    return module
+
+
+def _located(code: ir.Attribute, spec: Path) -> ir.Attribute:
+    fields = parameters_of(code)
+    if set(fields) != {"path"}:  # the code is embedded
+        return code
+    path = spec.resolve().parent / ir.StringAttr(fields["path"]).value
+    if not path.is_file():
+        hint = f"move it to the folder of {spec.name}"
+        raise TunerError("the spec's kernel file is missing", location=str(path), hint=hint)
+    return object_attribute({"path": ir.StringAttr.get(str(path))})
+
+
+def problems_in(spec: ir.Module) -> dict[str, str]:
+    """The name of the problem that each export of a kernel spec computes."""
+    with spec.context:
+        return {
+            export.sym_name.value: executable.sym_name.value.removeprefix(EXECUTABLE)
+            for executable in ir.get_ops_of_type(spec, hal.ExecutableOp)
+            for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp)
+            for export in ir.get_ops_of_type(variant, hal.ExecutableExportOp)
+        }
+
+
+def write_reproducer_here(
+    folder: Path, kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness,
+    outcome: Outcome, message: str,
+) -> str:  # fmt: skip
+    """Write the dispatch with the kernel in it, and a script, for IREE's own tools (docs/failures.md).
+
+    Returns the folder's path; empty if no code can be made, so that they cannot reproduce it. Runs in
+    workers.
+    """
+    session = session_for(target.flags)
+    try:
+        code = kernel.make(problem, target, knobs)
+        with session.context, ir.Location.unknown():
+            module = to_bytecode(substituted(harness, session, problem, code, _OBJECT))
+    except (KernelError, CompileError):
+        return ""
+    failure = FailedCandidate(
+        workload=f"{problem.name}-{kernel.name}",
+        harness=replace(harness, module=module),
+        configuration=None,
+        flags=target.flags,
+        outcome=outcome,
+        message=message,
+        device=target.device or "",
+        versions=installed(),
+        default=harness,
+        files={_OBJECT: code.data},
+    )
+    return write_reproducer(folder, failure)[0]

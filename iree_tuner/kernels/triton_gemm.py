@@ -37,7 +37,6 @@ class TritonGemm(TritonKernel):
     summary = "f16 and bf16 products with f32 sums and epilogues, any layout, for Hopper, by Triton"
 
     def refuses(self, problem: Problem) -> str:
-        """Other types and epilogues, and operands that are not indexed by permuted loops."""
         shape = product_shape(problem)
         if shape is None:
             return "it is not a product whose operands are read in place"

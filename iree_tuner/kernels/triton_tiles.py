@@ -51,7 +51,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Engine:
+class CopyEngine:
     """A problem as matrices for the bulk copy engine; `result` is None if the engine cannot write it."""
 
     left: Matrices
@@ -59,14 +59,14 @@ class Engine:
     result: Matrices | None
 
 
-def engine_of(shape: ProductShape, result_bytes: int) -> Engine | None:
+def engine_of(shape: ProductShape, result_bytes: int) -> CopyEngine | None:
     """The problem as matrices for the copy engine; None if the engine cannot read an operand."""
     left = shape.matrices(LEFT, ("m", "k"), _BYTES)
     right = shape.matrices(RIGHT, ("k", "n"), _BYTES)
     result = shape.matrices(RESULT, ("m", "n"), result_bytes)
     if left is None or right is None:
         return None
-    return Engine(left, right, None if result is None or result.turned else result)
+    return CopyEngine(left, right, None if result is None or result.turned else result)
 
 
 def tiles_of(shape: ProductShape, knobs: Knobs) -> int:

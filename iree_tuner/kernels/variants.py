@@ -25,8 +25,8 @@ from iree_tuner.kernels.harness import (
 )
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed, Packing
 from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
-from iree_tuner.kernels.save import write_reproducer_here
 from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.spec import write_reproducer_here
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.program import time_program
 from iree_tuner.ops.workload import Workload
@@ -153,13 +153,10 @@ def make_here(
     """Make a kernel's code and build the harness with it. Runs in workers, also on other hosts.
 
     If the kernel can pack a constant of the program, the code for the packed constant is timed: the program
-    will use that code. The results of the other code are compared, if it is to be `checked`.
-
-    The digest is the digest of the kernel's code. A digest of the executable would not do: compiler 3.13
-    writes four bytes into an object's table of entries that differ from process to process.
-
-    Raises:
-        UnfitError: this host does not have the kernel's `tools` in the same versions.
+    will use that code. The results of the other code are compared, if it is to be `checked`. The digest is of
+    the kernel's code, as compiler 3.13 writes four bytes into an object's table of entries that differ from
+    process to process. Raises UnfitError if this host does not have the kernel's `tools` in the same
+    versions.
     """
     if missing := kernel.missing():
         raise UnfitError(f"the kernel '{kernel.name}' is not compiled there: {missing}")
@@ -237,7 +234,6 @@ def prepare(sites: Sequence[Site], lab: Lab, timed: Collection[Site] = ()) -> li
 
 
 def _spent_us(compiling: Future[Compiled], lab: Lab) -> float:
-    """The time of a problem with the program's ops, in microseconds; 0 if these do not run."""
     with suppress(TunerError, WorkerError):
         data = lab.compilers.wait(compiling).data
         lab.settle()
