@@ -228,11 +228,7 @@ class DeviceCheck:
     """
 
     def __init__(
-        self,
-        program: CheckProgram,
-        exact: rt.HalBuffer,
-        mask: rt.HalBuffer,
-        wanted: Sequence[rt.DeviceArray],
+        self, program: CheckProgram, exact: rt.HalBuffer, mask: rt.HalBuffer, wanted: Sequence[rt.DeviceArray]
     ) -> None:
         self._program = program
         self._exact = exact

@@ -109,7 +109,7 @@ class ClusterCalls(Calls):
         return future
 
     def note(self, call: Call, seconds: float) -> None:
-        """Record a call that has just ended and took this long."""
+        """Record a call that ends now, after this many seconds."""
         end = time.monotonic()
         with self._lock:
             self._spans.append(Span(self._lane(end - seconds, end), call.what, end - seconds, end))

@@ -18,13 +18,7 @@ from iree_tuner.kernels.atoms import Atoms, Names
 from iree_tuner.kernels.causal import said_by
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.shapes import (
-    body_of,
-    choice_of,
-    factor_of,
-    softmaxed,
-    starts_with,
-)
+from iree_tuner.kernels.shapes import body_of, choice_of, factor_of, softmaxed, starts_with
 from iree_tuner.ops.attention import ROLES, Attention, is_attention
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.contraction import Contraction
@@ -83,9 +77,7 @@ def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: 
     walk = _Attention(atoms, tuple(name for name in names.values() if name >= _BATCH))
     *sides, out = (atoms.named(each, names) for each in indexing_maps(root))
     scores = walk.softmax(root.operands[at], sides[at])
-    if scores is None:
-        return None
-    product = walk.scores(*scores)
+    product = None if scores is None else walk.scores(*scores)
     if product is None:
         return None
     left, right = walk.queries_and_keys(*product)
@@ -261,14 +253,11 @@ class _Attention:
         """Go forward through casts, reshapes and transposes, while each result has a single use."""
         while len(uses := list(op.result.uses)) == 1:
             user = uses[0].owner.operation
-            after = self._after(user, names)
+            after = names if body_of(user) == "arith.truncf" else self.atoms.onto(user, names)
             if after is None or user.operands[0] != op.result:
                 break
             op, names = user, after
         return op, names
-
-    def _after(self, op: ir.Operation, names: Names) -> Names | None:
-        return names if body_of(op) == "arith.truncf" else self.atoms.onto(op, names)
 
     def found(
         self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
@@ -295,9 +284,8 @@ class _Attention:
         ops = _between(values[:-1], result[0])
         if ops is None:
             return None
-        shapes = tuple(
-            tuple(tuple(self.atoms.sizes[each] for each in own) for own in names) for names in every
-        )
+        sizes = self.atoms.sizes
+        shapes = tuple(tuple(tuple(map(sizes.__getitem__, own)) for own in names) for names in every)
         workload = self._workload(values, every, order)
         return Found(tuple(values[:-1]), ops, workload, self.scale, shapes, self.after)
 

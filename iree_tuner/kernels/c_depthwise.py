@@ -7,8 +7,7 @@ from itertools import product
 
 from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths, workers
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.ops.convolution import is_convolution
+from iree_tuner.kernels.problem import KernelError, Problem, loops_of_conv
 from iree_tuner.targets import Target
 
 _SOURCE, _ENTRY = "depthwise_f32.c", "iree_tuner_depthwise_f32"
@@ -99,20 +98,14 @@ class CDepthwise(CKernel):
 
 def depthwise_of(problem: Problem) -> Depthwise | None:
     """The problem as a depthwise convolution of `nhwc` by `hwc`; None if it is another problem."""
-    workload = problem.workload
-    if not is_convolution(workload) or len(workload.loops) != 6 or workload.dynamic:
+    found = loops_of_conv(problem, batch=1, output_image=2, depth=1, filter=2)
+    if found is None:
         return None
-    roles = [workload.role(each) for each in ("batch", "output_image", "depth", "filter")]
-    if [*map(len, roles)] != [1, 2, 1, 2]:
-        return None
-    (n,), (y, x), (c,), (ky, kx) = roles
-    read, *others = (each.dimensions for each in workload.maps)
+    ((n,), (y, x), (c,), (ky, kx)), strides, dilations = found
+    read, *others = (each.dimensions for each in problem.workload.maps)
     if others != [(ky, kx, c), (n, y, x, c)] or (read[0], read[-1]) != (n, c):
         return None
-    strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
-    if len(strides) != 2 or len(dilations) != 2:
-        return None
-    sizes = workload.loops
+    sizes = problem.workload.loops
     _, height, width, channels = problem.inputs[0].shape  # an image may be larger than the part that is read
     line = width * channels
     offsets = tuple(

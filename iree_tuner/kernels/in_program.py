@@ -304,8 +304,7 @@ def configurations_of(specs: Sequence[Path], context: ir.Context) -> Mapping[str
     with context:
         for key, starters in read_starters(specs, context).items():
             info = iree_codegen.CompilationInfoAttr.get(
-                attribute_from(starters[0].lowering_config),
-                attribute_from(starters[0].translation_info),
+                attribute_from(starters[0].lowering_config), attribute_from(starters[0].translation_info)
             )
             found[key] = Configuration((OpConfiguration.of(ROOT, COMPILATION_INFO, info),))
     return found

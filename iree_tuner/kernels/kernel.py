@@ -23,10 +23,9 @@ GROUP = "iree_tuner.kernels"
 
 @dataclass(frozen=True)
 class Launch:
-    """The launch parameters of a kernel: workgroups in x, y and z, threads of each, and bytes of shared
-    memory.
+    """The launch parameters of a kernel: workgroups, and threads of each (1 on CPUs), in x, y and z.
 
-    Threads are 1 on CPUs. `shared_bytes` is dynamic shared memory of a workgroup.
+    `shared_bytes` is dynamic shared memory of a workgroup.
     """
 
     workgroups: tuple[int, int, int]

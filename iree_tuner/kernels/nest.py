@@ -91,16 +91,16 @@ class Nest:
     def _with_loops(self, groups: list[tuple[int, ...]]) -> Nest:
         """The nest in which each group of loops is one loop, with the strides of its innermost loop."""
         last = [each[-1] for each in groups]
+
+        def cut(strides: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(strides[loop] for loop in last)
+
         return replace(
             self,
             sizes=tuple(math.prod(self.sizes[loop] for loop in each) for each in groups),
-            accesses=tuple(
-                replace(each, strides=tuple(each.strides[loop] for loop in last)) for each in self.accesses
-            ),
+            accesses=tuple(replace(each, strides=cut(each.strides)) for each in self.accesses),
             written=tuple(self.written[loop] for loop in last),
-            ranges=tuple(
-                replace(each, strides=tuple(each.strides[loop] for loop in last)) for each in self.ranges
-            ),
+            ranges=tuple(replace(each, strides=cut(each.strides)) for each in self.ranges),
         )
 
 
@@ -184,7 +184,7 @@ def _tiles_of_sums(nest: Nest) -> NestTiles:
     room = _SUMMED
     for loop in reversed(range(len(nest.sizes))):
         size = nest.sizes[loop]
-        block = min(_power_of_two(size), room)
+        block = min(power_of_two(size), room)
         axes.insert(0, Axis((loop,), size, block, nest.summed[loop]))
         room = room // block if block >= size else 1
     return _in_parts(tuple(axes), math.inf, sums=True)
@@ -204,7 +204,7 @@ def _tiles_of_elements(nest: Nest) -> NestTiles:
     axes = [*(Axis((loop,), nest.sizes[loop], 1) for loop in range(first)), lanes]
     if first:
         rows = axes[-2]
-        axes[-2] = replace(rows, block=min(_WRITTEN // lanes.block, _power_of_two(rows.size)), stepped=True)
+        axes[-2] = replace(rows, block=min(_WRITTEN // lanes.block, power_of_two(rows.size)), stepped=True)
     else:
         axes[0] = replace(lanes, stepped=True)
     return _in_parts(tuple(axes), _MOST_STEPS, sums=False)
@@ -237,5 +237,6 @@ def _waste(size: int, block: int) -> float:
     return 1 - size / (-(-size // block) * block)
 
 
-def _power_of_two(size: int) -> int:
+def power_of_two(size: int) -> int:
+    """The least power of two that is not less than a size."""
     return 1 << max(0, size - 1).bit_length()

@@ -59,7 +59,7 @@ def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
         zeros(list(kind.shape)[:kept], kind.element_type),
         maps,
         kinds,
-        lambda *each: arith.addf(*reversed(each)),
+        lambda *each: arith.addf(each[1], each[0]),
     )
 
 

@@ -152,7 +152,11 @@ def plans(shape: ConvShape) -> list[ConvTiling]:
     so that other tiles come between.
     """
     found = [ConvTiling(shape, knobs) for knobs in (*_boxed(shape), *_gathered(shape))]
-    whole = [each for each in found if each.shared_bytes <= SHARED_BYTES and _pipelined(each)]
+    whole: list[ConvTiling] = []
+    for each in found:  # all stages are used, and there are two only if there are no more steps
+        stages = each.knobs["stages"]
+        pipelined = stages <= max(2, each.steps) and (stages > 2 or each.steps <= 2)
+        whole += [each] if pipelined and each.shared_bytes <= SHARED_BYTES else []
     parts = (part for each in whole for part in _split(each))
     fits = sorted((*whole, *parts), key=lambda each: (each.cycles, -each.knobs["stages"]))
     times = Counter[tuple[int, ...]]()
@@ -162,12 +166,6 @@ def plans(shape: ConvShape) -> list[ConvTiling]:
         costs.append(each.cycles * (1 + _NEXT * times[tile]))
         times[tile] += 1
     return [fits[at] for at in sorted(range(len(fits)), key=costs.__getitem__)]
-
-
-def _pipelined(plan: ConvTiling) -> bool:
-    """Whether all stages are used, and there are two only if there are no more steps."""
-    stages = plan.knobs["stages"]
-    return stages <= max(2, plan.steps) and (stages > 2 or plan.steps <= 2)
 
 
 def _split(plan: ConvTiling) -> Iterator[ConvTiling]:

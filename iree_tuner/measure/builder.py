@@ -41,11 +41,7 @@ class Builder:
     """
 
     def __init__(
-        self,
-        target: Target,
-        workers: Calls,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        build: Build = build_here,
+        self, target: Target, workers: Calls, timeout_s: float = DEFAULT_TIMEOUT_S, build: Build = build_here
     ) -> None:
         self._target = target
         self._workers = workers

@@ -98,14 +98,7 @@ _UNSIGNED_BINARY: dict[str, Binary] = {
     "arith.ceildivui": lambda a, b: (a + b - 1) // _nonzero(b),
 }
 
-_COMPARE: tuple[Binary, ...] = (
-    np.equal,
-    np.not_equal,
-    np.less,
-    np.less_equal,
-    np.greater,
-    np.greater_equal,
-)
+_COMPARE: tuple[Binary, ...] = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 _FLOAT_PREDICATES: tuple[Binary, ...] = (  # of arith.cmpf, 1 to 6: ordered, and in 8 to 13 also true for NaN
     np.equal,
     np.greater,

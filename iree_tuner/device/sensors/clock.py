@@ -1,4 +1,4 @@
-"""What the sources share: a clock that is followed, and calls of foreign libraries."""
+"""Clocks, and calls of foreign libraries, for all sources."""
 
 from __future__ import annotations
 
