@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.measure.program import compare_programs
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
@@ -126,7 +126,7 @@ def in_turns(path: Path, files: list[Path], given: argparse.Namespace) -> list[R
         as_given = compile_program(program, target, compilers).data
 
         def compared(default: bytes, others: list[bytes]) -> list[list[float]]:
-            plan = {"rounds": 1 << 20, "depth": Depth(1 << 12, 40), "seconds": given.compared / 2}
+            plan = {"rounds": 1 << 20, "depth": ErrorDepth(1 << 12, 40), "seconds": given.compared / 2}
             return [
                 [each.comparison.speedup, *each.comparison.interval] if each.comparison else []
                 for each in compare_programs([[default, *others]], given.device, measuring, **plan)

@@ -10,7 +10,7 @@ For each problem of each program that the kernel computes, one after the other:
 
 1. `iree_tuner.tune_module` with the budget finds the best configuration of the compiler's own code. It is for
    programs with one problem; `--budget 0` leaves it out.
-2. `iree_tuner.kernels.contest` tries the kernel's variants, checks their numbers, and judges the best.
+2. `iree_tuner.kernels.in_program` tries the kernel's variants, checks their numbers, and judges the best.
 3. With all compilers gone, in one process: the dispatch as the compiler makes it, the tuned one, the kernel,
    and PyTorch on the same types and sizes, in rounds of one sample each in an order that changes, all on
    rotating copies of their data. Where PyTorch's calls are a CUDA graph, the kernel is timed as one too
@@ -43,9 +43,8 @@ from iree_tuner.device.memory import Memory
 from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.kernels.attention import AttentionShape, attention_shape
-from iree_tuner.kernels.contest import Contest, hold_contest
 from iree_tuner.kernels.harness import build_kernel_here
-from iree_tuner.kernels.in_program import look_at
+from iree_tuner.kernels.in_program import Contest, hold_contest, look_at
 from iree_tuner.kernels.kernel import Code, kernel_named
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.shapes import ConvShape, conv_shape, gemm_of

@@ -22,8 +22,8 @@ from contextlib import closing
 from pathlib import Path
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.program_request import request
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.measure.program import ProgramComparison, compare_programs
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
@@ -109,7 +109,9 @@ def compared(given: argparse.Namespace, folder: Path) -> list[tuple[str, dict[st
 
     def against(base: bytes, others: list[bytes]) -> list[ProgramComparison]:
         with Workers(1) as workers:
-            return compare_programs([[base, *others]], DEVICE, workers, given.rounds, Depth(1 << 12, 40), run)
+            return compare_programs(
+                [[base, *others]], DEVICE, workers, given.rounds, ErrorDepth(1 << 12, 40), run
+            )
 
     found = [
         *zip(

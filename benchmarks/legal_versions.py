@@ -24,10 +24,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from iree_tuner.check.parts import Pieces, judge_here
-from iree_tuner.device.conditioning import Depth, Results, Spread, Spreads, agreement_of
 from iree_tuner.device.numerics import is_float
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
+from iree_tuner.device.slack import ErrorDepth, Results, Spread, Spreads, agreement_of
 from iree_tuner.errors import TunerError
 from iree_tuner.program.extract import extract_here
 from iree_tuner.program.parts import take_apart
@@ -73,8 +73,8 @@ def rows_of(path: str, folder: Path) -> Iterator[dict[str, object]]:
     pieces = Pieces(written("parts", parts.vmfb), replace(parts, vmfb=b""))
     judged = judge_here(pieces, None, DEFAULT_DEVICE, run, sums_of(dispatches), narrow=widened is None)
     longest = max((each.workload.reduction_length for each in dispatches if each.workload), default=1)
-    seen = base.spreads(Depth(longest, len(dispatches)), widened)
-    spreads = base.spreads(Depth(longest, len(dispatches), judged.moves), widened)
+    seen = base.spreads(ErrorDepth(longest, len(dispatches)), widened)
+    spreads = base.spreads(ErrorDepth(longest, len(dispatches), judged.moves), widened)
     for name, flags in WAYS.items():
         results = loaded(name, flags).results()
         found = agreement_of(results, base.results(), spreads)

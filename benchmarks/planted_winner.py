@@ -28,8 +28,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg, tensor
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.program_request import request
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.source import Program, load_program
@@ -168,7 +168,7 @@ def compared(baseline: Baseline, configuration: Configuration, lab: Lab, *, cold
 
 def judged(program: Program, lab: Lab, results: Sequence[WorkloadResult]) -> tuple[Verdict, ProgramVersions]:
     """What the program says of entries that have won alone."""
-    whole = ProgramVersions(program, request(program), lab, Silent(), Depth(1 << 12, 40))
+    whole = ProgramVersions(program, request(program), lab, Silent(), ErrorDepth(1 << 12, 40))
     budget = Budget(math.inf, Timeline(), lab.jobs, StopRequest())
     judge = ProgramJudge(whole, lab.target, effort_named("default"), budget)
     entries = tuple(each.entry for each in results if each.entry is not None)

@@ -21,16 +21,16 @@ from pathlib import Path
 import numpy as np
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.device.conditioning import LARGEST, TYPICAL, Depth, Spread
 from iree_tuner.device.program_loaded import SEEDS, LoadedProgram
 from iree_tuner.device.program_request import request
+from iree_tuner.device.slack import LARGEST, TYPICAL, ErrorDepth, Spread
 from iree_tuner.program.phases import compile_program, submit_widened
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 
 
 def rows_of(
-    path: str, archives: Sequence[str], device: str, depth: Depth, folder: Path, workers: Workers
+    path: str, archives: Sequence[str], device: str, depth: ErrorDepth, folder: Path, workers: Workers
 ) -> list[dict[str, object]]:
     """One row for each result and seed of a program."""
     program = load_program(path)
@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("--longest", type=int, default=4096, help="sum of a dispatch")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    depth = Depth(given.longest, given.dispatches)
+    depth = ErrorDepth(given.longest, given.dispatches)
     with Workers(4) as workers, tempfile.TemporaryDirectory() as folder:
         for path in given.programs:
             try:

@@ -18,8 +18,8 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.device_facts import DeviceFacts
 from iree_tuner.kernels.in_program import SPEC_FLAG
 from iree_tuner.kernels.kernel import Code
-from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.variants import KernelVariants
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison, Verdict

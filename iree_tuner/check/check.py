@@ -16,15 +16,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.check.expected import Expectations, Expected
-from iree_tuner.check.untouched import changed
+from iree_tuner.check.expected import Expectations, Expected, changed
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import values_in
 from iree_tuner.device.memory import Memory, StagedMemory
 from iree_tuner.device.numerics import Agreement, compare, same_bytes
 from iree_tuner.device.outcome import DEFAULT_WRONG, MAY_BE_INVALID
 from iree_tuner.device.runner import LoadedDispatch
-from iree_tuner.program.bindings import TensorSlice
 
 QUICK_SEED = 1
 """Values of both signs: values that are added twice, lost or swapped differ most in them."""
@@ -45,9 +43,7 @@ Array = npt.NDArray[np.generic]
 class Check:
     """Compares executables with the default of one bench, whose outputs are kept for each seed.
 
-    Args:
-        bench: the dispatch, the default and the tolerance.
-        memory: what the default runs on; one of its own where none is given.
+    Without `memory`, the default runs in memory of its own.
     """
 
     def __init__(self, bench: Bench, memory: Memory | None = None) -> None:
@@ -64,10 +60,10 @@ class Check:
         return self._seed(loaded, QUICK_SEED, _LEAST)
 
     def default(self) -> str:
-        """Why the default itself is wrong; empty where nothing says so.
+        """Why the default itself is wrong; empty if that is not known.
 
-        Looked at where its results are not all numbers, as of code that reads what lies behind its inputs.
-        Inputs that may be invalid say nothing.
+        Checked only if some of its results are not numbers, as of code that reads behind its inputs. If
+        inputs may be invalid, that proves nothing.
         """
         if self._harness.unclear or self._right.are_numbers(QUICK_SEED):
             return ""
@@ -92,18 +88,16 @@ class Check:
             worst, corrects = max(worst, found.worst), corrects or found.corrects
             if found.note:  # of one kind the first is enough
                 notes.setdefault(found.note.partition(": seed ")[0], found.note)
-        found = self._after_many(loaded, seeds[-1])
-        if not found.ok:
-            return found
-        found = self._again_and_again(loaded, seeds[-1])
-        if not found.ok:
-            return found
-        if found.note:
-            notes[found.note] = found.note
+        for repeated in (self._after_many, self._again_and_again):
+            found = repeated(loaded, seeds[-1])
+            if not found.ok:
+                return found
+            if found.note:
+                notes[found.note] = found.note
         return Agreement(True, max(worst, found.worst), note="; ".join(notes.values()), corrects=corrects)
 
     def _seed(self, loaded: LoadedDispatch, seed: int, repetitions: int) -> Agreement:
-        """Runs on one seed. The later ones find the outputs of the one before, unless they add to them."""
+        """Runs on one seed. Later runs find the outputs of the previous one, unless they add to them."""
         if not self._right.on_device(seed):
             self._right.of(seed)  # the default may run in the same memory: before
         worst, note, corrects = 0.0, "", False
@@ -115,28 +109,26 @@ class Check:
                 loaded.fill(seed)
             loaded.run(1)
             found = self._judge(loaded, seed)
-            if not found.ok:
-                return _on_run(found, seed, repetition)
+            if not found.ok:  # if it was right at first, it depends on old memory, or on timing
+                again = f", right at first, on run {repetition + 1}" if repetition else ""
+                return replace(found, message=f"seed {seed}{again}: {found.message}")
             worst, note = max(worst, found.worst), note or found.note
             corrects = corrects or found.corrects
         return Agreement(True, worst, note=note, corrects=corrects)
 
     def _after_many(self, loaded: LoadedDispatch, seed: int) -> Agreement:
-        """Many runs without a pause in between, which brings out races that single runs do not."""
+        """Many runs without a pause: races show that do not in single runs."""
         if self._in_place:
             return Agreement(True, 0.0)
         seconds = max(loaded.run(1), 1e-7)
         count = max(2, min(_MANY_RUNS, int(_MANY_RUNS_S / seconds)))
         loaded.run(count)
         found = self._judge(loaded, seed)
-        return (
-            found
-            if found.ok
-            else replace(found, message=f"seed {seed}, after {count} runs in a row: {found.message}")
-        )
+        message = f"seed {seed}, after {count} runs in a row: {found.message}"
+        return found if found.ok else replace(found, message=message)
 
     def _again_and_again(self, loaded: LoadedDispatch, seed: int) -> Agreement:
-        """Many runs on the same inputs: whether each is right, and all are equal to the bit."""
+        """Many runs on the same inputs: each must be right; a note says whether they differ."""
         kinds, runs = self._kinds(loaded, seed)
         worst = 0.0
         for got in kinds:
@@ -147,12 +139,12 @@ class Check:
         if not kinds:
             return Agreement(True, 0.0)
         own = len(self._kinds(self._right.default, seed)[0])
-        told = f"so do the default's ({own})" if own else "the default's do not"
-        note = f"results vary from run to run: {len(kinds)} in {runs} runs; {told}"
+        default = f"so do the default's ({own})" if own else "the default's do not"
+        note = f"results vary from run to run: {len(kinds)} in {runs} runs; {default}"
         return Agreement(True, worst, note=note)
 
     def _kinds(self, loaded: LoadedDispatch, seed: int) -> tuple[list[Buffer], int]:
-        """Different results of a number of runs, none where all are equal; and the number."""
+        """The different results of a number of runs (empty if all are equal), and that number."""
         kinds: list[Buffer] = []
         end, runs = time.monotonic() + _VARYING_S, 0
         while runs < _VARYING_RUNS and (runs < _LEAST or time.monotonic() < end):
@@ -171,7 +163,6 @@ class Check:
         return kinds, runs
 
     def _judge(self, loaded: LoadedDispatch, seed: int) -> Agreement:
-        """One result; where it is the one that was judged last, to the bit, what was said of that."""
         if self._judged is None or self._judged[0] != seed or not self._is_kept(loaded, seed):
             found = self._judge_there(loaded, seed) or self._judge_on_host(loaded.read(), seed)
             self._keep(loaded, seed)
@@ -179,7 +170,7 @@ class Check:
         return self._judged[1]
 
     def _judge_there(self, loaded: LoadedDispatch, seed: int) -> Agreement | None:
-        """The device's comparison of a result; nothing where it is not sure that it is right."""
+        """The device's comparison of a result; None unless it is sure that the result is right."""
         checks = self._right.on_device(seed)
         if not checks:
             return None
@@ -192,7 +183,6 @@ class Check:
         return None
 
     def _keep(self, loaded: LoadedDispatch, seed: int) -> None:
-        """Keep a result to hold the next one against, where that is looked at."""
         self._judged = None
         if self._right.on_device(seed) and isinstance(loaded.memory, StagedMemory):
             loaded.memory.keep()
@@ -214,7 +204,7 @@ class Check:
         return self._last.copy()
 
     def _judge_on_host(self, got: Buffer, seed: int) -> Agreement:
-        """A result against what must not change and against the default; else the reference decides."""
+        """Compare a result with what must not change and with the default, then with the reference."""
         expected = self._right.of(seed)
         image = self._right.image(seed, len(got))
         if spoilt := changed(got, image, expected.kept, self._harness.bindings):
@@ -239,7 +229,7 @@ class Check:
         return replace(found, message=f"{found.message}; {blame}")
 
     def _against_reference(self, loaded: LoadedDispatch, seed: int) -> Agreement:
-        """A result that agrees with the default's: is it also right?"""
+        """Whether a result that agrees with the default's is also right."""
         if self._harness.unclear:
             return Agreement(True, 0.0, note=f"not checked against a reference: {MAY_BE_INVALID}")
         reference = self._right.reference(seed)
@@ -262,7 +252,7 @@ class Check:
         return self._compare_values(values, right, expected)
 
     def _compare_values(self, got: Sequence[Array], right: Sequence[Array], expected: Expected) -> Agreement:
-        """Values against what is right, within what is expected of the seed that both are of."""
+        """Values compared with correct ones, within the tolerance of their seed."""
         worst, tolerance = 0.0, expected.tolerance
         for (_, tensor, number), ours, theirs, scale, sums in zip(
             self._written, got, right, expected.magnitudes, expected.sums, strict=True
@@ -278,16 +268,7 @@ class Check:
                 sums=sums,
             )
             if not found.ok:
-                return replace(found, message=f"tensor {number} ({_type(tensor)}) {found.message}")
+                kind = "x".join([*map(str, tensor.shape), tensor.element_type])
+                return replace(found, message=f"tensor {number} ({kind}) {found.message}")
             worst = max(worst, found.worst)
         return Agreement(True, worst)
-
-
-def _on_run(found: Agreement, seed: int, repetition: int) -> Agreement:
-    """With the seed; and that it was right at first, if so: it depends on old memory, or on timing."""
-    again = f", right at first, on run {repetition + 1}" if repetition else ""
-    return replace(found, message=f"seed {seed}{again}: {found.message}")
-
-
-def _type(tensor: TensorSlice) -> str:
-    return "x".join([*map(str, tensor.shape), tensor.element_type])

@@ -98,7 +98,6 @@ def check_module(size: int, outputs: Sequence[FloatOutput]) -> ir.Module:
 def _export(
     module: ir.Module, name: str, taken: Sequence[ir.Type], body: Callable[..., list[ir.Value]]
 ) -> None:
-    """A public function: the body turns its arguments into its results."""
     with ir.InsertionPoint(module.body):
         function = func.FuncOp(name, ir.FunctionType.get(taken, []))
     with ir.InsertionPoint(function.add_entry_block()):
@@ -117,7 +116,6 @@ def _tensor(value: ir.Value) -> ir.Value[ir.RankedTensorType]:
 
 
 def _values(got: ir.Value, output: FloatOutput) -> ir.Value:
-    """An output's elements, out of the buffer."""
     element = ElementType.named(output.element_type)
     count = output.rows * output.columns * element.bytes
     bytes_type = _of([count], ir.IntegerType.get_signless(8))
@@ -126,7 +124,7 @@ def _values(got: ir.Value, output: FloatOutput) -> ir.Value:
 
 
 def _changed(got: ir.Value, image: ir.Value, mask: ir.Value) -> ir.Value:
-    """The bits that differ, of each row."""
+    """The bits that differ, combined for each row."""
 
     def body(ours: ir.Value, theirs: ir.Value, bits: ir.Value, before: ir.Value) -> ir.Value:
         return arith.ori(arith.andi(arith.xori(ours, theirs), bits), before)
@@ -135,7 +133,7 @@ def _changed(got: ir.Value, image: ir.Value, mask: ir.Value) -> ir.Value:
 
 
 def _worst(got: ir.Value, want: ir.Value, scale: ir.Value, limit: float) -> ir.Value:
-    """The largest error of each row; what is not a number is infinite."""
+    """The largest error of each row, infinite if one is not a number."""
     real = ir.F32Type.get()
 
     def body(ours: ir.Value, theirs: ir.Value, factor: ir.Value, before: ir.Value) -> ir.Value:
@@ -147,7 +145,6 @@ def _worst(got: ir.Value, want: ir.Value, scale: ir.Value, limit: float) -> ir.V
 
 
 def _survey(values: ir.Value) -> list[ir.Value]:
-    """Of an output: see `check_module`."""
     real = ir.F32Type.get()
 
     def largest(value: ir.Value, before: ir.Value) -> ir.Value:
@@ -155,7 +152,8 @@ def _survey(values: ir.Value) -> list[ir.Value]:
         return arith.maximumf(arith.select(_is_finite(own), own, arith.constant(real, -1.0)), before)
 
     def strange(value: ir.Value, before: ir.Value) -> ir.Value:
-        found = arith.extui(before.type, arith.xori(_is_finite(math_ops.absf(_wide(value))), _true()))
+        true = arith.constant(ir.IntegerType.get_signless(1), 1)
+        found = arith.extui(before.type, arith.xori(_is_finite(math_ops.absf(_wide(value))), true))
         return arith.ori(found, before)
 
     rows, columns = ir.RankedTensorType(values.type).shape
@@ -210,7 +208,6 @@ def _wide(value: ir.Value) -> ir.Value:
 
 
 def _held(value: ir.Value, limit: float) -> ir.Value:
-    """Within a type's largest finite number."""
     most, least = (arith.constant(ir.F32Type.get(), each) for each in (limit, -limit))
     return arith.maximumf(arith.minimumf(value, most), least)
 
@@ -220,12 +217,8 @@ def _is_finite(absolute: ir.Value) -> ir.Value:
     return arith.cmpf(arith.CmpFPredicate.OLE, absolute, largest)
 
 
-def _true() -> ir.Value:
-    return arith.constant(ir.IntegerType.get_signless(1), 1)
-
-
 def _each(operands: Sequence[ir.Value], body: Callable[..., ir.Value]) -> ir.Value:
-    """Floats of one element of each operand, of one shape."""
+    """Apply `body` to the elements of operands of one shape; its results are f32."""
     shape = ir.RankedTensorType(operands[0].type).shape
     out = tensor.empty(tuple(shape), ir.F32Type.get())
     maps = [ir.AffineMap.get_identity(len(shape))] * (len(operands) + 1)

@@ -1,20 +1,26 @@
-"""The expected results of a dispatch: the default's, or a reference's. See `check.check`."""
+"""The expected results of a dispatch, on the host and on the device, and the bytes that it must not write.
+
+They are the default's results, or a reference's. Runs in the measuring worker; see `check.check`.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, cast
 
 import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.check.device_check import CheckProgram, DeviceCheck, integers
-from iree_tuner.check.untouched import Kept, kept
 from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.device.data import (
+    dtype_of,
     fill,
+    is_opaque,
     kind_of,
     magnitudes_of,
     span,
@@ -23,13 +29,257 @@ from iree_tuner.device.data import (
     values_in,
     written,
 )
-from iree_tuner.device.memory import Memory, StagedMemory, run_commands, uploaded
-from iree_tuner.device.numerics import Floats, numbers, partial_sums, same_bytes
+from iree_tuner.device.memory import Memory, StagedMemory, filled, read_back, run_commands, uploaded
+from iree_tuner.device.numerics import (
+    ALLOW,
+    CHECK,
+    SURVEY,
+    FloatOutput,
+    Floats,
+    Terms,
+    float_outputs,
+    largest_finite,
+    median_of,
+    numbers,
+    partial_sums,
+    same_bytes,
+    tolerances,
+    words_in_row,
+)
 from iree_tuner.device.runner import LoadedDispatch
+from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 from iree_tuner.targets import on_host
+from iree_tuner.targets.runtime import device_for
 
 if TYPE_CHECKING:
     from iree_tuner.check.reference import OnHost, Unsupported
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Bytes `start` to `end` that a dispatch must not change: input number `tensor`, or a gap (None)."""
+
+    start: int
+    end: int
+    tensor: int | None = None
+
+
+def kept(bindings: Sequence[Binding], buffer_bytes: int) -> list[Kept]:
+    """All that a dispatch must leave alone: its inputs, and what is between and behind its tensors."""
+    every = [(*span(binding, tensor), tensor.access) for binding in bindings for tensor in binding.tensors]
+    inputs = [
+        Kept(start, start + size, n) for n, (start, size, access) in enumerate(every) if access == "read"
+    ]
+    changing = [Kept(start, start + size) for start, size, access in every if access != "read"]
+    changing += [Kept(each.offset, each.offset + each.length) for each in bindings if is_opaque(each)]
+    edges = {edge for each in (*inputs, *changing) for edge in (each.start, each.end)}
+    found: list[Kept] = []
+    for start, end in pairwise(sorted({0, buffer_bytes, *edges})):
+        if end > buffer_bytes or any(each.start <= start < each.end for each in changing):
+            continue
+        who = next((each.tensor for each in inputs if each.start <= start < each.end), None)
+        if found and found[-1].end == start and found[-1].tensor == who:
+            start = found.pop().start
+        found.append(Kept(start, end, who))
+    return found
+
+
+def changed(got: Buffer, image: Buffer, ranges: Sequence[Kept], bindings: Sequence[Binding]) -> str:
+    """The forbidden writes that were found; empty if there are none."""
+    for each in ranges:
+        now, before = got[each.start : each.end], image[each.start : each.end]
+        if same_bytes(now, before):
+            continue
+        wrong = np.flatnonzero(now != before)
+        first = each.start + int(wrong[0])
+        if each.tensor is not None:
+            where = _position(bindings, each.tensor, first)
+            return f"input {each.tensor} was changed, {wrong.size} bytes, first at {where}"
+        return f"written out of bounds: {wrong.size} bytes from byte {first}, {_neighbor(bindings, first)}"
+    return ""
+
+
+def _position(bindings: Sequence[Binding], number: int, byte: int) -> str:
+    binding, tensor = _tensors(bindings)[number]
+    start, size = span(binding, tensor)
+    width = max(1, size // max(1, math.prod(tensor.shape)))
+    place = np.unravel_index((byte - start) // width, tensor.shape)
+    return f"[{', '.join(str(int(i)) for i in place)}]"
+
+
+def _neighbor(bindings: Sequence[Binding], byte: int) -> str:
+    """The tensor in front of a byte, otherwise the first one behind it."""
+    ends = [(sum(span(*each)), number) for number, each in enumerate(_tensors(bindings))]
+    before = [each for each in ends if each[0] <= byte]
+    if before:
+        end, number = max(before)
+        return f"{byte - end} bytes after the end of tensor {number}"
+    start, number = min((span(*each)[0], number) for number, each in enumerate(_tensors(bindings)))
+    return f"{start - byte} bytes before tensor {number}"
+
+
+def _tensors(bindings: Sequence[Binding]) -> list[tuple[Binding, TensorSlice]]:
+    return [(binding, tensor) for binding in bindings for tensor in binding.tensors]
+
+
+class CheckProgram:
+    """The loaded program that compares a bench's results on its device (`Bench.check`)."""
+
+    def __init__(self, bench: Bench) -> None:
+        config, hal = device_for(bench.device)
+        self.bench = bench
+        self.device = config.device
+        outputs = float_outputs(bench.harness.bindings)
+        assert outputs is not None, "there is a program only where all outputs can be compared"
+        self.outputs: tuple[FloatOutput, ...] = outputs
+        size = bench.harness.stride
+        self.words = [size // 4 // words_in_row(size), words_in_row(size)]
+        self._module = rt.VmModule.copy_buffer(config.vm_instance, bench.check)
+        self._context = rt.VmContext(config.vm_instance, modules=[hal, self._module])
+        self._check = self._function(CHECK)
+
+    def compare(
+        self, got: rt.HalBuffer, exact: rt.HalBuffer, mask: rt.HalBuffer, wanted: Sequence[rt.DeviceArray]
+    ) -> tuple[bool, float]:
+        """Whether bytes differ from exact ones where a mask has ones, and the largest error of floats.
+
+        `wanted` has what floats must be, and one over what each may be off by (`allowed`).
+        """
+        words = self._as_words(exact), self._as_words(mask)
+        differs, *worst = _listed(self._check(self._as_bytes(got), *words, *wanted))
+        largest = max((float(self._values(each).max()) for each in worst), default=0.0)
+        return bool(self._values(differs).any()), largest
+
+    def allowed(
+        self, expected: rt.HalBuffer, magnitudes: rt.HalBuffer, tolerance: Tolerance
+    ) -> tuple[list[rt.DeviceArray], bool]:
+        """The expected floats, and one over their tolerances; and whether all values are numbers.
+
+        `magnitudes` are the results for the absolute values of the inputs.
+        """
+        if not self.outputs:
+            return [], True
+        found = _listed(self._function(SURVEY)(self._as_bytes(expected)))
+        terms: list[float] = []
+        factors = (tolerance.factor_type, tolerance.factors)
+        for number, each in enumerate(self.outputs):
+            rows, _, sample = (self._values(part) for part in found[3 * number : 3 * number + 3])
+            largest = float(rows.max())
+            largest = largest if largest >= 0.0 else 1.0
+            own = Terms.of(each.element_type, tolerance.accumulator_type, tolerance.reduction_length, factors)
+            terms += [largest, median_of(sample, largest), own.rounding, own.functions, own.relative]
+            terms += [own.halting, own.normal, own.least]
+        are_numbers = not any(self._values(part).any() for part in found[1::3])
+        made = self._function(ALLOW)(self._as_bytes(expected), self._as_bytes(magnitudes), *terms)
+        return list(_listed(made)), are_numbers
+
+    def allowed_by_host(
+        self, values: Sequence[Array], magnitudes: Sequence[Array], sums: Sequence[Floats | None],
+        tolerance: Tolerance,
+    ) -> list[rt.DeviceArray]:  # fmt: skip
+        """The same from the host's values, one array for each output."""
+        found: list[rt.DeviceArray] = []
+        for each in self.outputs:
+            own = each.number
+            arrays = _scaled(each, tolerance, values[own], magnitudes[own], sums[own])
+            found += [rt.asdevicearray(self.device, array) for array in arrays]
+        return found
+
+    def mask(self, ranges: Sequence[Kept]) -> rt.HalBuffer:
+        """Ones in some ranges of a buffer, and where integers are written; zeros elsewhere."""
+        found = filled(self.device, self.bench.harness.stride, 0)
+        commands = rt.HalCommandBuffer(self.device, begin=True)
+        ones = np.array([0xFF], np.uint8)
+        places = [(each.start, each.end - each.start) for each in ranges]
+        for start, size in [*places, *(span(*each) for each in integers(self.bench.harness))]:
+            commands.fill(found, ones, start, length=size)
+        commands.end()
+        run_commands(self.device, commands)
+        return found
+
+    @cached_property
+    def everywhere(self) -> rt.HalBuffer:
+        return filled(self.device, self.bench.harness.stride, 0xFF)
+
+    def _function(self, name: str) -> rt.FunctionInvoker:
+        function = self._module.lookup_function(name)
+        assert function is not None, f"`check_program` exports {name}"
+        return rt.FunctionInvoker(self._context, self.device, function)
+
+    def _values(self, found: rt.DeviceArray) -> Array:
+        return read_back(self.device, found._buffer_view)  # pyright: ignore[reportPrivateUsage]
+
+    def _as_words(self, buffer: rt.HalBuffer) -> rt.DeviceArray:
+        return rt.DeviceArray(self.device, rt.HalBufferView(buffer, self.words, rt.HalElementType.INT_32))
+
+    def _as_bytes(self, buffer: rt.HalBuffer) -> rt.DeviceArray:
+        shape = [self.bench.harness.stride]
+        return rt.DeviceArray(self.device, rt.HalBufferView(buffer, shape, rt.HalElementType.INT_8))
+
+
+class DeviceCheck:
+    """The expected results of one seed, on a device.
+
+    Args:
+        program: what compares.
+        exact: bytes that must be equal where `mask` has ones (`CheckProgram.mask`).
+        mask: see `exact`.
+        wanted: what floats must be (`CheckProgram.allowed`).
+    """
+
+    def __init__(
+        self, program: CheckProgram, exact: rt.HalBuffer, mask: rt.HalBuffer, wanted: Sequence[rt.DeviceArray]
+    ) -> None:
+        self._program = program
+        self._exact = exact
+        self._mask = mask
+        self._wanted = wanted
+
+    def worst(self, memory: Memory) -> float:
+        """The largest error of a memory's contents, as a multiple of its tolerance.
+
+        Infinite if anything else was written, or a value is not a number.
+        """
+        differs, worst = self._program.compare(memory.buffer, self._exact, self._mask, self._wanted)
+        return math.inf if differs else worst
+
+    def same(self, memory: StagedMemory) -> bool:
+        """Whether a memory's contents are equal to the bit to those that it kept."""
+        if memory.kept is None:
+            return False
+        everywhere = self._program.everywhere
+        return not self._program.compare(memory.buffer, memory.kept, everywhere, self._wanted)[0]
+
+
+def integers(harness: Harness) -> list[tuple[Binding, TensorSlice]]:
+    """The outputs that must be equal to the bit."""
+    return [
+        (binding, tensor)
+        for binding, tensor, _ in written(harness.bindings)
+        if (dtype := dtype_of(tensor.element_type)) is not None and dtype.kind == "i"
+    ]
+
+
+def _scaled(
+    output: FloatOutput, tolerance: Tolerance, expected: Array, magnitudes: Array, sums: Floats | None
+) -> list[npt.NDArray[np.float32]]:
+    """The expected floats, limited to their type's largest number, and one over each one's tolerance."""
+    allowed = tolerances(
+        expected, output.element_type, tolerance.accumulator_type, tolerance.reduction_length, magnitudes,
+        (tolerance.factor_type, tolerance.factors), sums,
+    )  # fmt: skip
+    limit, most = largest_finite(output.element_type), float(np.finfo(np.float32).max)
+    shape = (output.rows, output.columns)
+    with np.errstate(all="ignore"):
+        want = np.clip(expected.astype(np.float32), -limit, limit).reshape(shape)
+        scale = np.minimum(1.0 / allowed, most).astype(np.float32).reshape(shape)
+    return [np.ascontiguousarray(want), np.ascontiguousarray(scale)]
+
+
+def _listed(results: object) -> Sequence[rt.DeviceArray]:
+    """The runtime gives a single result as it is, several as a list."""
+    return cast(Sequence[rt.DeviceArray], results if isinstance(results, list | tuple) else [results])
+
 
 Buffer = npt.NDArray[np.uint8]
 Array = npt.NDArray[np.generic]
@@ -40,10 +290,10 @@ class Expected:
     """The default's results for one seed.
 
     Attributes:
-        values: each output.
-        magnitudes: its results for the inputs' absolute values; see `device.numerics`.
-        sums: what partial sums reach at least, where results do not show it (`numerics.partial_sums`).
-        kept: what a candidate must leave alone, since the default does.
+        values: of each output.
+        magnitudes: the results for the inputs' absolute values; see `device.numerics`.
+        sums: the least size of partial sums, where results do not show it (`numerics.partial_sums`).
+        kept: bytes that a candidate must leave alone, since the default does.
         tolerance: of results.
     """
 
@@ -56,12 +306,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class _OnDevice:
-    """The same where the device compares.
-
-    Attributes:
-        checks: the check against the default, and checks against other correct values.
-        numbers: all that the default makes is finite.
-    """
+    """Checks against the default first, then other correct values; and whether the default's are finite."""
 
     checks: list[DeviceCheck]
     numbers: bool
@@ -70,9 +315,7 @@ class _OnDevice:
 class Expectations:
     """The default's results of one bench for each seed, computed at the first use.
 
-    Args:
-        bench: the dispatch, the default and the tolerance.
-        memory: what the default runs on; one of its own where none is given.
+    Without `memory`, the default runs in memory of its own.
     """
 
     def __init__(self, bench: Bench, memory: Memory | None = None) -> None:
@@ -89,7 +332,6 @@ class Expectations:
 
     @cached_property
     def default(self) -> LoadedDispatch:
-        """The compiler's own choice, loaded."""
         return LoadedDispatch(self._bench.default, self._harness, self._bench.device, self._memory)
 
     @cached_property
@@ -140,9 +382,9 @@ class Expectations:
         return self.default.read()
 
     def on_device(self, seed: int) -> list[DeviceCheck]:
-        """Compares a seed's results on the device: with the default's first; none where the host does.
+        """Checks of a seed's results on the device, the default's first; empty where the host compares.
 
-        Afterwards, the contents of the device's memory are lost.
+        The contents of the device's memory are lost.
         """
         found = self._there(seed)
         return found.checks if found else []
@@ -153,7 +395,7 @@ class Expectations:
         return found.numbers if found else all(numbers(each) for each in self.of(seed).values)
 
     def is_right_too(self, seed: int, values: list[Array]) -> None:
-        """Have the device recognise other values of a seed, too."""
+        """Have the device accept other values of a seed, too."""
         if checks := self.on_device(seed):
             checks.append(self._check_of(seed, values))
 
@@ -172,7 +414,6 @@ class Expectations:
         return self._on_device[seed]
 
     def _made_there(self, memory: StagedMemory, seed: int) -> _OnDevice:
-        """By results that stay on the device."""
         runs = [seed] if kind_of(seed) == "positive" else [magnitudes_of(seed), seed]
         made: list[rt.HalBuffer] = []
         for each in runs:
@@ -195,7 +436,7 @@ class Expectations:
         return _OnDevice([DeviceCheck(self._program, exact, mask, wanted)], finite)
 
     def _check_of(self, seed: int, values: list[Array]) -> DeviceCheck:
-        """By values that the host has."""
+        """A check against values of the host."""
         expected = self.of(seed)
         exact = self.image(seed, self._harness.stride).copy()
         for (binding, tensor, _), own in zip(self.written, values, strict=True):

@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.bench import Tolerance
-from iree_tuner.device.conditioning import Floats, Spread, deviations
 from iree_tuner.device.data import step_for, stored
-from iree_tuner.device.memory import copied, hal_type, read_back, uploaded
+from iree_tuner.device.memory import Recent, copied, hal_type, read_back, uploaded
 from iree_tuner.device.numerics import (
     FILLINGS,
     Agreement,
@@ -39,7 +38,7 @@ from iree_tuner.device.program_inputs import argument, why_no_value
 from iree_tuner.device.program_loaded import SEEDS, first_line
 from iree_tuner.device.program_parameters import parameter_module
 from iree_tuner.device.program_run import ProgramRun
-from iree_tuner.device.recent import Recent
+from iree_tuner.device.slack import Floats, Spread, deviations
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 from iree_tuner.program.entries import Taken, plain_name
@@ -47,38 +46,35 @@ from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
-# A program in parts on a device: its dispatches are called one by one. Runs in the measuring worker.
-
-
+Array = npt.NDArray[np.generic]
+Values = dict[int, Held]
+Fault = Literal["wrong", "unwritten", "fails"]
 Uploads = Recent[tuple[int, int | None], tuple[Held, rt.HalBuffer]]
-"""By value, and filling where it has holes: a value, which lives as long as it stands here, and its copy on
-the device."""
+"""A value and its copy on the device, by the value's `id` and, if it has holes, their filling."""
 
 _BEHIND = 4096  # bytes behind each input that are filled, too
 _MOST_UPLOADED = 1 << 30  # bytes
+_AGAIN = 8
+_ROUNDED = 36
+"""Factors: their tolerance is half an epsilon of the largest sum, as for bodies that round at each op. In
+f16 and bf16, GELU by tanh or erf and SiLU are at most 0.15 further off than the other terms allow."""
+_LATER_PART = 0.5  # of the first seed's time: later ones fill memory in one way only
+_MOST_MOVED = 1 << 25  # values, for which each is moved
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A program in parts, as a file.
-
-    Attributes:
-        path: the VM module.
-        parts: without it.
-    """
+    """A program in parts: the path of its VM module, and its description."""
 
     path: str
     parts: Parts
 
 
 class LoadedParts:
-    """Parts on a device.
+    """A program in parts on a device.
 
-    Args:
-        pieces: the program.
-        device: device URI.
-        run: how it is run.
-        uploads: values that are on a GPU already, for programs that get the same ones.
+    `uploads` has values that are on a GPU already, for programs that get the same ones. Raises TunerError if
+    loading fails.
     """
 
     def __init__(self, pieces: Pieces, device: str, run: ProgramRun, uploads: Uploads | None = None) -> None:
@@ -99,8 +95,9 @@ class LoadedParts:
     def inputs(self, seed: int) -> dict[int, Array | float | int]:
         """Values of the functions' arguments, by number, if they can be generated."""
         names = [*map(plain_name, self.parts.functions)]
-        seeds = {name: (seed, place) if place else seed for place, name in enumerate(names)}
-        rngs = {name: np.random.default_rng(each) for name, each in seeds.items()}
+        rngs = {
+            name: np.random.default_rng((seed, place) if place else seed) for place, name in enumerate(names)
+        }
         found: dict[int, Array | float | int] = {}
         for place, ((name, number), value) in enumerate(
             zip(self.parts.takes, self.parts.values, strict=False)
@@ -119,7 +116,7 @@ class LoadedParts:
         return [np.asarray(each) for each in self.values(part, read, byte)]
 
     def values(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array | float | int]:
-        """The same, with scalars as they are passed on."""
+        """The same; scalars stay numbers."""
         arguments, results = rt.VmVariantList(len(read) + 1), rt.VmVariantList(len(part.writes))
         for number, held in zip(part.reads, read, strict=True):
             value = held.within(byte)
@@ -133,13 +130,13 @@ class LoadedParts:
         function = self._module.lookup_function(part.function)
         assert function is not None, "`take_apart` exports it"
         self._context.invoke(function, arguments, results)
-        return [self._read(results.get_variant(index)) for index in range(results.size)]
-
-    def _read(self, value: object) -> Array | float | int:
-        if not isinstance(value, rt.VmRef):
-            assert isinstance(value, float | int)
-            return value
-        return read_back(self.device, cast(rt.HalBufferView, value.deref(rt.HalBufferView)))
+        made = [cast("rt.VmRef | float | int", results.get_variant(index)) for index in range(results.size)]
+        return [
+            read_back(self.device, cast(rt.HalBufferView, each.deref(rt.HalBufferView)))
+            if isinstance(each, rt.VmRef)
+            else each
+            for each in made
+        ]
 
     def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
         """A value on the device, in memory of its own: a dispatch may write to it (docs/upstream)."""
@@ -161,27 +158,11 @@ class LoadedParts:
 
 
 def runs(part: ProgramPart, values: Mapping[int, Held]) -> bool:
-    """Whether the program runs a part, and all that it reads is known."""
+    """Whether the program runs a part, and all that the part reads is known."""
     known = all(number in values for number in part.reads)
     return known and all(
         number in values and bool(values[number].value) == wanted for number, wanted in part.only_if
     )
-
-
-Array = npt.NDArray[np.generic]
-
-
-_AGAIN = 8
-_ROUNDED = 36
-"""Factors: their tolerance is half an epsilon of the largest sum, as for bodies that round at each op. In
-f16 and bf16, GELU by tanh or erf and SiLU are at most 0.15 further off than the other terms allow."""
-_LATER_PART = 0.5  # of the first seed's time: later ones fill memory in one way only
-_MOST_MOVED = 1 << 25  # values, for which each is moved
-
-Fault = Literal["wrong", "unwritten", "fails"]
-
-
-Values = dict[int, Held]
 
 
 @dataclass(frozen=True)
@@ -191,8 +172,7 @@ class DispatchFault:
     Attributes:
         dispatch: name of its export.
         place: its number among the program's dispatches.
-        fault: `wrong` results; `unwritten` memory is read, so that results depend on its old contents; or it
-            `fails` to run.
+        fault: `wrong` results; results depend on `unwritten` memory; or it `fails` to run.
         message: one line.
         worst: the largest error as a multiple of its tolerance.
     """
@@ -206,15 +186,15 @@ class DispatchFault:
 
 @dataclass(frozen=True)
 class JudgedDispatches:
-    """The findings in one version of a program's dispatches.
+    """The faults of one version of a program's dispatches.
 
     Attributes:
-        faults: of each dispatch the first.
-        own: the dispatches of the program as the compiler makes it, the reference.
+        faults: the first one of each dispatch.
+        own: those of the reference, the program as the compiler makes it.
         compared: the dispatches that were compared, in the program's order.
-        overflown: dispatches whose results have infinities or are no numbers for finite inputs.
-        moves: for each seed, how far each result of the program moves if every dispatch rounds differently;
-            empty where that is not known.
+        overflown: dispatches with infinities or NaN as results of finite inputs.
+        moves: for each seed, how much each result of the program changes if every dispatch rounds
+            differently; empty if that is not known.
     """
 
     faults: tuple[DispatchFault, ...]
@@ -228,24 +208,24 @@ def judge_here(
     base: Pieces, other: Pieces | None, device: str, run: ProgramRun, sums: Mapping[str, Tolerance],
     seconds: float = math.inf, *, narrow: bool = True,
 ) -> JudgedDispatches:  # fmt: skip
-    """Compare dispatches of a version with the same ones in the program as the compiler makes it.
+    """Compare the dispatches of a version with those of the program as the compiler makes it.
 
     Args:
-        base: the latter, all of its dispatches.
-        other: the version; the dispatches to compare. Without, only `own` is found out.
+        base: the latter, with all of its dispatches.
+        other: the version, with the dispatches to compare. If None, only `own` is filled in.
         device: device URI.
         run: inputs and parameters.
-        sums: of each dispatch, by its export.
-        seconds: inputs of further seeds are made while that would end in this time; all dispatches are
-            compared on the inputs of one seed.
-        narrow: whether rounding to f16 and bf16 moves results; not where a widened program shows that.
+        sums: tolerances of the dispatches, by export.
+        seconds: further seeds are used as long as that is expected to end within this time; all dispatches
+            are compared on the inputs of one seed.
+        narrow: whether rounding to f16 and bf16 changes results; False if a widened program shows that.
 
     Raises:
-        TunerError: one of both does not load, or a dispatch of the base does not run.
+        TunerError: a program does not load, or a dispatch of the base does not run.
     """
     uploads: Uploads = Recent()
     theirs = LoadedParts(other, device, run, uploads) if other else None
-    judge = _Judge(LoadedParts(base, device, run, uploads), theirs, sums, narrow=narrow)
+    judge = _DispatchJudge(LoadedParts(base, device, run, uploads), theirs, sums, narrow=narrow)
     end, took_s = time.monotonic() + seconds, 0.0
     for number, seed in enumerate(SEEDS):
         if number and time.monotonic() + took_s > end:
@@ -258,7 +238,7 @@ def judge_here(
     return judge.judged
 
 
-class _Judge:
+class _DispatchJudge:
     def __init__(
         self, base: LoadedParts, other: LoadedParts | None, sums: Mapping[str, Tolerance], *, narrow: bool
     ) -> None:  # fmt: skip
@@ -278,7 +258,6 @@ class _Judge:
 
     @property
     def judged(self) -> JudgedDispatches:
-        """The findings so far."""
         faults, own = (tuple(found[place] for place in sorted(found)) for found in (self._faults, self._own))
         moves = tuple(self._moves) if len(self._moves) == len(SEEDS) else ()
         parts = self._base.parts.parts
@@ -299,7 +278,6 @@ class _Judge:
         return kinds <= {*NARROW_FLOATS} and not any(each.accumulator_type in NARROW_FLOATS for each in sums)
 
     def go_through(self, seed: int, *, thorough: bool) -> None:
-        """All dispatches in order, on the base's values for one seed."""
         values: Values = {number: Held(each) for number, each in self._base.inputs(seed).items()}
         noise = np.random.default_rng(seed)
         moving = dict(values)
@@ -331,7 +309,7 @@ class _Judge:
             self._moves.append(self._moved(values, moving))
 
     def _pass_on(self, part: ProgramPart, values: Values, moving: Values) -> None:
-        """Have the base run code around dispatches. If it fails, dispatches that need it are left out."""
+        """Have the base run code between dispatches. If it fails, dispatches that need it are left out."""
         for own in (values, moving) if self._with_moves else (values,):
             read = [own[number] for number in part.reads]
             try:
@@ -341,12 +319,8 @@ class _Judge:
             own |= dict(zip(part.writes, map(Held, made), strict=True))
 
     def _byte(self, place: int) -> int:
-        """The byte that memory is filled with: a number as a float, so that later dispatches get numbers."""
+        """The byte that memory is filled with; where the base reads it, a valid number."""
         return FILLINGS[1] if place in self._own else FILLINGS[0]
-
-    def _magnitudes(self, part: ProgramPart, read: Sequence[Held]) -> list[Array]:
-        """The base's results for the inputs' absolute values."""
-        return self._base.call(part, [each.magnitudes for each in read], FILLINGS[1])
 
     def _sums_of(
         self, part: ProgramPart, read: Sequence[Held], expected: Sequence[Held], noise: np.random.Generator
@@ -366,14 +340,14 @@ class _Judge:
     def _rounded(
         self, part: ProgramPart, number: int, made: Array, size: Floats | None, noise: np.random.Generator
     ) -> Array:
-        """A result as another right version could have it."""
+        """A result as another correct version could have it."""
         if size is None:
             return made
         kind, tolerance = self._base.parts.values[number].element_type, sums_in(part, self._sums)
         return disturbed(made, deviations(made, size, kind, tolerance, narrow=self._narrow), noise)
 
     def _moved(self, values: Values, moving: Values) -> tuple[Spread, ...]:
-        """How far each result of the program moves where all dispatches round differently."""
+        """How much each result of the program changes if all dispatches round differently."""
         results = self._base.parts.results
         if results is None or any(number not in values for number in results.reads):
             return ()
@@ -388,7 +362,7 @@ class _Judge:
     def _own_results(
         self, place: int, part: ProgramPart, read: Sequence[Held], *, thorough: bool
     ) -> list[Held]:
-        """The base's results and unwritten bytes; and whether it depends on old contents of memory."""
+        """The base's results with unwritten elements; records if they depend on old contents of memory."""
         expected = self._base.call(part, read, self._byte(place))
         if not thorough:
             return [Held(own, self._holes.get((place, index))) for index, own in enumerate(expected)]
@@ -446,7 +420,7 @@ class _Judge:
     def _varies(
         loaded: LoadedParts, part: ProgramPart, read: Sequence[Held], before: Sequence[Array]
     ) -> bool:
-        """Whether results are others on the same memory, too: then they do not depend on that."""
+        """Whether results also differ on the same memory, and therefore do not depend on its contents."""
         return any(not equal(loaded.call(part, read, FILLINGS[0]), before) for _ in range(_AGAIN))
 
     def _agreement(
@@ -454,7 +428,8 @@ class _Judge:
     ) -> Agreement:
         if equal(got, [each.array for each in expected]):
             return Agreement(True, 0.0)
-        worst, magnitudes = 0.0, self._magnitudes(part, read)
+        worst = 0.0
+        magnitudes = self._base.call(part, [each.magnitudes for each in read], FILLINGS[1])
         sums = sums_in(part, self._sums)
         sizes = (
             self._sums_of(part, read, expected, np.random.default_rng(len(read)))
@@ -485,7 +460,7 @@ def sums_in(part: ProgramPart, sums: Mapping[str, Tolerance]) -> Tolerance:
 
 
 def _matched(base: Parts, other: Parts) -> dict[int, ProgramPart]:
-    """The dispatches of another version that take the place of the base's, by number."""
+    """For the number of a dispatch in the base, the one of another version that replaces it."""
     if base.values != other.values:
         return {}
     theirs = {(each.dispatch, each.writes): each for each in other.parts if each.dispatch}

@@ -1,9 +1,9 @@
 """Where another version of a program begins to compute something else. Runs in the measuring worker.
 
-The version may have other dispatches: flags fuse differently, kernels take the place of some. It is followed
-one dispatch after the other. Its results are looked up among the values of the program as the compiler builds
-it; where it is found, the latter takes its place, so that errors do not add up. A dispatch that makes what is
-not there is to blame, unless something right comes of it later: then it only stands elsewhere.
+The version may have other dispatches: flags fuse differently, and kernels replace some. Its dispatches run in
+order. Each result is looked for among the values of the program as the compiler builds it; if it is found,
+the compiler's value is used from there on, so that errors do not add up. A dispatch with an unknown result is
+to blame, unless a later result that depends on it is correct: then the same value is only computed elsewhere.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from iree_tuner.check.parts import DispatchFault, LoadedParts, Pieces, Uploads, runs, sums_in
 from iree_tuner.device.bench import Tolerance
+from iree_tuner.device.memory import Recent
 from iree_tuner.device.numerics import (
     FILLINGS,
     Agreement,
@@ -30,7 +31,6 @@ from iree_tuner.device.numerics import (
 )
 from iree_tuner.device.program_loaded import SEEDS, first_line
 from iree_tuner.device.program_run import ProgramRun
-from iree_tuner.device.recent import Recent
 from iree_tuner.errors import TunerError
 from iree_tuner.program.parts import ProgramPart
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
@@ -50,19 +50,18 @@ _ROUGH = 0.02  # of the largest value: what is further off in a sample is not co
 def follow_here(
     base: Pieces, other: Pieces, device: str, run: ProgramRun, sums: Mapping[str, Tolerance], seconds: float
 ) -> tuple[DispatchFault, ...]:
-    """Which dispatches of a version are to blame for its results; also the dispatches that read unwritten
-    memory.
+    """The dispatches of a version that cause its wrong results, or that read unwritten memory.
 
     Args:
-        base: the program as the compiler makes it, all of its dispatches.
-        other: the version, all of its dispatches.
+        base: the program as the compiler makes it, with all of its dispatches.
+        other: the version, with all of its dispatches.
         device: device URI.
         run: inputs and parameters.
-        sums: of the base's dispatches, by export.
-        seconds: after so many no more inputs are made.
+        sums: tolerances of the base's dispatches, by export.
+        seconds: after this time no more inputs are generated.
 
     Raises:
-        TunerError: one of both does not load, or a dispatch of the base does not run.
+        TunerError: a program does not load, or a dispatch of the base does not run.
     """
     uploads: Uploads = Recent()
     theirs, ours = LoadedParts(base, device, run, uploads), LoadedParts(other, device, run, uploads)
@@ -82,9 +81,9 @@ class _Made:
 
     Attributes:
         parents: dispatches whose results it read, where they differ from the base's.
-        found: whether all of it is among the base's values.
-        message: how it differs from the nearest of these.
-        worst: the same as a multiple of its tolerance.
+        found: whether all results are among the base's values.
+        message: how they differ from the nearest value.
+        worst: that difference as a multiple of its tolerance.
     """
 
     parents: set[int] = field(default_factory=set[int])
@@ -110,9 +109,7 @@ class _Follower:
         for part in base.parts.parts:
             if runs(part, self._values):
                 self._values |= self._passed_on(base, part, self._values)
-        self._same = {
-            number: taken[place] for number, place in enumerate(other.parts.takes) if place in taken
-        }
+        self._same = {n: taken[place] for n, place in enumerate(other.parts.takes) if place in taken}
         self._theirs = {number: self._values[own] for number, own in self._same.items()}
         self._origin: dict[int, int] = {}
 
@@ -127,7 +124,7 @@ class _Follower:
 
     @staticmethod
     def _passed_on(loaded: LoadedParts, part: ProgramPart, values: Mapping[int, Held]) -> Mapping[int, Held]:
-        """The results of a part. Of code around dispatches that does not run there are none."""
+        """The results of a part; empty if code between dispatches does not run."""
         try:
             made = loaded.values(part, [values[number] for number in part.reads], FILLINGS[1])
         except RUNTIME_ERRORS as error:
@@ -137,7 +134,7 @@ class _Follower:
         return dict(zip(part.writes, map(Held, made), strict=True))
 
     def _go_around(self, place: int, part: ProgramPart) -> _Made:
-        """The results of code around dispatches, as the base has them where it has the same code."""
+        """The results of code between dispatches; the base's, if it has the same code."""
         if self._alike_in_form and part in self._base.parts.parts:
             found = {number: self._values[number] for number in part.writes if number in self._values}
             self._same |= {number: number for number in found}
@@ -149,7 +146,6 @@ class _Follower:
         return _Made(found=False)
 
     def go(self) -> list[DispatchFault]:
-        """Dispatches to blame."""
         findings: list[DispatchFault] = []
         made: dict[int, _Made] = {}
         for place, part in enumerate(self._other.parts.parts):
@@ -177,7 +173,7 @@ class _Follower:
         return findings
 
     def _unwritten(self, part: ProgramPart, got: Sequence[Array]) -> tuple[str, list[Holes]]:
-        """How results depend on old contents of memory, unless they vary anyway; and what is not written."""
+        """How results depend on old contents of memory, unless they vary anyway; and unwritten elements."""
         others = [self._call(self._other, part, self._theirs, byte) for byte in (FILLINGS[0], FILLINGS[2])]
         found: list[Holes] = []
         message = ""
@@ -193,11 +189,10 @@ class _Follower:
         return message, found
 
     def _is_steady(self, part: ProgramPart, got: Sequence[Array]) -> bool:
-        """Whether results are the same on the same memory, again and again."""
         return all(equal(self._call(self._other, part, self._theirs), got) for _ in range(_AGAIN))
 
     def _take(self, place: int, part: ProgramPart, got: Sequence[Held]) -> _Made:
-        """Keep results, as the base has them where it does."""
+        """Keep results; those that the base also has are replaced by the base's."""
         parents = {self._origin[number] for number in part.reads if number in self._origin}
         made = _Made(parents)
         for index, (number, value) in enumerate(zip(part.writes, got, strict=True)):
@@ -213,7 +208,7 @@ class _Follower:
         return made
 
     def _counterpart(self, part: ProgramPart, index: int, value: Array) -> tuple[int | None, Agreement]:
-        """The number of the base's value that one is, near enough; else how it differs from the nearest."""
+        """The number of the base's value that is near enough, if any; and the agreement with the nearest."""
         reads = [self._same.get(number, -1) for number in part.reads]
         nearest = Agreement(False, float("inf"), "the program has no such value by default")
         found: int | None = None
@@ -250,7 +245,7 @@ class _Follower:
 
 
 def _alike(value: Array, own: Array) -> bool:
-    """Whether a sample of two values of equal size is roughly the same."""
+    """Whether samples of two values of equal size are roughly equal."""
     step = value.size // _SAMPLE | 1
     a, b = value.reshape(-1)[::step], own.reshape(-1)[::step]
     if not is_float(own):
@@ -265,7 +260,7 @@ def _alike(value: Array, own: Array) -> bool:
 
 
 def _cleared(made: Mapping[int, _Made]) -> set[int]:
-    """Dispatches whose results are used by correct ones later."""
+    """Dispatches whose results correct ones use later."""
     cleared = set[int]()
     todo = [place for place, each in made.items() if each.found]
     while todo:

@@ -21,7 +21,7 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.in_program import SPEC_FLAG
 from iree_tuner.kernels.layers import KernelUse, count_calls_here
-from iree_tuner.kernels.save import located
+from iree_tuner.kernels.spec import located
 from iree_tuner.program.phases import submit_program
 from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program

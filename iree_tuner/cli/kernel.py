@@ -26,9 +26,9 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output
-from iree_tuner.kernels.contest import ROUNDS
 from iree_tuner.kernels.find import executable_target, find_places
 from iree_tuner.kernels.in_program import (
+    ROUNDS,
     TUNED,
     Chosen,
     bases_of,
@@ -43,9 +43,9 @@ from iree_tuner.kernels.kernel import ANY, Code, Kernel, kernel_named, kernels, 
 from iree_tuner.kernels.layers import compare_layers
 from iree_tuner.kernels.moves import with_packed
 from iree_tuner.kernels.problem import KernelError
-from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.source import chains_in, choices_of, each_once, make_norms, norms_in
+from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.targets import Target, parse_target

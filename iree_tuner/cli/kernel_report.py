@@ -10,10 +10,9 @@ from pathlib import Path
 
 from iree_tuner.cli.output import answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.kernels.contest import Contest
-from iree_tuner.kernels.in_program import TUNED, InProgram, Outlook
+from iree_tuner.kernels.in_program import TUNED, Contest, InProgram, Outlook
 from iree_tuner.kernels.kernel import Knobs
-from iree_tuner.kernels.layers import Layer
+from iree_tuner.kernels.layers import LayerError
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.report.view import use_of
 from iree_tuner.result import times_of
@@ -97,7 +96,7 @@ def report_program(compared: InProgram, as_json: bool) -> None:
     people.print(f"fastest version of the program: {best}")
 
 
-def report_layers(layers: Sequence[Layer], as_json: bool) -> None:
+def report_layers(layers: Sequence[LayerError], as_json: bool) -> None:
     """Print how much the results of each layer and of the program differ with kernels."""
     names = ("layer", "max difference", "of max value", "of tolerance", "cause")
     differences = table(*names, words=("layer", "cause"))

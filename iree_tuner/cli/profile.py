@@ -20,7 +20,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
-from iree_tuner.kernels.save import located, problems_in
+from iree_tuner.kernels.spec import located, problems_in
 from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, to_json
 from iree_tuner.profiling.roofline import Roofline

@@ -14,9 +14,9 @@ from typing import Literal
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, NO_SCRIPT, InputFlags, ProgramName, ScriptFlags, opened
 from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.files import planned_folder
 from iree_tuner.measure.program import Ran, run_program
 from iree_tuner.measure.program_worker import Output
@@ -106,7 +106,7 @@ def _with_script(
 ) -> _Found:
     scripted = compile_with_script(source, lab.target, script, lab.compilers)
     default = b"" if compare == "none" else compile_program(source, lab.target, lab.compilers).data
-    depth = depth_of(source, lab) if default else Depth()
+    depth = depth_of(source, lab) if default else ErrorDepth()
     ran = run_program(
         scripted.vmfb, folder, lab.measurer.device, lab.measurer.workers, request,
         default=default, depth=depth, widened=partial(widened_of, source, lab),

@@ -47,34 +47,32 @@ _NAMES = {
     "same_here": "check",
     "rounds_here": "compare",
 }
-"""The name that `iree-tuner cluster` shows; others are called as they are without `_here`."""
+"""Names that `iree-tuner cluster` shows; for others, the function's name without `_here`."""
 
 _run = f"{os.uname().nodename}-{os.getpid()}-{int(time.time())}"
 _numbers = itertools.count()
 
 
-class _UnfitWorkerError(Exception):
-    """A worker lacks what a call needs."""
-
+class _UnfitWorkerError(Exception):  # a worker lacks what a call needs
     def __init__(self, address: str, why: str) -> None:
         super().__init__(why)
         self.address = address
         self.why = why
 
 
-class _NoFitWorkerError(Exception):
-    """Every worker that is there lacks what a call needs."""
+class _NoFitWorkerError(Exception):  # all connected workers lack what a call needs
+    pass
 
 
 class ClusterCalls(Calls):
     """Calls at one place of a cluster.
 
     Args:
-        cluster: it.
+        cluster: of the workers.
         place: `compile`, `load`, or a device's URI.
         workers: the ones that may take a call now.
-        alone: in a process of its own there (a room, see `serve.Host`), which keeps what calls leave in it.
-            Where its host is lost, calls end as `HostLost`, and are not made again in another process.
+        alone: in a process of its own there (a room, see `serve.Host`), which keeps the state of calls. If
+            its host is lost, calls end as `HostLost`, and are not made again in another process.
         here: makes calls that every worker is unfit for (`UnfitError`, or a package is missing there).
     """
 
@@ -99,7 +97,7 @@ class ClusterCalls(Calls):
     def submit(
         self, function: Callable[..., R], *args: object, timeout_s: float = TIMEOUT_S, **kwargs: object
     ) -> Future[R]:
-        """See `Calls`. If a signal kills the worker's process, the call ends there, too."""
+        """See `Calls`. If a signal kills the worker's process, the call ends, too."""
         if self._closed:
             raise RuntimeError("the workers are closed")
         future = CallFuture()
@@ -120,13 +118,12 @@ class ClusterCalls(Calls):
         return future
 
     def note(self, call: Call, seconds: float) -> None:
-        """A call has ended that took so long."""
+        """Record a call that ends now, after this many seconds."""
         end = time.monotonic()
         with self._lock:
             self._spans.append(WorkSpan(self._lane(end - seconds, end), call.what, end - seconds, end))
 
     def _lane(self, begin: float, end: float) -> int:
-        """A row of the timeline that is free then."""
         for number, until in enumerate(self._lanes):
             if until <= begin:
                 self._lanes[number] = end
@@ -149,21 +146,18 @@ class ClusterCalls(Calls):
 
     @property
     def slots(self) -> int:
-        """How many calls are made at a time now."""
         return sum(each.slots for each in self._workers())
 
     @property
     def there(self) -> bool:
-        """See `Calls`."""
         return bool(self._workers())
 
     @property
     def spans(self) -> tuple[WorkSpan, ...]:
-        """The work of each worker with its times, as the client saw it."""
         return tuple(self._spans)
 
     def close(self) -> None:
-        """Cancel what has not ended. The workers stay; a room ends."""
+        """Cancel calls that have not ended. The workers stay; a room ends."""
         self._closed = True
         self.cancel_all()
         if self._at is not None:
@@ -176,8 +170,7 @@ class ClusterCalls(Calls):
     async def _make(
         self, call: Call, name: str, parcel: Parcel, here: Callable[[], Future[Any]] | None
     ) -> None:
-        """Make a call, again if it was lost without a fault of its own. It ends exactly
-        once."""
+        """Make a call until it ends; repeated if its worker was lost. It ends exactly once."""
         loop, over = asyncio.get_running_loop(), asyncio.Event()
         call.future.add_done_callback(lambda _: loop.call_soon_threadsafe(over.set))
         numbers, lost, unfit = itertools.count(), 0, set[str]()
@@ -204,7 +197,7 @@ class ClusterCalls(Calls):
             call.end(error=WorkerError(Lost(f"{type(error).__name__}: {error}")))
 
     def _lacking(self, error: _UnfitWorkerError) -> set[str]:
-        """Addresses of workers that lack the same; each is reported once."""
+        """The addresses of workers that lack the same; each is reported once."""
         found = self._unfit.setdefault(error.why, set())
         if error.address not in found:
             found.add(error.address)
@@ -215,17 +208,16 @@ class ClusterCalls(Calls):
     async def _attempt(
         self, call: Call, name: str, parcel: Parcel, over: asyncio.Event, unfit: AbstractSet[str]
     ) -> bool:
-        """Whether the call has ended; else its worker was lost.
+        """Whether the call has ended; otherwise its worker was lost.
 
-        Raises WorkerError, UntypedError; _UnfitWorkerError, _NoFitWorkerError where others are to make it.
+        Raises WorkerError, UntypedError; _UnfitWorkerError, _NoFitWorkerError if others are to make it.
         """
         line = await self._line(over, unfit)
         if line is None:
             return True
         if self._at not in (None, line):
-            raise WorkerError(
-                HostLost(None, "", f"{self._place}: its process ended, and the data in its memory is lost")
-            )
+            message = f"{self._place}: its process ended, and the data in its memory is lost"
+            raise WorkerError(HostLost(None, "", message))
         self._under_way[line.address] = self._under_way.get(line.address, 0) + 1
         asking = asyncio.ensure_future(
             line.call(name, self._place, parcel, call.timeout_s, self._cluster.holders, self._room)
@@ -253,9 +245,9 @@ class ClusterCalls(Calls):
             ending.cancel()
 
     async def _line(self, over: asyncio.Event, unfit: AbstractSet[str]) -> Line | None:
-        """To the worker that has least to do, once there is one; None if the call is over before.
+        """The connection to the least busy worker, as soon as there is one; None if the call ends before.
 
-        Raises WorkerError where none comes, _NoFitWorkerError where all that are there are unfit.
+        Raises WorkerError if none comes, _NoFitWorkerError if all are unfit.
         """
         until = time.monotonic() + PATIENCE_S
         while not over.is_set():
@@ -270,18 +262,13 @@ class ClusterCalls(Calls):
             if time.monotonic() > until:
                 if not self._cluster.connected:
                     raise WorkerError(Lost(f"the scheduler at {self._cluster.address} did not reconnect"))
-                raise WorkerError(
-                    HostLost(
-                        None,
-                        "",
-                        f"no worker of the cluster at {self._cluster.address} is left that can make the call",
-                    )
-                )
+                place = f"the cluster at {self._cluster.address}"
+                raise WorkerError(HostLost(None, "", f"no worker of {place} is left that can make the call"))
             await asyncio.sleep(_LOOK_S / 4)
         return None
 
     def _tell(self, call: Call, parcel: Parcel, reply: bytes, line: Line) -> None:
-        """Tell the caller how it ended. Raises UntypedError for data of other types."""
+        """Tell the caller how the call ended. Raises UntypedError for data of other types."""
         self._at = line if self._room else None
         data, attached = unpack(reply)
         kind, value, seconds, files = read_value(data, attached)
@@ -305,7 +292,7 @@ class ClusterCalls(Calls):
 
 
 def _follow(call: Call, made: Future[Any]) -> None:
-    """Have a call end as another does that is made in its place."""
+    """End a call like another one that is made in its place."""
 
     def end(_: Future[Any]) -> None:
         if made.cancelled():

@@ -13,6 +13,7 @@ from typing import Any, Self, cast
 
 from distributed import Client
 
+from iree_tuner.cluster import no_scheduler
 from iree_tuner.cluster.calls import PATIENCE_S, ClusterCalls
 from iree_tuner.cluster.line import Line, LineLostError
 from iree_tuner.cluster.serve import ARCHITECTURE, AT, COMPILE, LOAD, PROCESSOR, versions_here
@@ -37,7 +38,7 @@ class Member:
     Attributes:
         name: its own.
         address: where it listens.
-        resources: what it has, with how many.
+        resources: slots and devices, with their numbers.
         seen_s: seconds since its last sign of life.
         processor: of its host.
         architecture: of that.
@@ -52,12 +53,10 @@ class Member:
 
     @property
     def slots(self) -> int:
-        """Compile slots."""
         return int(self.resources.get(COMPILE, 0))
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """URIs."""
         return tuple(each.partition(AT)[0] for each in self.resources if AT in each)
 
 
@@ -70,11 +69,12 @@ class Cluster:
         scheduler: its address, tcp://HOST:PORT or tls://HOST:PORT, or a client that is connected.
 
     Raises:
-        TunerError: there is none, it has no such workers, or they have other versions.
+        TunerError: it does not respond, has no such workers, or they have other versions.
 
     Attributes:
+        holders: addresses of workers that have bytes, by their digest.
         news: messages for people: workers of other versions that connected, devices that joined or left.
-        watchers: called with the members whenever these are found out, on the event loop.
+        watchers: called with the members whenever they are updated, on the event loop.
     """
 
     def __init__(self, scheduler: str | Client) -> None:
@@ -83,7 +83,6 @@ class Cluster:
         self.address = str(self.client.scheduler.address) if self.client.scheduler else str(scheduler)
         self.loop = cast(asyncio.AbstractEventLoop, cast(Any, self.client.loop).asyncio_loop)
         self.holders: OrderedDict[str, str] = OrderedDict()
-        """Addresses of workers that have bytes, by their digest."""
         self.news: deque[str] = deque()
         self.watchers: list[Callable[[Sequence[Member]], None]] = []
         self._lines: dict[str, Line] = {}
@@ -109,7 +108,7 @@ class Cluster:
         return self._members
 
     def named(self, worker: str) -> Member | None:
-        """The worker of this name, if it is there."""
+        """The worker of this name, if it is connected."""
         return self._named.get(worker)
 
     def line(self, address: str) -> Line:
@@ -121,7 +120,7 @@ class Cluster:
         return line
 
     def hold(self, digest: str, address: str) -> None:
-        """A worker has these bytes: others have them from there. On the event loop."""
+        """Note that a worker has these bytes, for others to get them there. On the event loop."""
         self.holders[digest] = address
         self.holders.move_to_end(digest)
         while len(self.holders) > _HELD:
@@ -166,7 +165,7 @@ class Cluster:
         return wrong
 
     async def _ask_facts(self, address: str) -> dict[str, str] | None:
-        """A worker's description of itself; None where it does not answer."""
+        """A worker's description of itself; None if it does not answer."""
         try:
             found = read_value(*unpack(await self.line(address).tell("facts")))
         except (LineLostError, UntypedError):
@@ -187,11 +186,10 @@ class Cluster:
 
     @property
     def connected(self) -> bool:
-        """Whether the scheduler is there."""
         return self.client.status == "running"
 
     def target(self, devices: Sequence[tuple[str, str]], chip: str) -> Target:
-        """The target that devices run. Raises UsageError where they are not of one kind, TunerError."""
+        """The target that devices run. Raises UsageError if they are of several kinds, TunerError."""
         found: list[tuple[str, Target]] = []
         for uri, worker in devices:
             with self.device_calls(uri, worker) as calls:
@@ -205,12 +203,11 @@ class Cluster:
         return target
 
     def kind(self, target: Target, worker: str) -> str:
-        """Facts that must be equal for devices to run the same code; `target` is a device's of a
-        worker."""
+        """Facts that must be equal for devices to run the same code; `target` is of a worker's device."""
         return f"{target} ({self.processor(worker)})" if target.native else str(target)
 
     def processor(self, worker: str) -> str:
-        """Of a worker's host; empty where it has gone."""
+        """The processor of a worker's host; empty if it is not connected."""
         member = self.named(worker)
         return member.processor if member else ""
 
@@ -229,8 +226,8 @@ class Cluster:
         """Calls on compile slots.
 
         Args:
-            owners: workers whose slots stay empty, as processors of their hosts are measured; looked at again
-                for each call.
+            owners: workers whose slots stay empty, as processors of their hosts are measured; read again for
+                each call.
             processor: of the hosts that can compile; any by default.
             here: makes calls for which every host lacks something.
 
@@ -259,7 +256,7 @@ class Cluster:
         return ClusterCalls(self, COMPILE, able, here=here)
 
     def device_calls(self, uri: str, worker: str, *, alone: bool = False) -> ClusterCalls:
-        """Calls on a device, one after the other; in the process that runs share, or `alone` in another."""
+        """Calls on a device, one after the other, in the process that runs share, or `alone` in another."""
 
         def owner() -> Sequence[Member]:
             member = self.named(worker)
@@ -269,14 +266,13 @@ class Cluster:
 
     def load_calls(self, devices: Sequence[tuple[str, str]]) -> ClusterCalls:
         """Calls next to the first device, in which its driver compiles."""
-        return ClusterCalls(
-            self, LOAD, lambda: [each for each in self.members() if each.name == devices[0][1]]
-        )
+        first = devices[0][1]
+        return ClusterCalls(self, LOAD, lambda: [each for each in self.members() if each.name == first])
 
     def find(self, uris: Sequence[str]) -> list[tuple[str, str]]:
         """The devices with these URIs, each with its worker: `cuda://0`, or `cuda://0@WORKER` for one only.
 
-        Raises UsageError where there are none.
+        Raises UsageError if there are none.
         """
         found: dict[tuple[str, str], None] = {}
         for wanted in uris:
@@ -289,7 +285,7 @@ class Cluster:
         return list(found)
 
     def close(self) -> None:
-        """Leave it; a client that was given stays connected."""
+        """Disconnect; a client that was given stays connected."""
         self._watching.cancel()
         with suppress(RuntimeError):  # the client's loop has ended
             self.client.sync(self._hang_up)
@@ -314,7 +310,7 @@ def devices_of(members: Sequence[Member], wanted: str) -> list[tuple[str, str]]:
 
 
 def _other_version(worker: str, facts: dict[str, str]) -> str:
-    """Which package a worker has in another version than is here; empty where all are equal."""
+    """The package that a worker has in another version than this machine; empty if all are equal."""
     for key, value in versions_here().items():
         if facts.get(key) != value:
             return f"worker '{worker}' has {key} {facts.get(key) or 'none'}, but this machine has {value}"
@@ -322,7 +318,7 @@ def _other_version(worker: str, facts: dict[str, str]) -> str:
 
 
 async def members_of(client: Client) -> list[Member]:
-    """The workers of a scheduler that serve calls of runs; none while it is away."""
+    """The workers of a scheduler that serve calls of runs; empty while it does not respond."""
     try:
         info: dict[str, Any] = (await cast(Any, client.scheduler).identity(n_workers=-1))["workers"]
     except Exception:  # the caller that waits for it reports it
@@ -335,30 +331,26 @@ async def members_of(client: Client) -> list[Member]:
 
 
 def connected(address: str) -> Client:
-    """A client of a scheduler. Raises TunerError where none answers."""
+    """A client of a scheduler. Raises TunerError if it does not respond."""
     try:
         return Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
-        said = str(error).splitlines()[0]
-        raise TunerError(
-            f"no scheduler responds: {said}", location=address, hint="start one: dask scheduler"
-        ) from None
-
-
-# Devices that join a cluster while a run measures on others.
+        raise no_scheduler(error, address) from None
 
 
 class Joining:
-    """Asks devices that join what they are. Those of the run's kind take part, others are named in the news.
+    """Devices that join a cluster while a run measures on others: those of the run's kind take part.
+
+    Others are named in the news.
 
     Args:
         cluster: which they join.
         uris: of devices that may take part, or `URI@WORKER`.
-        chip: what is compiled for.
+        chip: the chip to compile for.
         target: of the run's devices.
         taken: devices that take part already, each with its worker.
-        owners: workers whose compile slots stay empty. Owners of processors are added when they are first
-            seen, so that nothing compiles there meanwhile.
+        owners: workers whose compile slots stay empty; owners of new processors are added, so that nothing
+            compiles there during measurements.
         take: called with each device that takes part from now on, on the cluster's event loop.
     """
 
@@ -377,7 +369,7 @@ class Joining:
         self._asking: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     def look(self, members: Sequence[Member]) -> None:
-        """Ask the devices that are new. A refused one is asked again when it has left and come back."""
+        """Ask the devices that are new. A refused one is asked again if it leaves and comes back."""
         there = {device for uri in self._uris for device in devices_of(members, uri)}
         self._refused &= there
         for device in sorted(there - self._taken - self._refused - self._asking.keys()):
@@ -394,7 +386,7 @@ class Joining:
                 asked = calls.submit(target_for_device, uri, chip)
                 found = self._cluster.kind(await asyncio.wrap_future(asked), worker)
             problem = "" if found == self._kind else f"it is {found}, but the run is for {self._kind}"
-        except Exception as error:  # what its driver says
+        except Exception as error:  # any error of its driver
             if isinstance(error, WorkerError) and isinstance(error.end, HostLost):
                 return  # it has left
             problem = str(error)

@@ -16,10 +16,9 @@ from distributed.comm.core import Comm, connect
 from iree_tuner.cluster.wire import Parcel
 
 OPERATION = "iree_tuner_session"
-"""Of a worker's handler, which serves such a connection."""
+"""The name of a worker's handler, which serves such a connection."""
 
-_PART = 64 << 20
-"""Bytes of a message; what is larger is sent in parts."""
+_PART = 64 << 20  # bytes of a message; larger contents are sent in parts
 
 
 class LineLostError(Exception):
@@ -30,17 +29,19 @@ class Line:
     """A connection. Lives on an event loop.
 
     Args:
-        address: the worker's.
+        address: of the worker.
         arguments: of the connection, such as TLS's.
         timeout_s: for the worker to answer.
+
+    Attributes:
+        missing_s: how long the scheduler has not had this worker.
+        lost: whether the connection has ended.
     """
 
     def __init__(self, address: str, arguments: Mapping[str, Any], timeout_s: float) -> None:
         self.address = address
         self.missing_s = 0.0
-        """How long the scheduler has not had this worker."""
         self.lost = False
-        """Whether it is over."""
         self._arguments = arguments
         self._timeout_s = timeout_s
         self._comm: Comm | None = None
@@ -77,11 +78,11 @@ class Line:
             name: unique.
             place, room: see `serve.Host`.
             parcel: the function and its arguments.
-            timeout_s: from its begin.
+            timeout_s: from its beginning.
             elsewhere: addresses of workers that hold attachments of calls, by digest.
 
         Raises:
-            LineLostError: the connection ended before.
+            LineLostError: the connection ended.
         """
         message = {
             "call": name, "place": place, "room": room, "data": parcel.data,
@@ -95,7 +96,7 @@ class Line:
         self._there.update(parcel.attached)
         inside = await self._contents(name, parcel, [each for each in unknown if each not in holders])
         reply = await self._ask(name, {**message, "inside": inside, "holders": holders})
-        if reply.get("missing"):  # forgotten there, or their holder is gone: what is sent along is there
+        if reply.get("missing"):  # forgotten there, or their holder is gone
             inside = await self._contents(name, parcel, list(parcel.attached))
             reply = await self._ask(name, {**message, "inside": inside, "holders": {}})
         return cast(bytes, reply.get("reply", b""))
@@ -116,17 +117,17 @@ class Line:
                 await self._write({"drop": name})
 
     async def leave(self, room: str) -> None:
-        """End the process of a room there."""
+        """End a room's process there."""
         if self._comm is not None and not self.lost:
             with suppress(LineLostError):
                 await self._write({"leave": room})
 
     def holds(self, digest: str) -> None:
-        """The worker has these bytes."""
+        """Note that the worker has these bytes."""
         self._there.add(digest)
 
     def close(self) -> None:
-        """End it; the worker ends its calls."""
+        """End the connection; the worker ends its calls."""
         self.lost = True
         if self._listening is not None:
             self._listening.cancel()
@@ -138,7 +139,7 @@ class Line:
         self._replies.clear()
 
     async def _contents(self, name: str, parcel: Parcel, digests: list[str]) -> dict[str, bytes]:
-        """The contents of a message; what is too large for that is sent ahead."""
+        """The contents of a message; those that are too large for it are sent ahead."""
         inside: dict[str, bytes] = {}
         room = _PART
         for digest in digests:
@@ -178,11 +179,11 @@ class Line:
                 waiting = self._replies.get(str(message.get("to")))
                 if waiting is not None and not waiting.done():
                     waiting.set_result(message)
-        except Exception:  # it ended, or what came was no message
+        except Exception:  # it ended, or received something other than a message
             self.close()
 
 
 def _heard(ended: asyncio.Future[Any]) -> None:
-    """Retrieve an exception that no caller waits for any more: otherwise asyncio prints it."""
+    """Retrieve an exception that no caller waits for: otherwise asyncio prints it."""
     if not ended.cancelled():
         ended.exception()

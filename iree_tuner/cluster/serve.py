@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
@@ -29,17 +29,10 @@ from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.targets import on_host
 from iree_tuner.targets.machine import architecture, processor_name
 
-COMPILE = "compile"
-"""A resource: compile slots."""
-
-LOAD = "load"
-"""The room in which a driver compiles ahead, next to the rooms of devices."""
-
-AT = "@"
-"""Between a device and its worker in the name of its resource."""
-
-PROCESSOR, ARCHITECTURE = "processor", "architecture"
-"""Keys of a worker's description, in addition to the versions."""
+COMPILE = "compile"  # a resource: compile slots
+LOAD = "load"  # the place where a driver compiles ahead, next to devices
+AT = "@"  # between a device and its worker in the name of its resource
+PROCESSOR, ARCHITECTURE = "processor", "architecture"  # keys of a worker's description, next to the versions
 
 _FETCH = "iree_tuner_bytes"
 _LOADERS = 4
@@ -49,8 +42,8 @@ _KEPT_BYTES = 8 << 30
 _HELD_BYTES = 1 << 30
 
 
-class Store:
-    """Bytes by their digest: those used last, up to a limit."""
+class Objects:
+    """Bytes by their digest: the most recently used ones, up to a limit."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -58,7 +51,7 @@ class Store:
         self._held: OrderedDict[str, bytes] = OrderedDict()
 
     def put(self, digest: str, data: bytes) -> None:
-        """Keep these bytes; what was not used for longest is forgotten."""
+        """Keep these bytes; the least recently used ones are dropped."""
         if digest in self._held:
             return
         self._held[digest] = data
@@ -67,21 +60,20 @@ class Store:
             self._size -= len(self._held.popitem(last=False)[1])
 
     def get(self, digest: str) -> bytes | None:
-        """The bytes, if they are here."""
         if (found := self._held.get(digest)) is not None:
             self._held.move_to_end(digest)
         return found
 
 
 class Turns:
-    """Whose turn it is at a device: calls of one room go together, and others wait for all of them."""
+    """The order of calls at a device: calls of one room go together, and others wait for all of them."""
 
     def __init__(self) -> None:
         self._groups: deque[tuple[str, list[None], asyncio.Event]] = deque()
 
     @asynccontextmanager
     async def turn(self, room: str) -> AsyncGenerator[None]:
-        """Wait for it, and have it."""
+        """Wait for the turn, and have it."""
         if not self._groups or self._groups[-1][0] != room:
             self._groups.append((room, [], asyncio.Event()))
         group = self._groups[-1]
@@ -102,10 +94,10 @@ class Host:
     """The processes of a dask worker. Lives on its event loop.
 
     A call at a device is made in the device's own process, which all runs share, or in a room: a process of
-    one client's, which holds what earlier calls left in it, and ends with the client's connection.
+    one client's, which keeps the state of earlier calls, and ends with the client's connection.
 
     Args:
-        worker: it.
+        worker: of dask.
         slots: compile processes.
         devices: URIs of devices.
     """
@@ -117,19 +109,19 @@ class Host:
         self._pools: dict[str, Workers] = {}
         self._rooms: dict[str, Workers] = {}
         self._turns: dict[str, Turns] = {}
-        self._store = Store(_HELD_BYTES)
+        self._store = Objects(_HELD_BYTES)
         self._doing: dict[str, tuple[str, float]] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="iree_tuner_"))
         self._sessions: set[Comm] = set()
         self._closed = False
 
     def resources(self, name: str) -> dict[str, float]:
-        """Its description for dask."""
+        """Its resources for dask."""
         found: dict[str, float] = {f"{uri}{AT}{name}": 1 for uri in self.devices}
         return found | ({COMPILE: self.slots} if self.slots else {})
 
     async def session(self, comm: Comm) -> Status:
-        """Serve a client until its connection ends; its calls and its rooms end then, too."""
+        """Serve a client until its connection ends; its calls and rooms end with it."""
         running: dict[str, asyncio.Task[None]] = {}
         rooms: set[str] = set()
         writing = asyncio.Lock()
@@ -142,10 +134,10 @@ class Host:
 
         async def call(name: str, message: dict[str, Any]) -> None:
             try:
-                told = await self._answer(name, message)
-                if self._closed:  # what failed because this ends is made elsewhere
+                answer = await self._answer(name, message)
+                if self._closed:  # calls that failed because of that are made elsewhere
                     comm.abort()
-                await reply(name, told)
+                await reply(name, answer)
             finally:
                 running.pop(name, None)
 
@@ -162,8 +154,8 @@ class Host:
                     rooms.discard(room)
                     self._leave(room)
                 elif (what := message.get("ask")) is not None:
-                    told = self.doing() if what == "doing" else facts_here()
-                    await reply(f"{what}?", {"reply": pack(write(told))})
+                    state = self.doing() if what == "doing" else facts_here()
+                    await reply(f"{what}?", {"reply": pack(write(state))})
                 else:
                     name = message["call"]
                     if message["room"]:
@@ -182,7 +174,7 @@ class Host:
                 self._leave(room)
 
     def fetch(self, digests: Sequence[str]) -> dict[str, bytes]:
-        """For another worker: what is here of these."""
+        """The bytes that are here, for another worker."""
         return {each: data for each in digests if (data := self._store.get(each)) is not None}
 
     def doing(self) -> list[tuple[str, str, float]]:
@@ -190,7 +182,7 @@ class Host:
         return [(place, name, time.time() - since) for name, (place, since) in self._doing.items()]
 
     def close(self) -> None:
-        """End all of it; clients have their calls made elsewhere."""
+        """End all processes; clients have their calls made elsewhere."""
         self._closed = True
         for comm in self._sessions:
             comm.abort()
@@ -199,7 +191,7 @@ class Host:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _answer(self, name: str, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The message that answers a call: its reply, or a list of missing attachments."""
+        """The answer to a call: its reply, or a list of missing attachments."""
         inside: dict[str, bytes] = message["inside"]
         for digest, data in inside.items():
             self._store.put(digest, data)
@@ -216,7 +208,7 @@ class Host:
             self._doing.pop(name, None)
 
     async def _fetch(self, holders: Mapping[str, str]) -> None:
-        """Get attachments from other workers that still hold them."""
+        """Get attachments from other workers that hold them."""
         for address in set(holders.values()):
             wanted = [each for each, where in holders.items() if where == address]
             with suppress(Exception):  # the client sends it then
@@ -226,7 +218,8 @@ class Host:
 
     async def _make(self, message: Mapping[str, Any], known: dict[str, bytes]) -> bytes:
         place, room = message["place"], message["room"]
-        async with self._turn(place, room):
+        free = place in (COMPILE, LOAD)  # a device does one thing at a time, for all callers
+        async with nullcontext() if free else self._turns.setdefault(place, Turns()).turn(room):
             return await self._made(message, known, self._pool(place, room))
 
     async def _made(self, message: Mapping[str, Any], known: dict[str, bytes], pool: Workers) -> bytes:
@@ -249,21 +242,14 @@ class Host:
                 shutil.rmtree(own, ignore_errors=True)
         try:
             parcel = write((*ended, time.time() - begun, written))
-        except Exception as error:  # what does not pickle
-            said = f"{type(error).__name__}: {error}"
-            parcel = write(("lost", f"the call's result cannot be sent: {said}", 0.0, written))
+        except Exception as error:  # it does not pickle
+            message = f"the call's result cannot be sent: {type(error).__name__}: {error}"
+            parcel = write(("lost", message, 0.0, written))
         for digest, content in parcel.attached.items():
             self._store.put(digest, content())
         return pack(parcel)
 
-    def _turn(self, place: str, room: str) -> AbstractAsyncContextManager[None]:
-        """A device does one thing at a time, for all callers."""
-        if place in (COMPILE, LOAD):
-            return nullcontext()
-        return self._turns.setdefault(place, Turns()).turn(room)
-
     def _leave(self, room: str) -> None:
-        """End a room's process, which may take a while."""
         if (pool := self._rooms.pop(room, None)) is not None:
             asyncio.get_running_loop().run_in_executor(None, pool.close)
 
@@ -283,7 +269,7 @@ class Host:
         return self._pools[place]
 
     def _files(self) -> Path:
-        """Where files are kept; if there are too many, the oldest are deleted."""
+        """The folder of files; if there are too many, the oldest are deleted."""
         folder = self._folder / "files"
         folder.mkdir(exist_ok=True)
         every = sorted(folder.glob("*/*"), key=lambda path: path.stat().st_mtime)
@@ -302,7 +288,7 @@ def facts_here() -> dict[str, str]:
 
 
 def versions_here() -> dict[str, str]:
-    """Of what must be the same on all hosts."""
+    """The versions that must be equal on all hosts."""
     own = {name: version(name) for name in ("iree-tuner", "distributed")}
     return own | {name: each or "" for name, each in installed().items()}
 
@@ -311,7 +297,7 @@ def versions_here() -> dict[str, str]:
 @click.option("--compile-slots", type=int, default=0)
 @click.option("--device", multiple=True)
 def dask_setup(worker: Worker, compile_slots: int, device: Sequence[str]) -> None:
-    """Prepare a worker: dask calls this of a module that it preloads."""
+    """Prepare a worker; dask calls this in a module that it preloads."""
     serve_on(worker, Host(worker, compile_slots, device))
 
 
@@ -320,9 +306,9 @@ def serve_on(worker: Worker, host: Host) -> None:
     setattr(worker, _HOST, host)
     worker.handlers[OPERATION] = host.session
     worker.handlers[_FETCH] = host.fetch
-    told = host.resources(str(worker.name))
-    worker.state.total_resources.update(told)
-    worker.state.available_resources.update(told)
+    resources = host.resources(str(worker.name))
+    worker.state.total_resources.update(resources)
+    worker.state.available_resources.update(resources)
 
 
 def dask_teardown(worker: Worker) -> None:

@@ -1,8 +1,8 @@
 """Calls and replies as bytes, for other hosts.
 
 Large bytes, such as dispatches and executables, and files travel as attachments, named by their SHA-256, so
-that each goes to a host once. A reply is read as typed data only: dataclasses and errors of this project,
-arrays, and what Python's literals make. Whatever else a worker sends is an error.
+that each is sent to a host once. A reply is read as typed data only: dataclasses and errors of this project,
+arrays, and Python's literals. Anything else from a worker is an error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from iree_tuner.compiler.worker import SentPath, WrittenPath
 from iree_tuner.errors import TunerError
 
 LARGE = 1 << 14
-"""Bytes; what is smaller travels inside."""
+"""Bytes; smaller ones travel inside."""
 
 _OWN = "iree_tuner."
 _BUILTINS = frozenset({"set", "frozenset", "complex", "bytearray", "range", "slice"})
@@ -42,7 +42,7 @@ _BYTES, _FILE, _WRITTEN = "bytes", "file", "written"
 
 
 class UntypedError(TunerError):
-    """A worker sent what is no typed data."""
+    """A worker sent something other than typed data."""
 
 
 @dataclass
@@ -51,9 +51,9 @@ class Parcel:
 
     Attributes:
         data: pickled.
-        attached: functions that make large bytes and files' contents, by digest.
+        attached: functions that make large bytes and contents of files, by digest.
         written: paths that the call writes.
-        files: how many of the attachments are files.
+        files: the number of attachments that are files.
     """
 
     data: bytes = b""
@@ -64,20 +64,20 @@ class Parcel:
 
 @lru_cache(maxsize=1)
 def _plain_table(_entries: int) -> dict[type, Callable[[Any], Any]]:
-    """Without what dask has errors pickled by: with their frames, which are code."""
+    """Reducers without dask's for errors, which pickle frames, and so code."""
     return {
         kind: reduce for kind, reduce in copyreg.dispatch_table.items() if not issubclass(kind, BaseException)
     }
 
 
-class _Writer(pickle.Pickler):
+class _Pickler(pickle.Pickler):
     def __init__(self, stream: io.BytesIO, parcel: Parcel) -> None:
         super().__init__(stream, pickle.HIGHEST_PROTOCOL)
         self.dispatch_table = _plain_table(len(copyreg.dispatch_table))
         self._parcel = parcel
 
     def persistent_id(self, obj: object) -> tuple[str, ...] | None:
-        """The reference to an attachment: its kind and its name."""
+        """The reference to an attachment: its kind and its name, and a file's own name."""
         if type(obj) is bytes and len(obj) >= LARGE:
             digest = digest_of(obj)
             self._parcel.attached[digest] = lambda: obj
@@ -95,7 +95,7 @@ class _Writer(pickle.Pickler):
         return None
 
 
-class _Reader(pickle.Unpickler):
+class _Unpickler(pickle.Unpickler):
     def __init__(
         self, data: bytes, attached: Mapping[str, bytes], folder: Path | None, written: Path | None
     ) -> None:
@@ -105,7 +105,6 @@ class _Reader(pickle.Unpickler):
         self._written = written
 
     def persistent_load(self, pid: tuple[str, ...]) -> object:
-        """The attachment that a reference names."""
         kind, name = pid[0], pid[1]
         if kind == _BYTES:
             return self._attached[name]
@@ -122,9 +121,9 @@ class _Reader(pickle.Unpickler):
         raise UntypedError(f"a worker sent a reference of the kind '{kind}'")
 
 
-class _TypedReader(_Reader):
+class _TypedReader(_Unpickler):
     def find_class(self, module_name: str, global_name: str) -> object:
-        """Only what is data. Raises UntypedError for everything else."""
+        """Read data only. Raises UntypedError for everything else."""
         if (module_name, global_name) in _OTHERS:
             return super().find_class(module_name, global_name)
         if module_name == "builtins":
@@ -141,21 +140,17 @@ class _TypedReader(_Reader):
 def write(value: object) -> Parcel:
     """A call or a value. Raises what pickling raises."""
     parcel, stream = Parcel(), io.BytesIO()
-    _Writer(stream, parcel).dump(value)
+    _Pickler(stream, parcel).dump(value)
     parcel.data = stream.getvalue()
     return parcel
 
 
 def read_call(data: bytes, attached: Mapping[str, bytes], folder: Path, written: Path) -> Any:  # noqa: ANN401
-    """Read a client's call. Workers do what clients say: this reads anything.
+    """Read a client's call, of any type: workers trust clients.
 
-    Args:
-        data: of a parcel.
-        attached: its attachments.
-        folder: where files are kept.
-        written: where the call writes its own.
+    `folder` keeps files between calls; the call writes its own files to `written`.
     """
-    return _Reader(data, attached, folder, written).load()
+    return _Unpickler(data, attached, folder, written).load()
 
 
 def read_value(data: bytes, attached: Mapping[str, bytes]) -> Any:  # noqa: ANN401
@@ -174,7 +169,7 @@ def pack(parcel: Parcel) -> bytes:
 
 
 def unpack(reply: bytes) -> tuple[bytes, dict[str, bytes]]:
-    """Read the output of `pack`. Raises UntypedError for something else."""
+    """Read the output of `pack`. Raises UntypedError for anything else."""
     found = read_value(reply, {})
     match found:
         case (bytes() as data, dict() as attached):
@@ -184,7 +179,7 @@ def unpack(reply: bytes) -> tuple[bytes, dict[str, bytes]]:
 
 
 def digest_of(data: bytes) -> str:
-    """The name of bytes."""
+    """The name of an attachment."""
     return hashlib.sha256(data).hexdigest()
 
 

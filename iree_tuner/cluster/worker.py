@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from distributed import Client, Worker
 
+from iree_tuner.cluster import no_scheduler
 from iree_tuner.compiler.task import die_with
 from iree_tuner.errors import TunerError
 
@@ -41,7 +42,7 @@ def run_worker(
         report: called with messages about the worker's state.
 
     Raises:
-        TunerError: no scheduler answers, or it has another version of dask.
+        TunerError: no scheduler responds, or it has another version of dask.
     """
     asyncio.run(_check(scheduler))
     stop, process = Event(), None
@@ -70,7 +71,7 @@ def run_worker(
 
 
 async def _serve(scheduler: str, name: str, slots: int, devices: Sequence[str]) -> None:
-    """One process' life: it ends where the scheduler goes, too."""
+    """Serve until the scheduler disappears, or a signal comes."""
     argv = ["--compile-slots", str(slots), *(part for each in devices for part in ("--device", each))]
     worker = Worker(
         scheduler, nthreads=1, name=name, preload=["iree_tuner.cluster.serve"],
@@ -92,14 +93,11 @@ async def _serve(scheduler: str, name: str, slots: int, devices: Sequence[str]) 
 
 
 async def _check(scheduler: str) -> None:
-    """Refuse a scheduler that dask would not work with. Raises TunerError."""
+    """Raises TunerError for a scheduler that dask would not work with."""
     try:
         client = await Client(scheduler, asynchronous=True, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
-        said = str(error).splitlines()[0]
-        raise TunerError(
-            f"no scheduler responds: {said}", location=scheduler, hint="start one: dask scheduler"
-        ) from None
+        raise no_scheduler(error, scheduler) from None
     async with client:
         assert client.scheduler is not None, "it is connected"
         theirs = cast("dict[str, Any]", await client.scheduler.versions())["packages"]["distributed"]

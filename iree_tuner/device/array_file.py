@@ -21,7 +21,7 @@ from typing import BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.device.program_run import ARCHIVES, Member
+from iree_tuner.device.program_run import ARCHIVES, ArchiveMember
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import ElementType
 
@@ -47,10 +47,10 @@ class Header:
     Attributes:
         shape: of the array.
         bits: of an element.
-        element_type: MLIR's name of the type; None where the file does not say it.
+        element_type: MLIR's name of the type; None if the file does not have it.
         offset: of its first byte.
         by_columns: whether elements are in Fortran's order.
-        swapped: whether bytes of numbers are in the order of other machines.
+        swapped: whether numbers have the byte order of other machines.
     """
 
     shape: tuple[int, ...]
@@ -66,11 +66,10 @@ class Header:
 
     @property
     def size(self) -> int:
-        """Bytes of its elements."""
         return math.prod(self.shape) * self.bits // 8
 
     def has(self, element_type: str) -> bool:
-        """Whether its elements are of a type. Integers of less than a byte take one here."""
+        """Whether its elements are of a type. Integers of less than a byte take a byte."""
         kind = ElementType.named(element_type)
         dtype = kind.dtype
         if dtype is None or self.element_type is None:
@@ -83,8 +82,8 @@ class Header:
         return self.element_type in own or (kind.bits == 1 and self.element_type == "i1")
 
 
-def header_of(source: str | Member) -> Header:
-    """The header of an array in a file. Raises TunerError where it is not there, damaged or too short."""
+def header_of(source: str | ArchiveMember) -> Header:
+    """The header of an array in a file. Raises TunerError if it is missing, damaged or too short."""
     path = source if isinstance(source, str) else source.path
     with _reading(path) as file:
         if isinstance(source, str):
@@ -98,7 +97,7 @@ def header_of(source: str | Member) -> Header:
 
 
 def keys_of(path: str) -> list[str]:
-    """The names of an archive's arrays, in its order. Raises TunerError for one that cannot be read."""
+    """The names of an archive's arrays, in its order. Raises TunerError if it cannot be read."""
     with _reading(path) as file:
         if path.endswith(ARCHIVES[0]):
             with zipfile.ZipFile(file) as archive:
@@ -107,15 +106,15 @@ def keys_of(path: str) -> list[str]:
 
 
 def headers_of(path: str) -> dict[str, Header]:
-    """All arrays of a .safetensors file. Raises TunerError for one that cannot be read."""
+    """All arrays of a .safetensors file. Raises TunerError if it cannot be read."""
     with _reading(path) as file:
         return _of_safetensors(file, Path(path).stat().st_size)
 
 
-def read_array(source: str | Member, dtype: np.dtype[np.generic]) -> Array:
-    """An array with elements of a type of the size that its header says; mapped, where it is not compressed.
+def read_array(source: str | ArchiveMember, dtype: np.dtype[np.generic]) -> Array:
+    """An array, read as a type of the size in its header; mapped if it is not compressed.
 
-    Raises TunerError as `header_of` does.
+    Raises TunerError like `header_of`.
     """
     header = header_of(source)
     stored = dtype.newbyteorder() if header.swapped else dtype
@@ -135,7 +134,7 @@ def read_array(source: str | Member, dtype: np.dtype[np.generic]) -> Array:
 
 @contextmanager
 def _reading(path: str) -> Generator[BinaryIO]:
-    """A file that is open; what goes wrong with it is a TunerError of one line."""
+    """An open file; errors with it become a TunerError of one line."""
     kind = next((each for each in ARCHIVES if path.endswith(each)), ".npy")
     try:
         with Path(path).open("rb") as file:
@@ -148,7 +147,7 @@ def _reading(path: str) -> Generator[BinaryIO]:
 
 
 def _of_npy(file: BinaryIO, size: int) -> Header:
-    """The header of a .npy file of so many bytes. Raises what `_UNREADABLE` has."""
+    """The header of a .npy file of `size` bytes. Raises `_UNREADABLE` errors."""
     start = file.read(8)
     if start[:6] != _NPY or len(start) < 8:
         raise ValueError("it does not begin as one" if start else "it is empty")
@@ -157,21 +156,21 @@ def _of_npy(file: BinaryIO, size: int) -> Header:
     offset = 8 + struct.calcsize(length) + count
     if offset > size:
         raise ValueError(f"its header is cut off: it has {size} bytes")
-    said = ast.literal_eval(file.read(count).decode("latin1" if start[6] < 3 else "utf8"))
-    descr, shape = said["descr"], tuple(map(int, said["shape"]))
+    written = ast.literal_eval(file.read(count).decode("latin1" if start[6] < 3 else "utf8"))
+    descr, shape = written["descr"], tuple(map(int, written["shape"]))
     if not isinstance(descr, str) or not descr[2:].isdigit() or descr[1] in "OUSmM":
         raise ValueError(f"its elements are of NumPy's type {descr!r}, not numbers")
     bits = 8 * int(descr[2:])
     part = bits // 2 if descr[1] == "c" else bits
     name = _KINDS.get(descr[1], "").format(part) if descr[1] != "f" or bits > 8 else ""
-    found = Header(shape, bits, name or None, offset, bool(said["fortran_order"]), descr[0] == ">")
+    found = Header(shape, bits, name or None, offset, bool(written["fortran_order"]), descr[0] == ">")
     if min(shape, default=0) < 0 or offset + found.size > size:
         raise ValueError(f"{found} needs {found.size} bytes, and it has {max(0, size - offset)}")
     return found
 
 
 def _of_safetensors(file: BinaryIO, size: int) -> dict[str, Header]:
-    """The headers of all arrays, in the order of their bytes. Raises what `_UNREADABLE` has."""
+    """The headers of all arrays, in the order of their bytes. Raises `_UNREADABLE` errors."""
     if size < 8:
         raise ValueError(f"it has {size} bytes")
     (count,) = struct.unpack("<Q", file.read(8))

@@ -14,12 +14,12 @@ class Tolerance:
     """The numbers that decide how much results may differ; see `device.numerics`.
 
     Attributes:
-        accumulator_type: element type that sums are held in.
-        reduction_length: how many values go into one result.
-        factor_type: what factors of the last sum are rounded to, where the op computes them itself, as
-            attention its probabilities; empty where all are given.
-        factors: how many of them go into one result.
-        softmax: the factors are probabilities; among scores with outliers a few are all that counts.
+        accumulator_type: element type of sums.
+        reduction_length: the number of values in one result.
+        factor_type: type that factors of the last sum are rounded to, if the op computes them itself, like
+            attention its probabilities; empty if all are given.
+        factors: the number of them in one result.
+        softmax: the factors are probabilities; among scores with outliers, only a few of them count.
     """
 
     accumulator_type: str = "f32"
@@ -29,7 +29,7 @@ class Tolerance:
     softmax: bool = False
 
     def on(self, kind: Kind) -> Tolerance:
-        """That of results for values of a kind."""
+        """The tolerance of results for values of a kind."""
         return replace(self, factors=1) if self.softmax and kind == "outliers" else self
 
 
@@ -43,11 +43,11 @@ class Bench:
         default: the compiler's own choice, compiled.
         tolerance: of the results.
         cold: rotate buffers through more memory than the last-level cache holds.
-        check: the program that compares results on the device (`check.check_program`), compiled; empty
-            where the host compares them.
-        by_reference: results are compared with the interpreter's where there are such: the default is not
-            what the program has, but stands for several of its dispatches.
-        references: where the interpreter's results are kept that were found out ahead; empty for nowhere.
+        check: the compiled program that compares results on the device (`check.check_program`); empty if the
+            host compares them.
+        by_reference: compare results with the interpreter's, if it has any: the default is not the program's
+            own code, but replaces several of its dispatches.
+        references: prefix of files with the interpreter's results; or empty.
     """
 
     harness: Harness
@@ -60,13 +60,13 @@ class Bench:
     references: str = ""
 
     def elsewhere(self, harness: Harness, default: bytes) -> Bench:
-        """That of another dispatch of the same workload: what was made for this one is not for it."""
+        """The bench of another dispatch of the same workload, without data for this one's harness."""
         return replace(self, harness=harness, default=default, check=b"", references="")
 
 
 @dataclass(frozen=True)
 class JointBench:
-    """Several dispatches that one candidate makes anew, as if they were one: their calls follow each other.
+    """Several dispatches that one candidate replaces, measured as if they were one.
 
     Attributes:
         parts: the dispatches.
@@ -84,12 +84,12 @@ class JointBench:
 
     @classmethod
     def of(cls, parts: Sequence[Bench], calls: Sequence[int]) -> JointBench:
-        """Of benches on one device."""
+        """Join benches on one device."""
         default = joined([part.default for part in parts])
         return cls(tuple(parts), tuple(calls), parts[0].device, default, parts[0].cold)
 
     def each(self, vmfb: bytes) -> list[tuple[bytes, Bench, int]]:
-        """Executables that were joined, each with its bench on this device and its calls."""
+        """The joined executables, each with its bench on this device and its calls."""
         own = [replace(part, device=self.device) for part in self.parts]
         return list(zip(_split(vmfb), own, self.calls, strict=True))
 

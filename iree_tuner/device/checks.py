@@ -19,19 +19,16 @@ from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 Array = npt.NDArray[np.generic]
 Found = tuple[Array, str]
-"""A checked value, and why the check fails; empty where it passes."""
+"""A checked value, and why the check fails; empty if it passes."""
 
 _DIALECT = "check."
 
 
 class Checks:
-    """Evaluates checks and keeps the checked values, between `begin` and `end`; else checks are skipped.
-
-    Args:
-        device: on which the program runs.
+    """Evaluates checks and keeps the checked values, between `begin` and `end`; otherwise checks are skipped.
 
     Attributes:
-        found: for each check since `begin`, which function's it is and why it fails; empty where it passes.
+        found: for each check since `begin`, its function and why it fails; empty if it passes.
         function: whose checks come next.
     """
 
@@ -55,11 +52,11 @@ class Checks:
             ("expect_eq", "rrr", Checks._equal),
             ("expect_almost_eq", "rrrff", Checks._almost_equal),
         ):
-            interface.export(name, f"0{kinds}_v", partial(_check, function))
+            interface.export(name, f"0{kinds}_v", partial(Checks.check, how=function))
         return interface.create()
 
-    def check(self, how: Callable[..., Found], *operands: object) -> None:
-        """Evaluate a check. An exception would be a message of many lines in the runtime."""
+    def check(self, *operands: object, how: Callable[..., Found]) -> None:
+        """Evaluate a check. It must not raise: the runtime would print a message of many lines."""
         if self._values is None:
             return
         try:
@@ -74,7 +71,7 @@ class Checks:
         self._values, self.found = [], []
 
     def end(self) -> list[Array]:
-        """Skip them again. Returns the values that were checked, in order: results of the program."""
+        """Skip checks again. Returns the values that were checked, in order, as results of the program."""
         values, self._values = self._values or [], None
         return values
 
@@ -94,16 +91,10 @@ class Checks:
 
     def _almost_equal(self, _: rt.VmRef, left: rt.VmRef, right: rt.VmRef, atol: float, rtol: float) -> Found:
         value, wanted = self._read(left), self._read(right)
-        near = _misfit(value, wanted) or _first_off(value, wanted, _near(value, wanted, atol, rtol))
-        return value, near
+        return value, _misfit(value, wanted) or _first_off(value, wanted, _near(value, wanted, atol, rtol))
 
     def _read(self, operand: rt.VmRef) -> Array:
         return read_back(self._device, cast(rt.HalBufferView, operand.deref(rt.HalBufferView)))
-
-
-def _check(how: Callable[..., Found], checks: Checks, *operands: object) -> None:
-    """The function that the runtime calls, with the state of the module first."""
-    checks.check(how, *operands)
 
 
 def is_check(name: str) -> bool:
@@ -127,7 +118,7 @@ def _same_bytes(value: Array, wanted: Array) -> npt.NDArray[np.bool_]:
 
 
 def _near(value: Array, wanted: Array, atol: float, rtol: float) -> npt.NDArray[np.bool_]:
-    """As the runtime's `iree_math_fuzzy_compare_f64`."""
+    """Like the runtime's `iree_math_fuzzy_compare_f64`."""
     own, other = value.astype(np.float64), wanted.astype(np.float64)
     with np.errstate(invalid="ignore"):
         close = np.isfinite(other) & (np.abs(own - other) <= atol + rtol * np.abs(other))

@@ -21,12 +21,12 @@ _POISONS = ((0xFF, 0xFF), (0xF7, 0xFF), (0xFB, 0xFF))
 """Two bytes, repeated: NaN in every float type of 16 bits and more, odd numbers in the others."""
 
 PERIOD = 262_147
-"""Values of longer tensors begin anew after so many, which saves seconds for each weight of a large model.
+"""Longer tensors repeat this many values, which saves seconds for each weight of a large model.
 
-It is a prime, so that what is read from the wrong row or tile is something else."""
+It is a prime, so that other rows and tiles have other values."""
 
 _LEAST_STEP = 2.0**-12
-"""Of each value: so little that functions are straight, even where sums of outliers are hundreds."""
+"""Relative: small enough for functions to be linear, even if sums of outliers are hundreds."""
 _LARGEST_STEP = 0.25
 
 _SMALL = 3
@@ -55,12 +55,12 @@ _STEPPED = 3 << 20
 
 
 def stepped_of(seed: int) -> int:
-    """The seed that gives another seed's values, each of them a step off (`stepped`)."""
+    """The seed that gives another seed's values, each moved by a step (`stepped`)."""
     return seed + _STEPPED
 
 
 def dtype_of(element_type: str) -> np.dtype[np.generic] | None:
-    """NumPy's type for an MLIR element type; None when values of it cannot be made or compared here."""
+    """NumPy's type for an MLIR element type; None if its values cannot be made or compared here."""
     return ElementType.named(element_type).dtype
 
 
@@ -75,9 +75,9 @@ def random_values(
 
     Floats: positive ones are in [0.1, 1), so that roots and logarithms stay numbers; signed ones are normal
     with deviation 0.5, so that sums cancel; outliers are signed with one in 256 made 30 to 60 times larger,
-    as activations of transformers have them. Integers are as the program's uses `allowed` them. Where these
-    say nothing, 8 bits and less take their whole range, negative too; wider ones may be indices and are in
-    [0, 4). Long tensors repeat their first 262,147 values.
+    as activations of transformers have them. Integers are within `allowed`, which the program's uses allow.
+    Without, 8 bits and less take their whole range, also negative; wider ones may be indices and are in [0,
+    4). Long tensors repeat their first 262,147 values.
     """
     dtype = dtype_of(element_type)
     if dtype is None:
@@ -98,7 +98,7 @@ def random_values(
 def integers(
     shape: Sequence[int], element_type: str, allowed: Interval | None, rng: np.random.Generator
 ) -> npt.NDArray[np.generic]:
-    """Random integers of an interval that the type can hold; small ones where it has no upper bound."""
+    """Random integers of an interval that the type can hold; small ones if it has no upper bound."""
     kind, dtype = ElementType.named(element_type), dtype_of(element_type)
     least, most = kind.range if kind.is_integer else _INDICES
     if allowed is None or (allowed.low is None and allowed.high is None):
@@ -125,14 +125,14 @@ def _floats(shape: Sequence[int], kind: Kind, rng: np.random.Generator) -> npt.N
 
 
 def step_for(element_types: Iterable[str]) -> float:
-    """The part of each value that `stepped` moves values of such types by: what all of them can hold."""
+    """The part of each value that `stepped` moves values of these types by: one that all of them can hold."""
     kinds = [ElementType.named(each) for each in element_types]
     dtypes = [each.dtype for each in kinds if each.is_float and each.dtype is not None]
     return min(max([_LEAST_STEP, *(float(ml_dtypes.finfo(each).eps) for each in dtypes)]), _LARGEST_STEP)
 
 
 def step_of(bindings: Sequence[Binding]) -> float:
-    """That of the inputs in a harness's buffer."""
+    """The step of the inputs in a harness's buffer."""
     every = (each for binding in bindings for each in binding.tensors if _is_given(each))
     return step_for(each.element_type for each in every)
 
@@ -140,7 +140,7 @@ def step_of(bindings: Sequence[Binding]) -> float:
 def stepped(
     values: npt.NDArray[np.generic], noise: np.random.Generator, step: float
 ) -> npt.NDArray[np.generic]:
-    """Floats that are a step larger or smaller each, at random; what is not a float stays."""
+    """Floats that are a step larger or smaller each, at random; other values stay."""
     if values.dtype.kind in "iub":
         return values
     signs = np.resize(noise.integers(0, 2, min(values.size, PERIOD), np.int8) * 2.0 - 1.0, values.shape)
@@ -152,8 +152,8 @@ def stepped(
 def fill(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
     """The buffer of a harness before a run, not to be written to: the last few are kept.
 
-    Inputs are random by seed. Outputs, and all that lies between and behind tensors, are poisoned, with
-    another pattern for the next seed. Bindings whose contents are not known are zero.
+    Inputs are random by seed. Outputs, and all bytes between and behind tensors, are poisoned, with another
+    pattern for the next seed. Bindings with unknown contents are zero.
     """
     return _fill(tuple(bindings), buffer_bytes, seed)
 
@@ -165,38 +165,33 @@ def forget_values() -> None:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A range of a buffer that holds some bytes, again and again.
-
-    Attributes:
-        start: its first byte.
-        end: the byte behind it.
-        values: the bytes; the last ones are cut off where they do not fit.
-    """
+class BufferPart:
+    """The bytes `start` to `end` of a buffer, which repeat `values`; the last ones are cut off."""
 
     start: int
     end: int
     values: npt.NDArray[np.uint8]
 
 
-def parts(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> list[Part]:
+def parts(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> list[BufferPart]:
     """The parts that `fill` writes, in this order: later parts overwrite earlier ones."""
     poison = np.array(_POISONS[seed % len(_POISONS)], np.uint8)
     even = buffer_bytes + buffer_bytes % 2
     between = _between_inputs(bindings, buffer_bytes)
-    found = [Part(start // 2 * 2, min(-(-end // 2) * 2, even), poison) for start, end in between]
+    found = [BufferPart(start // 2 * 2, min(-(-end // 2) * 2, even), poison) for start, end in between]
     # In front of what opaque bindings use, others may lie.
     found += [
-        Part(each.offset, each.offset + each.length, np.zeros(1, np.uint8))
+        BufferPart(each.offset, each.offset + each.length, np.zeros(1, np.uint8))
         for each in bindings
         if is_opaque(each)
     ]
     inputs = [(binding, each) for binding in bindings for each in binding.tensors if _is_given(each)]
-    kinds = tuple((_count(tensor), tensor.element_type, tensor.values) for _, tensor in inputs)
-    drawn = _drawn(kinds, seed)
+    counts = (min(PERIOD, math.prod(stored_shape(tensor))) for _, tensor in inputs)
+    kinds = ((count, each.element_type, each.values) for count, (_, each) in zip(counts, inputs, strict=True))
+    drawn = _drawn(tuple(kinds), seed)
     for (binding, tensor), values in zip(inputs, drawn, strict=True):
         start, size = span(binding, tensor)
-        found.append(Part(start, start + size, values))
+        found.append(BufferPart(start, start + size, values))
     return [each for each in found if each.end > each.start]
 
 
@@ -220,7 +215,7 @@ def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.ND
 def _drawn(
     inputs: tuple[tuple[int, str, Interval | None], ...], seed: int
 ) -> tuple[npt.NDArray[np.uint8], ...]:
-    """Values of inputs of so many and such elements, as bytes; dispatches of large tensors share them."""
+    """Values of inputs as bytes, which dispatches of large tensors share."""
     steps = seed >= _STEPPED
     seed -= _STEPPED if steps else 0
     rng = np.random.default_rng(seed if seed >= 0 else magnitudes_of(seed))
@@ -236,17 +231,13 @@ def _drawn(
     return tuple(each.view(np.uint8) for each in found)
 
 
-def _count(tensor: TensorSlice) -> int:
-    return min(PERIOD, math.prod(stored_shape(tensor)))
-
-
 def _is_given(tensor: TensorSlice) -> bool:
     """Whether a tensor has values before a run."""
     return tensor.access != "write" and dtype_of(tensor.element_type) is not None
 
 
 def _between_inputs(bindings: Sequence[Binding], size: int) -> list[tuple[int, int]]:
-    """Where in a buffer no input lies: beginnings and ends, in order."""
+    """Start and end of all ranges of a buffer that hold no input, in order."""
     given = sorted(span(binding, each) for binding in bindings for each in binding.tensors if _is_given(each))
     found: list[tuple[int, int]] = []
     place = 0
@@ -258,7 +249,7 @@ def _between_inputs(bindings: Sequence[Binding], size: int) -> list[tuple[int, i
 
 
 def is_opaque(binding: Binding) -> bool:
-    """Whether the place, the size or the type of something in a binding is not known."""
+    """Whether the place, size or type of something in a binding is unknown."""
     return not binding.tensors or any(dtype_of(each.element_type) is None for each in binding.tensors)
 
 
@@ -296,14 +287,14 @@ def span(binding: Binding, tensor: TensorSlice) -> tuple[int, int]:
 
 
 def stored_shape(tensor: TensorSlice) -> tuple[int, ...]:
-    """Of a tensor's values in memory: packed ones share bytes."""
+    """The shape of a tensor's values in memory: packed ones share bytes."""
     if ElementType.named(tensor.element_type).per_byte == 1:
         return tensor.shape
     return (stored_size(tensor.shape, tensor.element_type),)
 
 
 def stored_size(shape: Sequence[int], element_type: str) -> int:
-    """Bytes of a tensor in memory; 0 of a type without values."""
+    """Bytes of a tensor in memory; 0 for a type without values."""
     dtype, per_byte = dtype_of(element_type), ElementType.named(element_type).per_byte
     return -(-math.prod(shape) // per_byte) * dtype.itemsize if dtype is not None else 0
 
@@ -321,7 +312,7 @@ def stored(values: npt.NDArray[np.generic], element_type: str) -> npt.NDArray[np
 
 
 def loaded(raw: npt.NDArray[np.uint8], element_type: str, shape: Sequence[int]) -> npt.NDArray[np.generic]:
-    """The array whose bytes in memory are given. Raises TunerError for a type that NumPy cannot hold."""
+    """The array with these bytes in memory. Raises TunerError for a type that NumPy cannot hold."""
     kind, dtype = ElementType.named(element_type), dtype_of(element_type)
     if dtype is None:
         raise TunerError(f"values of type {element_type} cannot be read")
@@ -330,5 +321,5 @@ def loaded(raw: npt.NDArray[np.uint8], element_type: str, shape: Sequence[int]) 
     values = raw.view(np.bool_ if kind.bits == 1 else dtype).reshape(tuple(shape))
     if not kind.is_integer or kind.bits in (1, 8 * dtype.itemsize):
         return values
-    unused = 8 * dtype.itemsize - kind.bits  # the device leaves anything in them
+    unused = 8 * dtype.itemsize - kind.bits  # of any value
     return np.right_shift(np.left_shift(values, unused), unused)

@@ -1,4 +1,7 @@
-"""Facts about devices: caches, memory, names and drivers."""
+"""Facts about devices: caches, memory, names and drivers.
+
+The machine that a device is: what its driver and system report, and its maker's specifications.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,11 @@ from iree_tuner.device.sensors.amd import AmdSensors, open_amd
 from iree_tuner.device.sensors.nvidia import NvidiaSensors, open_nvidia
 from iree_tuner.errors import UsageError
 from iree_tuner.program.bindings import Harness
-from iree_tuner.targets import kind_of_device
-from iree_tuner.targets.machine import processor_name
+from iree_tuner.targets import CpuLimits, Limits, kind_of_device
+from iree_tuner.targets.machine import Machine, processor_name
 
 CACHE = "IREE_TUNER_CACHE_BYTES"
-"""Environment variable with the size of the host's last cache, where what the system reports is not its own
-share of it."""
+"""Environment variable with the host's own share of its last cache, if the system reports something else."""
 
 _MIB = 1 << 20
 _UNKNOWN_CACHE = 64 * _MIB
@@ -46,9 +48,9 @@ class DeviceFacts:
     Attributes:
         name: of the processor that runs the code.
         driver: version of its driver.
-        units: cores or multiprocessors; 0 where unknown.
+        units: cores or multiprocessors; 0 if unknown.
         cores: of the host, that a process may use.
-        near_bytes, middle_bytes: of a core's own caches; 0 where unknown.
+        near_bytes, middle_bytes: of a core's own caches; 0 if unknown.
         last_level_bytes: see `last_level_cache`.
         rotation_bytes: see `rotation_bytes`.
     """
@@ -73,11 +75,11 @@ def facts_of(device_uri: str) -> DeviceFacts:
 
 
 def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
-    """How many copies of its data a dispatch rotates through.
+    """The number of copies of its data that a dispatch rotates through.
 
-    Cold: twice the last-level cache, at most a quarter of the device's memory or 1 GiB. The distance of the
-    copies counts, not their contents: copies of a small dispatch begin at the start of a page, and so compete
-    for the few cache sets that starts of pages fall on.
+    If `cold`, they take twice the last-level cache, at most a quarter of the device's memory or 1 GiB. The
+    distance of the copies counts, not their contents: copies of a small dispatch begin at the start of a
+    page, and so compete for the few cache sets that starts of pages fall on.
     """
     if not cold:
         return 1
@@ -86,32 +88,30 @@ def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
 
 
 def rotation_bytes(device_uri: str) -> int:
-    """Bytes that copies are to take so that no cache holds them; no more than the device has room for."""
+    """Bytes of copies that exceed all caches, limited by the device's memory."""
     return min(_limits(device_uri))
 
 
 def device_setting(device_uri: str) -> tuple[str, str, int]:
-    """Name of the processor, version of its driver, and cores or multiprocessors (0 where unknown)."""
+    """Name of the processor, version of its driver, and cores or multiprocessors (0 if unknown)."""
     device = find_hal_device(device_uri)
     if device.on_host and not device.name:
         return processor_name(), "", usable_cores()
     gpu = None if device.on_host else _gpu(device)
     name, driver, units = gpu.identity() if gpu else ("", "", 0)
-    told = " ".join(filter(None, (device.fact("driver"), device.fact("driver_info"))))
+    reported = " ".join(filter(None, (device.fact("driver"), device.fact("driver_info"))))
     if kind_of_device(device.driver).several_drivers:  # the same GPU has more than one driver for it
-        driver = told or driver
+        driver = reported or driver
     elif not driver:
-        driver = told or _nvidia_driver(_ROOT)
+        driver = reported or _nvidia_driver(_ROOT)
     return name or device.name or device.driver, driver, usable_cores() if device.on_host else units
 
 
 def last_level_cache(device_uri: str, root: Path = _ROOT) -> int:
-    """Bytes of the last cache of the cores that this process may use, or of the GPU's.
+    """Bytes of the last cache of the cores that this process may use, or of the GPU's; 64 MiB if unknown.
 
-    On the host `IREE_TUNER_CACHE_BYTES` overrides what the system reports. 64 MiB where neither is known.
-
-    Raises:
-        UsageError: that variable is no positive whole number.
+    On the host `IREE_TUNER_CACHE_BYTES` overrides what the system reports. Raises UsageError if it is not a
+    positive whole number.
     """
     device = find_hal_device(device_uri)
     if device.on_host:
@@ -124,8 +124,8 @@ def last_level_cache(device_uri: str, root: Path = _ROOT) -> int:
 def own_cache(device_uri: str, root: Path = _ROOT) -> int:
     """Bytes of the last cache that other machines do not use.
 
-    A virtual machine reports the cache of its whole host. Of that, each usable core counts for no more than
-    its share on today's servers. `IREE_TUNER_CACHE_BYTES` overrides this, too.
+    A virtual machine reports the cache of its whole host. Each usable core counts for at most its share on
+    today's servers. `IREE_TUNER_CACHE_BYTES` overrides this, too.
     """
     size = last_level_cache(device_uri, root)
     if not find_hal_device(device_uri).on_host or _given_cache() or not _is_virtual(root):
@@ -134,7 +134,6 @@ def own_cache(device_uri: str, root: Path = _ROOT) -> int:
 
 
 def _is_virtual(root: Path) -> bool:
-    """Whether the processor says that a hypervisor runs this system."""
     try:
         text = (root / "proc/cpuinfo").read_text()
     except OSError:
@@ -153,7 +152,7 @@ def _given_cache() -> int:
 
 
 def memory_bytes(device_uri: str) -> int | None:
-    """All memory of a device; None where it is not known."""
+    """All memory of a device; None if unknown."""
     device = find_hal_device(device_uri)
     if device.on_host:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -168,7 +167,7 @@ def usable_cores() -> int:
 
 @cache
 def _limits(device_uri: str) -> tuple[int, int]:
-    """The most bytes that copies may take, and how many are wanted."""
+    """The most bytes that copies may take, and the wanted number."""
     memory = memory_bytes(device_uri)
     most = _MOST if memory is None else min(_MOST, memory // 4)
     return most, 2 * own_cache(device_uri)
@@ -183,20 +182,19 @@ def _affinity() -> set[int]:
 
 
 def private_caches(root: Path = _ROOT) -> tuple[int, int]:
-    """Bytes of a core's first-level data cache and second-level cache; 0 where the system does not tell."""
-    sizes = _caches(root)
-    near, middle = (min(sizes[level].values()) if level in sizes else 0 for level in (1, 2))
+    """Bytes of a core's first-level data cache and second-level cache; 0 if unknown."""
+    near, middle = (min(_caches(root).get(level, {}).values(), default=0) for level in (1, 2))
     return near, middle
 
 
 def _cpu_cache(root: Path) -> int:
-    """Bytes of the highest level of cache, summed over the instances that usable cores have."""
+    """Bytes of the highest level of cache, summed over the instances of usable cores."""
     sizes = _caches(root)
     return sum(sizes[max(sizes)].values()) if sizes else 0
 
 
 def _caches(root: Path) -> dict[int, dict[str, int]]:
-    """Bytes of the caches for data, by level, and by the cores that share them."""
+    """Bytes of data caches, by level and by the cores that share them."""
     sizes: dict[int, dict[str, int]] = {}
     names = ("type", "level", "size", "shared_cpu_list")
     for cpu in sorted(_affinity()):
@@ -216,9 +214,42 @@ def _bytes(text: str) -> int:
 
 
 def _nvidia_driver(root: Path) -> str:
-    """From the kernel module's own file, where NVML is not installed."""
+    """The version in the kernel module's own file, if NVML is not installed."""
     try:
         words = (root / "proc/driver/nvidia/version").read_text().splitlines()[0].split()
     except (OSError, IndexError):
         return ""
     return next((word for word in words if word[:1].isdigit() and "." in word), "")
+
+
+_WIDE_VECTOR = 64
+_NEAR, _MIDDLE = 32 << 10, 1 << 20  # where the system does not tell
+
+_MULTIPROCESSORS = (
+    # From the white papers of Hopper, Ampere, Ada, Turing and Volta; CDNA 3 and CDNA 2.
+    ("H100 PCIe", 114), ("H100", 132), ("H200", 132), ("H800", 132), ("GH200", 132), ("A100", 108),
+    ("A800", 108), ("V100", 80), ("T4", 40), ("L40", 142), ("L4", 58), ("A10", 72), ("A40", 84),
+    ("RTX 4090", 128), ("RTX 3090", 82), ("MI300X", 304), ("MI325", 304), ("MI308", 80), ("MI250", 104),
+)  # fmt: skip
+"""Multiprocessors by a part of the device's name; the first that fits."""
+
+_GPU_REGISTERS = 65536
+_SHARED_OF_MULTIPROCESSOR = (("H100", 228), ("H200", 228), ("A100", 164))
+"""KiB that the workgroups of a multiprocessor divide; twice a workgroup's limit elsewhere."""
+
+
+def machine_of(facts: DeviceFacts, limits: Limits) -> Machine:
+    """A device as a machine; `limits` are the limits of the code that it runs."""
+    if isinstance(limits, CpuLimits):
+        wide = limits.native_vector_bytes >= _WIDE_VECTOR
+        return Machine(
+            "cpu", facts.name, facts.cores, limits.native_vector_bytes, 32 if wide else 16,
+            facts.near_bytes or _NEAR, facts.middle_bytes or _MIDDLE, facts.last_level_bytes,
+        )  # fmt: skip
+    name = facts.name
+    units = facts.units or next((count for part, count in _MULTIPROCESSORS if part in name), 0)
+    shared = next((size << 10 for part, size in _SHARED_OF_MULTIPROCESSOR if part in name), 0)
+    return Machine(
+        "gpu", name, units, limits.max_load_bits // 8, _GPU_REGISTERS,
+        shared or 2 * limits.shared_memory_bytes, 0, facts.last_level_bytes,
+    )  # fmt: skip

@@ -16,10 +16,10 @@ class HalDevice:
 
     Attributes:
         driver: `local-task`, `cuda`, `vulkan`, ...
-        name: as the driver has it.
-        uuid: hexadecimal digits only; empty where there is none.
+        name: as its driver names it.
+        uuid: hexadecimal digits only; or empty.
         on_host: whether it computes on the host's cores.
-        facts: what else the driver says of it: for Vulkan, `driver_info` among others.
+        facts: what else the driver reports; for Vulkan, `driver_info` among others.
     """
 
     driver: str
@@ -44,19 +44,20 @@ def find_hal_device(uri: str) -> HalDevice:
     except (RuntimeError, ValueError):
         return HalDevice(driver)
     for index, each in enumerate(devices):
-        if path in ("", str(index)) or _plain(path) == _plain(str(each["path"])):
+        if path in ("", str(index)) or plain_uuid(path) == plain_uuid(each["path"]):
             facts = _facts(str(opened.dump_device_info(each["device_id"])))
             name = facts.get("name", str(each["name"]))
             computes_here = facts.get("type") == "cpu"
-            return HalDevice(driver, name, _plain(str(each["path"])), computes_here, tuple(facts.items()))
+            return HalDevice(driver, name, plain_uuid(each["path"]), computes_here, tuple(facts.items()))
     return HalDevice(driver)
 
 
 def _facts(text: str) -> dict[str, str]:
-    """Lines of `name: value`; CUDA's begin with a dash."""
+    """Parse lines of `name: value`; CUDA's begin with a dash."""
     split = (line.removeprefix("- ").partition(":") for line in text.splitlines())
     return {name.strip(): value.strip() for name, colon, value in split if colon and not name.startswith(" ")}
 
 
-def _plain(path: str) -> str:
-    return path.lower().removeprefix("gpu-").replace("-", "")
+def plain_uuid(text: object) -> str:
+    """The hexadecimal digits of a UUID of a GPU."""
+    return str(text).lower().removeprefix("gpu-").replace("-", "")

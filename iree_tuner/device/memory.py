@@ -1,23 +1,48 @@
-"""The memory that a dispatch runs on: copies of its bindings, and how they are filled and read."""
+"""The memory that a dispatch runs on: copies of its bindings, and how they are filled and read.
+
+A cache of values that take long to make.
+"""
 
 from __future__ import annotations
 
 import string
 from collections import OrderedDict
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar, cast
 
 import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.data import fill, loaded, parts, stored_size
-from iree_tuner.device.recent import Recent
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import device_for
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """The most recently used values, up to a number of bytes; the last one in any case."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[K, tuple[V, int]] = OrderedDict()
+
+    def get(self, key: K, size: int, most: int, make: Callable[[], V]) -> V:
+        """The value of a key of `size` bytes, made if missing; others are dropped beyond `most` bytes."""
+        if key not in self._found:
+            while self._found and size + sum(each for _, each in self._found.values()) > most:
+                self._found.popitem(last=False)
+            self._found[key] = make(), size
+        self._found.move_to_end(key)
+        return self._found[key][0]
+
+    def clear(self) -> None:
+        self._found.clear()
+
 
 _SHARED = rt.MemoryType.DEVICE_LOCAL | rt.MemoryType.HOST_VISIBLE
 _CACHED = rt.MemoryType.HOST_LOCAL | rt.MemoryType.HOST_CACHED
@@ -38,16 +63,14 @@ _SENT = 8 << 20  # bytes of values that repeat, sent at once
 _STAGED, _MOST_STAGED = 32 << 20, 128 << 20  # bytes
 
 _stagings: Recent[int, tuple[rt.HalDevice, rt.HalBuffer]] = Recent()
-"""By device, which lives as long as it stands here."""
+"""By the `id` of a device, which stays alive in the value."""
 
 
 class Memory:
     """A buffer on the device with copies of a harness's bindings.
 
     Attributes:
-        harness: whose bindings.
         buffer: `copies` times the harness's stride.
-        copies: how many there are.
         next: the copy that the next run begins with.
     """
 
@@ -84,7 +107,7 @@ class Memory:
         _mapped(self.buffer, block.size * self.copies).reshape(self.copies, block.size)[:] = block
 
     def fill(self, seed: int) -> None:
-        """Set inputs by seed, and poison the rest, the guard behind the last binding too."""
+        """Set inputs by seed, and poison the rest, including the guard behind the last binding."""
         self._view()[:] = fill(self.harness.bindings, self.harness.stride, seed)
 
     def read(self) -> npt.NDArray[np.uint8]:
@@ -104,10 +127,7 @@ class Memory:
 class Arena:
     """The memory of a device on the host in which all harnesses are timed, one after the other.
 
-    Twice a cache of 480 MiB takes 0.8 s to make, page by page, and a tenth of a second to fill again.
-
-    Args:
-        device: device URI.
+    Twice a cache of 480 MiB takes 0.8 s to allocate, page by page, and a tenth of a second to fill again.
     """
 
     def __init__(self, device: str) -> None:
@@ -116,7 +136,7 @@ class Arena:
         self._held: Memory | None = None
 
     def hold(self, harness: Harness, copies: int) -> Memory:
-        """So many copies for a harness, with the values of seed 0. Another harness's copies are gone then."""
+        """A number of copies for a harness, with the values of seed 0. Another harness's copies are lost."""
         held, size = self._held, copies * harness.stride
         if held is not None and (held.harness, held.copies) == (harness, copies):
             return held
@@ -133,10 +153,7 @@ class StagedMemory(Memory):
     """One copy in the device's own memory; what the host writes and reads goes through another buffer.
 
     Memory that both see is slow on GPUs: each page moves when the other side touches it. The values of seeds
-    are kept on the device, so that filling costs a copy there.
-
-    Attributes:
-        kept: what it held when `keep` was called last.
+    are kept on the device, so that filling costs a copy there. `kept` has the contents at the last `keep`.
     """
 
     def __init__(self, harness: Harness, device: rt.HalDevice) -> None:
@@ -149,7 +166,6 @@ class StagedMemory(Memory):
         self._copies = 0
 
     def fill(self, seed: int) -> None:
-        """Set inputs by seed, and poison the rest, the guard behind the last binding too."""
         if seed < 0:  # `magnitudes_of`: the default's once, and never again
             _fill_there(self._device, self.buffer, self.harness, seed)
         else:
@@ -167,11 +183,10 @@ class StagedMemory(Memory):
         return self._images[seed]
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """The contents of the bindings and the guard: read only, and valid until it is filled or run."""
         return self.read_of(self.buffer)
 
     def read_of(self, buffer: rt.HalBuffer) -> npt.NDArray[np.uint8]:
-        """The contents of another buffer of this size, read as `read` does."""
+        """The contents of another buffer of this size, read like `read`."""
         self._copy(buffer, self._staging)
         return _mapped(self._staging, self.harness.stride)
 
@@ -180,7 +195,7 @@ class StagedMemory(Memory):
         return self.copy_of(self.buffer)
 
     def restore(self, held: rt.HalBuffer) -> None:
-        """Hold again what a snapshot holds."""
+        """Restore the contents of a snapshot."""
         self._copy(held, self.buffer)
 
     def copy_of(self, buffer: rt.HalBuffer) -> rt.HalBuffer:
@@ -190,7 +205,7 @@ class StagedMemory(Memory):
         return found
 
     def keep(self) -> None:
-        """Keep what it holds now, on the device."""
+        """Keep its current contents, on the device."""
         if self.kept is None:
             self.kept = _own_buffer(self._device, self.harness.stride)
         self._copy(self.buffer, self.kept)
@@ -202,7 +217,7 @@ class StagedMemory(Memory):
 
 
 def _fill_there(device: rt.HalDevice, target: rt.HalBuffer, harness: Harness, seed: int) -> None:
-    """Write what `data.fill` gives on the device: only what repeats there is sent to it."""
+    """Write the contents of `data.fill` on the device; only the repeated values are sent to it."""
     for part in parts(harness.bindings, harness.stride, seed):
         size, values = part.end - part.start, part.values
         commands = rt.HalCommandBuffer(device, begin=True)  # one a part: they have no barriers
@@ -220,7 +235,7 @@ def _fill_there(device: rt.HalDevice, target: rt.HalBuffer, harness: Harness, se
 
 
 def run_commands(device: rt.HalDevice, commands: rt.HalCommandBuffer) -> None:
-    """Run them to their end."""
+    """Run them, and wait for their end."""
     semaphore = device.create_semaphore(0)
     device.queue_execute(commands, [], [(semaphore, 1)])
     rt.HalFence.create_at(semaphore, 1).wait()
@@ -264,8 +279,7 @@ def _is_mappable(buffer: rt.HalBuffer) -> bool:
 
 
 def _staging(device: rt.HalDevice) -> rt.HalBuffer:
-    """Memory of the host that a device reads and writes. It is kept: drivers take longer to make it than to
-    copy it."""
+    """Memory of the host that a device reads and writes; kept, as allocating it is slower than a copy."""
 
     def make() -> tuple[rt.HalDevice, rt.HalBuffer]:
         memory = _READ_BACK | int(rt.MemoryType.HOST_COHERENT)
@@ -289,7 +303,7 @@ def copy_range(
 
 
 def copied(device: rt.HalDevice, source: rt.HalBuffer, behind: int = 0, byte: int = 0) -> rt.HalBuffer:
-    """A buffer with the bytes of another, copied on the device, and so many of a byte behind them."""
+    """A buffer with the bytes of another, copied on the device, and `behind` times `byte` behind them."""
     size = source.byte_length()
     found = device.allocator.allocate_buffer(
         rt.MemoryType.DEVICE_LOCAL, _MAPPED, allocation_size=size + behind
@@ -326,12 +340,10 @@ def fill_again(device: rt.HalDevice, buffer: rt.HalBuffer, byte: int) -> None:
 
 
 def _shared_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:
-    """Memory that the device and the host see."""
     return device.allocator.allocate_buffer(_SHARED, _MAPPED, allocation_size=size)
 
 
 def _own_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:
-    """Memory of a device that only it sees."""
     return device.allocator.allocate_buffer(
         rt.MemoryType.DEVICE_LOCAL, rt.BufferUsage.DEFAULT, allocation_size=size
     )
@@ -342,7 +354,7 @@ def _mapped(buffer: rt.HalBuffer, size: int) -> npt.NDArray[np.uint8]:
 
 
 def hal_type(element_type: str) -> rt.HalElementType:
-    """The runtime's name of an element type: any width of integers. Raises TunerError where it has none."""
+    """The runtime's name of an element type, with any width of integers. Raises TunerError if it has none."""
     kind = ElementType.named(element_type)
     name = "complex" if kind.kind == "complex" else element_type
     code = _HAL_KINDS.get(name, _HAL_KINDS.get(name.rstrip(string.digits)))
@@ -353,7 +365,6 @@ def hal_type(element_type: str) -> rt.HalElementType:
 
 
 def _named(kind: rt.HalElementType) -> str:
-    """MLIR's name of a type of the runtime."""
     number = int(cast(int, kind))
     code, bits = number >> _HAL_SHIFT, number & 0xFFFF
     name = next((name for name, own in _HAL_KINDS.items() if own == code), "i1")

@@ -28,8 +28,15 @@ import numpy.typing as npt
 from iree_tuner.device.data import dtype_of, span, stepped, written
 from iree_tuner.program.bindings import Binding
 
-# How `check.check_program` sees a buffer, for code that builds it and for code that runs it.
+Array = npt.NDArray[np.generic]
+Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
+Number = TypeVar("Number", bound=np.generic)
 
+Factors = tuple[str, int]
+"""Type and number; see `bench.Tolerance`."""
+
+NO_FACTORS: Factors = ("", 1)
 
 CHECK, SURVEY, ALLOW = "check", "survey", "allow"
 """The functions that the program exports; see `check.check_program`."""
@@ -37,18 +44,27 @@ CHECK, SURVEY, ALLOW = "check", "survey", "allow"
 TERMS = 8
 """Numbers that `allow` takes of each output."""
 
-_SAMPLED = 131_071  # values that medians and deviations are taken of, evenly spaced
-
 WORD = 4
 """Bytes that are compared at once; buffers are whole pages."""
 
+FILLINGS = (0xFF, 0x00, 0x7B)
+"""Bytes: NaN in every float type of 16 bits and more; zero; large numbers (61,280 in f16, 1e36 in f32)."""
+
+_SAMPLED = 131_071  # values for medians and deviations, evenly spaced
+_RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
+_FUNCTIONS = 16.0  # epsilons of f32: errors of approximations of exp, tanh, erf and division
+_SUMS = 3.0  # epsilons, times sqrt(K)
+_BLOCK = 1 << 17  # values at a time, so that intermediate ones stay in the caches
+_MANY_BLOCKS, _GROUP, _MOST_CORES = 8, 2, 8
+_WORD = 8  # bytes
+_DRAWN = 1_000_003  # numbers; longer tensors repeat them
 _LONGEST_ROW = 4096
 _FLOATS = ("f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
 
 
 @dataclass(frozen=True)
 class FloatOutput:
-    """An output of floats, as rows.
+    """An output of floats, as a matrix for `check.check_program`.
 
     Attributes:
         number: among the tensors that are written.
@@ -65,12 +81,11 @@ class FloatOutput:
 
     @property
     def size(self) -> int:
-        """Number of elements."""
         return self.rows * self.columns
 
 
 def float_outputs(bindings: Sequence[Binding]) -> tuple[FloatOutput, ...] | None:
-    """The outputs whose floats are compared; None where one has a type that this program cannot compare."""
+    """The outputs whose floats are compared; None if one has a type that the device cannot compare."""
     found: list[FloatOutput] = []
     for number, (binding, each, _) in enumerate(written(bindings)):
         dtype = dtype_of(each.element_type)
@@ -86,7 +101,7 @@ def float_outputs(bindings: Sequence[Binding]) -> tuple[FloatOutput, ...] | None
 
 
 def sampling_step(size: int) -> int:
-    """Of so many values every which one is looked at, where a sample is enough."""
+    """The distance of values in a sample of `size` values."""
     return size // _SAMPLED | 1
 
 
@@ -99,37 +114,17 @@ def _longest_row(size: int) -> int:
     return max(d for d in range(1, _LONGEST_ROW + 1) if size % d == 0)
 
 
-_RESULT_ROUNDINGS = 2.0  # epsilons: two roundings to the result's type on each side
-_FUNCTIONS = 16.0  # epsilons of f32: what approximations of exp, tanh, erf and division may be off by
-_SUMS = 3.0  # epsilons, times sqrt(K)
-# Values between a program's dispatches, as the host holds them, and how two of them differ.
-
-
-_BLOCK = 1 << 17  # values at a time: what is made of them stays in the caches
-_MANY_BLOCKS, _GROUP, _MOST_CORES = 8, 2, 8
-_WORD = 8  # bytes
-
-Array = npt.NDArray[np.generic]
-T = TypeVar("T")
-Floats = npt.NDArray[np.float64]
-
-Factors = tuple[str, int]
-"""Type and number; see `bench.Tolerance`."""
-
-NO_FACTORS: Factors = ("", 1)
-
-
 @dataclass(frozen=True)
 class Agreement:
     """Outcome of one comparison.
 
     Attributes:
         ok: within tolerance everywhere.
-        worst: largest error as a multiple of its tolerance (1 is the limit); inf where one is not a number.
+        worst: largest error as a multiple of its tolerance (1 is the limit); inf if one is not a number.
         message: what differs; empty when `ok`.
-        note: what is worth knowing although it is `ok`.
-        corrects: it is right where the default is wrong; `note` says how.
-        loose: it says little, as right versions are far apart; `note` says how far.
+        note: worth knowing although it is `ok`.
+        corrects: it is right and the default is wrong; `note` says how.
+        loose: it says little, as correct versions differ much; `note` says how much.
     """
 
     ok: bool
@@ -148,7 +143,7 @@ def numbers(values: Array) -> bool:
 
 
 def in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:
-    """The result for each block of so many values, in order; on several cores where there are many blocks."""
+    """The result for each block of `size` values, in order; on several cores if there are many blocks."""
     blocks = [slice(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK)]
     if len(blocks) < _MANY_BLOCKS:
         return [work(block) for block in blocks]
@@ -162,7 +157,7 @@ def in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:
 
 @functools.lru_cache(maxsize=1)
 def _threads(_process: int) -> ThreadPoolExecutor:
-    """Those of a process; a fork has none of its parent's."""
+    """The threads of a process; a fork does not have its parent's."""
     return ThreadPoolExecutor(min(_MOST_CORES, os.cpu_count() or 1))
 
 
@@ -175,27 +170,27 @@ def epsilon(element_type: str) -> float:
 
 
 def sum_error(accumulator_type: str, reduction_length: int) -> float:
-    """How far two sums of the same values, in any two orders, may be apart, relative to partial sums."""
+    """How much two sums of the same values, in any orders, may differ, relative to partial sums."""
     return _SUMS * math.sqrt(reduction_length) * epsilon(accumulator_type)
 
 
 def factor_error(factor_type: str, factors: int) -> float:
-    """How far two sums may be apart whose factors were computed and rounded, relative to partial sums."""
+    """How much two sums of computed and rounded factors may differ, relative to partial sums."""
     return _SUMS * epsilon(factor_type) / math.sqrt(factors) if factor_type else 0.0
 
 
 def halting_error(accumulator_type: str, reduction_length: int) -> float:
-    """The same for sums that grow with each value, if they are too long for their type, else 0.
+    """Like `sum_error`, for sums that grow with each value, if they are too long for their type; otherwise 0.
 
-    A sum of more values than 1/u, half an epsilon, comes to a halt when a value is less than half of its last
-    digit. Where it does depends on the order, so that such sums can be wrong altogether.
+    A sum of more values than 1/u, half an epsilon, stops growing when a value is less than half of its last
+    digit. Where it stops depends on the order, so that such sums can be wrong altogether.
     """
     worst = reduction_length * epsilon(accumulator_type) / 2
     return worst if worst >= 1 else 0.0
 
 
 def function_error(accumulator_type: str) -> float:
-    """How far functions may be off that are applied to sums, relative to the largest result."""
+    """The error of functions that are applied to sums, relative to the largest result."""
     return _FUNCTIONS * min(epsilon("f32"), epsilon(accumulator_type) or 1.0)
 
 
@@ -214,15 +209,15 @@ def compare(
 
     Args:
         got: what to judge.
-        expected: what it should be: equal in shape and type, or (from a reference) of double precision.
+        expected: equal in shape and type, or (from a reference) of double precision.
         element_type: MLIR's name of the result's type.
-        accumulator_type: the type that sums are held in.
-        reduction_length: how many values go into one result.
+        accumulator_type: the type of sums.
+        reduction_length: the number of values in one result.
         magnitudes: the expected result for the inputs' absolute values; without it, the largest expected
-            value stands for them.
+            value is used.
         factors: type and number of factors that are computed and rounded on the way.
-        slack: what each value may be off by in addition (`device.conditioning`).
-        sums: what partial sums reach at least (`partial_sums`).
+        slack: what each value may be off by in addition (`device.slack`).
+        sums: the least size of partial sums (`partial_sums`).
     """
     if got.dtype == expected.dtype and same_bytes(got, expected):
         return Agreement(True, 0.0)
@@ -257,7 +252,7 @@ def compare(
 
 
 def _ratios(got: Floats, expected: Floats, allowed: Floats, limit: float) -> Floats:
-    """The error of each, as a multiple of its tolerance; infinite where one is not a number."""
+    """Errors as multiples of their tolerances; infinite if one of both is not a number."""
     with np.errstate(all="ignore"):
         ratio = np.abs(np.clip(got, -limit, limit) - np.clip(expected, -limit, limit)) / allowed
     ratio[np.isnan(got) & np.isnan(expected)] = 0.0
@@ -268,14 +263,14 @@ def _ratios(got: Floats, expected: Floats, allowed: Floats, limit: float) -> Flo
 
 @dataclass(frozen=True)
 class Terms:
-    """The parts of a tolerance other than values; see the module's text.
+    """The terms of a tolerance, see the module's text; all but `normal` and `least` are relative.
 
     Attributes:
-        rounding: of each value, relative to it.
-        functions: relative to the largest value.
-        relative: of sums and factors, relative to the largest partial sums.
-        halting: of sums that come to a halt, relative to the value.
-        normal: the smallest normal number where code may flush what is smaller, else 0.
+        rounding: to the value.
+        functions: to the largest value.
+        relative: of sums and factors, to the largest partial sums.
+        halting: of sums that stop growing, to the value.
+        normal: the smallest normal number, if code may flush smaller ones; otherwise 0.
         least: of every value.
     """
 
@@ -290,7 +285,7 @@ class Terms:
     def of(
         cls, element_type: str, accumulator_type: str, reduction_length: int, factors: Factors = NO_FACTORS
     ) -> Terms:
-        """Of results of a type; the arguments are those of `compare`."""
+        """The terms of results of a type; the arguments are those of `compare`."""
         limits = ml_dtypes.finfo(_held(element_type))
         return cls(
             _RESULT_ROUNDINGS * epsilon(element_type),
@@ -340,17 +335,17 @@ def tolerances(
 
 
 def partial_sums(own: Array, moved: Array, step: float, alike: int = 1) -> Floats:
-    """The size of the sums that results come from, for each value, as it acts on it.
+    """The size of the sums that results come from, for each value, as it affects the value.
 
     Inputs that move by a step each, at random, move a sum by the step times the root of the sum of its
     squared addends, which is about the size of its partial sums. A function that follows (tanh, softmax)
-    changes this by as much as it changes the sum's rounding errors. If all addends have one sign, partial
-    sums grow to the root of their number times that.
+    changes this by the same factor as the sum's rounding errors. If all addends have one sign, partial sums
+    grow to the root of their number times that.
 
     Args:
         own: results.
         moved: results for inputs that are `stepped`.
-        step: by so much of each.
+        step: the relative step of each.
         alike: the number of addends, if they have one sign.
     """
     wide = np.result_type(own.dtype, np.float64) if own.dtype.kind == "c" else np.float64
@@ -374,7 +369,7 @@ def partial_sums(own: Array, moved: Array, step: float, alike: int = 1) -> Float
 
 
 def largest_finite(element_type: str) -> float:
-    """Both sides are limited to it: a sum may overflow in one order and end slightly below it in another."""
+    """The limit of both sides: a sum may overflow in one order and end slightly below it in another."""
     return float(ml_dtypes.finfo(_held(element_type)).max)
 
 
@@ -384,19 +379,19 @@ def _held(element_type: str) -> npt.DTypeLike:
 
 
 def _real(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
-    """Of complex numbers the type of both parts."""
+    """The type of the parts of complex numbers; otherwise the same."""
     return np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype
 
 
 def _largest(values: Array) -> float:
-    """The largest finite absolute value; 1 where none is finite."""
+    """The largest finite absolute value; 1 if none is finite."""
     every = in_blocks(values.size, lambda block: float(_finite(values[block]).max(initial=-1.0)))
     largest = max(every, default=-1.0)
     return largest if largest >= 0.0 else 1.0
 
 
 def median_of(values: Array, largest: float) -> float:
-    """Of the finite absolute values; what is the largest where none is finite."""
+    """The median of the finite absolute values; `largest` if none is finite."""
     sample = _finite(values)
     return float(np.median(sample)) if sample.size else largest
 
@@ -409,7 +404,7 @@ def _finite(values: Array) -> Floats:
 def _scales(
     expected: Array, magnitudes: Floats | None, largest: float, median: float
 ) -> tuple[Floats, Floats]:
-    """Of expected values: their absolute values, and what partial sums can reach."""
+    """The absolute values of expected values, and what partial sums can reach."""
     own = np.abs(expected.astype(np.float64))
     own = np.where(np.isfinite(own), own, largest)
     if magnitudes is None:
@@ -428,7 +423,7 @@ def _integers(got: Array, expected: Array) -> Agreement:
 
 
 def real_parts(values: Array) -> Array:
-    """Of complex numbers, both parts along one more axis."""
+    """Both parts of complex numbers along one more axis."""
     if values.dtype.kind != "c":
         return values
     own = np.ascontiguousarray(values)
@@ -441,14 +436,14 @@ def _parts_of_sums(sums: Floats, expected: Array) -> Floats:
 
 
 def _scales_of(magnitudes: Array) -> Array:
-    """Of complex numbers, the absolute value for both parts: one of them may cancel in a product."""
+    """Flat; of complex numbers, the absolute value for both parts: one of them may cancel in a product."""
     if magnitudes.dtype.kind != "c":
         return magnitudes.reshape(-1)
     return np.repeat(np.abs(magnitudes.reshape(-1)), 2)
 
 
 def same_bytes(a: Array, b: Array) -> bool:
-    """Whether two arrays hold the same bytes; word by word, and no further than where they do not."""
+    """Whether two arrays hold the same bytes; stops at the first block that differs."""
     ours, theirs = _bytes(a), _bytes(b)
     whole = ours.size // _WORD * _WORD
     if ours.size != theirs.size or not np.array_equal(ours[whole:], theirs[whole:]):
@@ -465,25 +460,13 @@ def _position(index: tuple[np.intp, ...]) -> str:
     return f"[{', '.join(str(int(i)) for i in index)}]"
 
 
-Number = TypeVar("Number", bound=np.generic)
-
-FILLINGS = (0xFF, 0x00, 0x7B)
-"""Bytes: not a number in every float type of 16 bits and more; zero; large numbers (61,280 in f16, 1e36 in
-f32)."""
-
-# bytes
-# values
-_DRAWN = 1_000_003  # numbers; longer tensors repeat them
-
-
 @dataclass(frozen=True)
 class Held:
     """A value between dispatches.
 
     Attributes:
         value: an array, or a scalar that the function takes.
-        holes: where the dispatch that made it wrote nothing, for another one to fill in; None where there
-            are none.
+        holes: elements that the dispatch did not write, for `within` to fill; or None.
     """
 
     value: Array | float | int
@@ -491,7 +474,6 @@ class Held:
 
     @property
     def array(self) -> Array:
-        """The value, of a dispatch's results."""
         assert isinstance(self.value, np.ndarray)
         return self.value
 
@@ -507,13 +489,13 @@ class Held:
 
     @property
     def has_negative(self) -> bool:
-        """Whether any of its floats is below 0; complex numbers count as that."""
+        """Whether any of its floats is below 0; True for complex numbers."""
         if not is_float(self.value):
             return False
         return self.array.dtype.kind == "c" or bool(np.less(self.array, 0).any())
 
     def stepped(self, noise: np.random.Generator, step: float) -> Held:
-        """Values that are a step off, each (`data.stepped`)."""
+        """Each value moved by a step (`data.stepped`)."""
         return Held(stepped(self.array, noise, step), self.holes) if is_float(self.value) else self
 
     def within(self, byte: int) -> Array | float | int:
@@ -551,7 +533,7 @@ def _pattern(dtype: np.dtype[np.generic], byte: int) -> np.generic:
 
 
 def _bits(values: Array) -> npt.NDArray[np.generic]:
-    """Values as integers of their size, where there are such, or as bytes: NaN is equal to itself.
+    """Values as integers of their size, if they exist, or as bytes, so that NaN equals itself.
 
     Any byte but zero is a true boolean.
     """
@@ -575,12 +557,12 @@ def left_alone(own: Array, again: Sequence[Array]) -> npt.NDArray[np.bool_] | No
 
 
 def without(values: npt.NDArray[Number], holes: npt.NDArray[np.bool_] | None) -> npt.NDArray[Number]:
-    """Values that were written."""
+    """The values outside of holes."""
     return values if holes is None else values[~holes]
 
 
 def equal(ours: Sequence[Array], theirs: Sequence[Array], holes: npt.NDArray[np.bool_] | None = None) -> bool:
-    """To the bit, except for holes; one that is not a number is like another."""
+    """Equal to the bit, except for holes; NaN equals NaN."""
     for a, b in zip(ours, theirs, strict=True):
         if a.dtype == b.dtype and same_bytes(a, b):
             continue
@@ -595,7 +577,7 @@ def equal(ours: Sequence[Array], theirs: Sequence[Array], holes: npt.NDArray[np.
 
 
 def difference(a: Array, b: Array, holes: npt.NDArray[np.bool_] | None = None) -> str:
-    """Where two results that should be equal are not."""
+    """The first difference of two results that should be equal."""
     same = (a == b) | ((a != a) & (b != b))
     wrong = np.argwhere(~same if holes is None else ~same & ~holes)
     place = tuple(int(each) for each in wrong[0])

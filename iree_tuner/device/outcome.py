@@ -20,27 +20,24 @@ Outcome = Literal[
 ]
 
 DEFAULT_WRONG = "the default itself is wrong"
-"""How it begins, what is said of a candidate that is right where the default is not."""
+"""The beginning of the note on a candidate that is correct although the default is wrong."""
 
 MAY_BE_INVALID = "generated inputs may be invalid"
 
 
 def blamed(message: str, unclear: Sequence[str]) -> str:
-    """A message about wrong code; the inputs are the other possible cause, where indices are unclear."""
+    """A message about wrong code; inputs are the other possible cause if indices are unclear."""
     return f"{MAY_BE_INVALID}, or {message}" if unclear else message
-
-
-# The state of the machine while something was measured.
 
 
 @dataclass(frozen=True)
 class Readings:
-    """Conditions of one trial. None where the machine does not say.
+    """The machine's state during a measurement; None for what it does not report.
 
     Attributes:
         clock_mhz: the device's clock, the mean of before and after.
         temperature_c: the hottest of the device's sensors, in degrees Celsius.
-        load: cores kept busy by others meanwhile, from 0 on.
+        load: cores kept busy by others, from 0 on.
         stolen: part of the time, from 0 to 1, that the hypervisor gave to others.
         throttled: samples that were discarded because the device throttled or changed its clock.
     """
@@ -56,31 +53,28 @@ UNKNOWN = Readings()
 
 
 class Sensors(Protocol):
-    """Watches one device while it is measured. Made in the measuring worker; must not raise."""
+    """Observes one device while it is measured. Made in the measuring worker; must not raise."""
 
     def start(self) -> None:
-        """Begin a measurement: what was read before is forgotten."""
+        """Begin a measurement, and forget earlier readings."""
         ...
 
     def disturbed(self) -> bool:
-        """Whether the device throttled or changed its clock since `start` or the last call of this."""
+        """Whether the device throttled or changed its clock since `start` or the last call."""
         ...
 
     def readings(self) -> Readings:
-        """Conditions since `start`."""
+        """Readings since `start`."""
         ...
 
 
 class NoSensors:
-    """For devices that tell nothing."""
+    """For devices that report nothing."""
 
-    def start(self) -> None:
-        """Nothing to begin."""
+    def start(self) -> None: ...
 
     def disturbed(self) -> bool:
-        """Never known."""
         return False
 
     def readings(self) -> Readings:
-        """Nothing is known."""
         return UNKNOWN

@@ -1,4 +1,4 @@
-"""Arguments of a program's functions: given ones from files, the others generated."""
+"""The functions of a VM module that are run, and their arguments: given ones from files, others generated."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ import numpy.typing as npt
 
 from iree_tuner.device.array_file import header_of, read_array
 from iree_tuner.device.data import PERIOD, Kind, dtype_of, integers, kind_of, random_values
-from iree_tuner.device.program_run import Filled, InputValue, Member, ProgramRun
+from iree_tuner.device.program_run import ArchiveMember, Filled, InputValue, ProgramRun
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.dynamic import DimensionSize, size_for
 from iree_tuner.program.entries import ASYNC, FILLED, PLAIN, Entry, Feed, Taken, plain_name, taken_from
-
-# The arguments of a function of a VM module, as the module declares them.
-
 
 _DECLARATION = "iree.abi.declaration"
 _INPUT, _OUTPUT = "%input", "%output"
@@ -30,6 +27,14 @@ _FENCE = "!hal.fence"
 _MODEL, _FENCED = "iree.abi.model", "coarse-fences"  # `iree-compile --iree-execution-model=async-external`
 _RESULT, _TEMPORARY = "{iree.abi.output", "{iree.abi.transients"
 _TEMPORARY_BYTES = "iree.abi.transients.size.constant"
+_MOST_KEPT = 1 << 30  # bytes
+_LEAST = 0.1  # of what must be positive
+_SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
+"""Of generated values: the mean, or the deviation (`device.data`)."""
+
+Array = npt.NDArray[np.generic]
+
+_kept: OrderedDict[Hashable, Sequence[Array | float | int]] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,8 @@ class Signature:
         taken: its inputs.
         fenced: whether two fences follow: one to wait for, and one to signal.
         results: those whose memory it takes after its inputs (`program.provided_memory`).
-        temporary_bytes: of memory for temporary values, which it takes after that; None where it takes none.
-        gives: its results, where it declares them.
+        temporary_bytes: of memory for temporary values, which it takes after that; or None.
+        gives: its results, if it declares them.
     """
 
     function: rt.VmFunction
@@ -54,11 +59,10 @@ class Signature:
 
 
 def signature_of(module: rt.VmModule, name: str, entry: Entry | None) -> Signature | None:
-    """The arguments that a module declares, or else those of its program. None for twins that fill.
+    """The arguments that a module declares, otherwise those of its program. None for twins that fill.
 
-    A function that only takes fences is known by its name without the suffix for these.
-
-    Raises TunerError for a function that takes memory of a size that only a call says.
+    A function that only takes fences is found by its name without the suffix for these. Raises TunerError for
+    a function that takes memory of a size that only a call knows.
     """
     function = module.lookup_function(name) or module.lookup_function(name + ASYNC)
     if function is None or name.endswith(FILLED):
@@ -85,7 +89,7 @@ def signature_of(module: rt.VmModule, name: str, entry: Entry | None) -> Signatu
 
 
 def _given(declared: str) -> tuple[Taken, ...]:
-    """The results that a declaration has: `(%output0: tensor<4xf32>, %output1: f32)`."""
+    """Parse a declaration's results: `(%output0: tensor<4xf32>, %output1: f32)`."""
     parts = [part.split(": ", 1)[1] for part in declared[_closing(declared) :].split(_OUTPUT)[1:]]
     return tuple(taken_from(part.split(" {")[0].rstrip(", )")) for part in parts)
 
@@ -95,9 +99,9 @@ def _is_fence(declared: str) -> bool:
 
 
 def _memory_among(parts: list[str], results: int) -> set[int]:
-    """Places of the memory that `program.provided_memory` adds: one for each result, then a temporary one.
+    """The arguments that `program.provided_memory` adds: memory for each result, then for temporary values.
 
-    An argument elsewhere that a result is written to is donated (`jax.jit` with `donate_argnums`): an input.
+    Other arguments that a result is written to are donated inputs (`jax.jit` with `donate_argnums`).
     """
     end = next((place for place, part in enumerate(parts) if _TEMPORARY in part), None)
     if end is None:
@@ -106,25 +110,17 @@ def _memory_among(parts: list[str], results: int) -> set[int]:
 
 
 def _closing(declaration: str) -> int:
-    """Where the list of inputs ends: results follow, or nothing."""
+    """The end of the list of inputs; results may follow."""
     end = declaration.find(") -> ")
     return end if end >= 0 else declaration.rindex(")")
-
-
-Array = npt.NDArray[np.generic]
-_MOST_KEPT = 1 << 30  # bytes
-_LEAST = 0.1  # of what must be positive
-_SIZES = {"positive": 0.55, "signed": 0.5, "outliers": 1.5}
-"""Of generated values: the mean, or the deviation (`device.data`)."""
 
 
 def why_not_called(
     entry: Entry, given: Sequence[InputValue], sizes: Sequence[DimensionSize], missing: str = ""
 ) -> str:
-    """Why a function cannot be called if some of its inputs are given; empty when it can.
+    """Why a function cannot be called with some inputs given; empty if it can.
 
-    Raises:
-        TunerError: what is given is not what the function takes.
+    Raises TunerError if a given value does not fit.
     """
     reason = entry.not_callable or entry.refusal
     return reason or why_no_values(entry.inputs, given, sizes, missing=missing)
@@ -134,17 +130,17 @@ def why_no_values(
     taken: Sequence[Taken], given: Sequence[InputValue], sizes: Sequence[DimensionSize],
     written: Sequence[Taken] = (), missing: str = "",
 ) -> str:  # fmt: skip
-    """Why arguments cannot be made if some of the inputs are given; empty when they can.
+    """Why arguments cannot be made with some inputs given; empty if they can.
 
     Args:
         taken: what the compiled function takes.
         given: values of the first inputs.
         sizes: for the dimensions that the program leaves open.
         written: what the function takes in the program, if that is known: files have these types.
-        missing: options that set sizes which are not known.
+        missing: options that set unknown sizes.
 
     Raises:
-        TunerError: what is given is not what the function takes.
+        TunerError: a given value does not fit.
     """
     for number, each in enumerate(taken):
         value = given[number] if number < len(given) else None
@@ -171,8 +167,8 @@ def why_no_value(
 
 
 def check_input(number: int, taken: Taken, value: InputValue) -> None:
-    """Raises TunerError where a given value is not what the function takes."""
-    if isinstance(value, str | Member):
+    """Raises TunerError if a given value does not fit."""
+    if isinstance(value, str | ArchiveMember):
         found = header_of(value)
         _check_type(number, taken, found.shape, found.has(taken.element_type), found, value)
         _check_range(number, taken, value)
@@ -190,11 +186,11 @@ def argument(
     number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize], seed: int,
     rng: np.random.Generator, feed: Feed = PLAIN, written: Taken | None = None,
 ) -> Array | float | int:  # fmt: skip
-    """A value for an input that `why_no_values` has nothing to say of."""
+    """A value for an input that `why_no_values` accepts."""
     shape = shape_of(number, taken, value, sizes)
     dtype = dtype_of(taken.element_type)
     assert dtype is not None
-    if isinstance(value, str | Member):
+    if isinstance(value, str | ArchiveMember):
         array = _read(value, written or taken).astype(dtype, copy=False)
         return array if shape is not None else array.item()
     if isinstance(value, Filled):
@@ -209,7 +205,7 @@ def argument(
     return np.full(known, np.asarray(value).astype(dtype))
 
 
-def _read(value: str | Member, taken: Taken) -> Array:
+def _read(value: str | ArchiveMember, taken: Taken) -> Array:
     """A file's array as the program takes it: any byte but zero is a true boolean."""
     dtype = dtype_of(taken.element_type)
     assert dtype is not None
@@ -225,7 +221,7 @@ def _scalar(element_type: str, feed: Feed, rng: np.random.Generator) -> int | fl
 
 
 def _in_range(values: Array, feed: Feed, kind: Kind) -> Array:
-    """Values as what they feed needs them: weights by how many are summed, so that sizes stay as they are."""
+    """Adapt values to their use: weights are divided by the number that is summed, to keep sizes."""
     if values.dtype.kind in "iubc" or feed.values is not None:
         return values
     if feed.fraction:
@@ -244,10 +240,10 @@ def arguments(
 ) -> Sequence[Array | float | int]:  # fmt: skip
     """Values for all inputs of a function, not to be written to: the last ones are kept.
 
-    Versions of a program are run on the same ones, which takes longer to make than to run them.
+    Versions of a program use the same ones, which take longer to generate than to run.
 
     Args:
-        taken: what it takes.
+        taken: its inputs.
         given: values of the first ones.
         sizes: for the dimensions that the program leaves open.
         seed: of the values, and the function's number in the program.
@@ -265,27 +261,23 @@ def arguments(
         argument(number, each, value, sizes, seed[0], rng, feed, own)
         for number, (each, value, feed, own) in enumerate(zip(taken, values, feeds, types, strict=True))
     ]
-    if not any(isinstance(each, str | Member) for each in given):  # a file may change
+    if not any(isinstance(each, str | ArchiveMember) for each in given):  # a file may change
         _kept[key] = found
-        while len(_kept) > 1 and sum(map(_bytes_of, _kept.values())) > _MOST_KEPT:
-            _kept.popitem(last=False)
+        arrays = (each for values in _kept.values() for each in values if isinstance(each, np.ndarray))
+        held = sum(each.nbytes for each in arrays)
+        while len(_kept) > 1 and held > _MOST_KEPT:
+            _, dropped = _kept.popitem(last=False)
+            held -= sum(each.nbytes for each in dropped if isinstance(each, np.ndarray))
     return found
-
-
-_kept: OrderedDict[Hashable, Sequence[Array | float | int]] = OrderedDict()
-
-
-def _bytes_of(values: Sequence[Array | float | int]) -> int:
-    return sum(each.nbytes for each in values if isinstance(each, np.ndarray))
 
 
 def shape_of(
     number: int, taken: Taken, value: InputValue, sizes: Sequence[DimensionSize]
 ) -> tuple[int | None, ...] | None:
-    """The shape of an input with what is given for it; None for a number."""
+    """The shape of an input, given or by the sizes; None for a number."""
     if taken.shape is None:
         return None
-    if isinstance(value, str | Member):
+    if isinstance(value, str | ArchiveMember):
         return header_of(value).shape
     if isinstance(value, Filled):
         return value.shape
@@ -302,13 +294,13 @@ def _check_type(
         size in (None, own) for size, own in zip(wanted, shape, strict=True)
     )
     if not fits or not same:
-        key = f"'{value.key}' " if isinstance(value, Member) else ""
-        path = value.path if isinstance(value, Member) else cast("str | None", value)
+        key = f"'{value.key}' " if isinstance(value, ArchiveMember) else ""
+        path = value.path if isinstance(value, ArchiveMember) else cast("str | None", value)
         raise TunerError(f"input {number} must have the type {taken}, but {key}has {found}", location=path)
 
 
 def _same(element_type: str, other: str) -> bool:
-    """Whether values of one MLIR type fit another. Signs of integers are not distinguished."""
+    """Whether values of one MLIR type fit another, up to signs of integers."""
     return element_type == other or element_type.lstrip("su") == other.lstrip("su")
 
 
@@ -324,8 +316,8 @@ def _check_number(number: int, taken: Taken, value: float) -> None:
         raise TunerError(f"input {number} ({taken}) must be from {least} to {most}, but is {value}")
 
 
-def _check_range(number: int, taken: Taken, value: str | Member) -> None:
-    """Raises TunerError where a file holds integers of more bits than the program takes."""
+def _check_range(number: int, taken: Taken, value: str | ArchiveMember) -> None:
+    """Raises TunerError if a file holds integers of more bits than the program takes."""
     kind, dtype = ElementType.named(taken.element_type), dtype_of(taken.element_type)
     if not kind.is_integer or dtype is None or kind.bits in (1, 8 * dtype.itemsize):
         return
@@ -341,23 +333,20 @@ def _check_range(number: int, taken: Taken, value: str | Member) -> None:
 
 
 def _limits(kind: ElementType) -> tuple[int, int]:
-    """The integers that are accepted: of a type without a sign, both ways to read its bits."""
+    """The integers that are accepted: for a type without a sign, signed or unsigned ones."""
     if not kind.is_integer:
         return -(1 << 63), (1 << 63) - 1
     least, most = kind.range
     return (least, most) if kind.name[0] in "su" else (-(1 << kind.bits - 1), (1 << kind.bits) - 1)
 
 
-# The functions of a VM module that are run, and what they are called with.
-
-
 @dataclass
 class LoadedFunction:
-    """An entry function and what it is called with.
+    """An entry function and its arguments.
 
-    Its twin, if there is one, fills what it allocates (`program.flow_ops`); a function that only calls one
-    with fences and waits, as torch's do, has them too. `memory` is for results and temporary values, if it
-    takes that (`program.provided_memory`).
+    `filled` is its twin that fills what it allocates (`program.flow_ops`), if there is one; a function that
+    only calls one with fences and waits, like torch's, has both. `memory` is for results and temporary
+    values, if it takes that (`program.provided_memory`).
     """
 
     name: str
@@ -374,12 +363,9 @@ class LoadedFunction:
 def functions_of(
     module: rt.VmModule, run: ProgramRun, like: Sequence[LoadedFunction] = ()
 ) -> list[LoadedFunction]:
-    """The functions that are to be run, each with its signature. Raises TunerError where there are none.
+    """The functions that are run, each with its signature. Raises TunerError if there are none.
 
-    Args:
-        module: of the runtime.
-        run: the functions and their inputs.
-        like: the functions of another compilation, whose inputs these take.
+    `like` are the functions of another compilation, whose inputs these take.
     """
     entries = {entry.name: entry for entry in run.entries}
     names = dict.fromkeys(map(plain_name, module.function_names))
@@ -398,9 +384,9 @@ def functions_of(
     for name in run.functions or every:
         found = every[name]
         given = () if chosen else run.inputs
-        told = entries.get(name)
-        reason = (told.not_callable or told.refusal) if told is not None else ""
-        written = told.inputs if told is not None else ()
+        entry = entries.get(name)
+        reason = (entry.not_callable or entry.refusal) if entry is not None else ""
+        written = entry.inputs if entry is not None else ()
         reason = reason or why_no_values(found.taken, given, run.sizes, written, run.missing)
         if not reason:
             own = module.lookup_function(name + FILLED)
@@ -417,7 +403,7 @@ def functions_of(
 
 
 def unknown_function(name: str, known: Sequence[str]) -> TunerError:
-    """The message about a function that a program does not have."""
+    """An error about a function that a program does not have."""
     close = difflib.get_close_matches(name, known, 3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
     return TunerError(f"the program has no entry function '{name}'", hint=hint)

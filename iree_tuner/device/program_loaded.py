@@ -14,10 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.checks import Checks
-from iree_tuner.device.conditioning import (
+from iree_tuner.device.data import stored, stored_size
+from iree_tuner.device.memory import Recent, copied, fill_again, filled, hal_type, read_back, uploaded
+from iree_tuner.device.numerics import FILLINGS, difference, equal, is_float
+from iree_tuner.device.program_inputs import LoadedFunction, Signature, arguments, functions_of
+from iree_tuner.device.program_parameters import parameter_module
+from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.device.slack import (
     FEW,
     NARROW_BYTES,
-    Depth,
+    ErrorDepth,
     Spread,
     and_allowed,
     by_nudges,
@@ -26,14 +32,7 @@ from iree_tuner.device.conditioning import (
     of_any_seed,
     stands_for,
 )
-from iree_tuner.device.conditioning import nudged as nudge
-from iree_tuner.device.data import stored, stored_size
-from iree_tuner.device.memory import copied, fill_again, filled, hal_type, read_back, uploaded
-from iree_tuner.device.numerics import FILLINGS, difference, equal, is_float
-from iree_tuner.device.program_inputs import LoadedFunction, Signature, arguments, functions_of
-from iree_tuner.device.program_parameters import parameter_module
-from iree_tuner.device.program_run import ProgramRun
-from iree_tuner.device.recent import Recent
+from iree_tuner.device.slack import nudged as nudge
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 from iree_tuner.program.entries import Taken
@@ -42,7 +41,7 @@ from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 SEEDS = (0, 1, 2)
-"""Of the inputs on which results are compared."""
+"""Seeds of the inputs for which results are compared."""
 
 _MOST_KEPT = 1 << 29  # bytes
 _LONG_S, _VERY_LONG_S = 0.2, 1.0  # an invocation
@@ -53,27 +52,27 @@ Array = npt.NDArray[np.generic]
 Alone = tuple[list[Array], list[Spread]]
 
 _uploads: Recent[tuple[str, int], tuple[Array, rt.HalBuffer]] = Recent()
-"""Arrays, which live as long as they stand here, and their copies on a device."""
+"""By device and `id` of an array: the array, which stays alive here, and its copy on the device."""
 
 
 def forget_inputs() -> None:
-    """Let go of those on devices."""
+    """Free the inputs on devices."""
     _uploads.clear()
 
 
 @dataclass
-class Known:
+class KnownResults:
     """Findings about a program's results, which stay true if it is loaded again.
 
     Attributes:
         results: for each seed, all results of one invocation.
         once: whether results are of one seed: no input depends on it, and an invocation takes a second.
-        checks: for each of the program's checks on the first seed, why it fails; empty where it passes.
-        overwrites: that invocations change constants of the program; empty where they do not.
-        unwritten: how they depend on old contents of memory; empty where they do not.
-        spreads: how far those of right versions may be from them.
-        alone: for single seeds, results and the same.
-        exact: for each seed, the results of the widened program; empty where none was run.
+        checks: for each of the program's checks on the first seed, why it fails; empty if it passes.
+        overwrites: that invocations change constants of the program; or empty.
+        unwritten: how they depend on old contents of memory; empty if they do not.
+        spreads: of correct versions.
+        alone: for single seeds, results and spreads.
+        exact: for each seed, the results of the widened program; empty if none was run.
     """
 
     results: list[list[Array]] | None = None
@@ -81,37 +80,37 @@ class Known:
     checks: tuple[str, ...] = ()
     overwrites: str = ""
     unwritten: str = ""
-    spreads: dict[Depth, list[list[Spread]]] = field(default_factory=dict[Depth, list[list[Spread]]])
-    alone: dict[tuple[int, Depth], Alone] = field(default_factory=dict[tuple[int, Depth], Alone])
+    spreads: dict[ErrorDepth, list[list[Spread]]] = field(
+        default_factory=dict[ErrorDepth, list[list[Spread]]]
+    )
+    alone: dict[tuple[int, ErrorDepth], Alone] = field(default_factory=dict[tuple[int, ErrorDepth], Alone])
     exact: Sequence[Sequence[Array]] = ()
 
     @property
     def bytes(self) -> int:
-        """That results take."""
         every = [*(self.results or ()), *self.exact, *(values for values, _ in self.alone.values())]
         return sum(value.nbytes for each in every for value in each)
 
 
 class LoadedProgram:
-    """A program that is loaded, and the functions of it that are run.
+    """A loaded program, and the functions of it that are run.
 
     Args:
-        path: the VM module, which is mapped: its constants are not copied where the device can use them.
+        path: the VM module, which is mapped: its constants are not copied if the device can use them.
         device: device URI.
         run: the functions and their inputs.
-        known: of its results, from when it was loaded before.
+        known: its results, if it was loaded before.
         runtime: flags of the runtime that the device is opened with.
         like: the same program with f16 and bf16 where this one has f32 (`program.widened`): it takes the
             same inputs.
 
     Raises:
-        TunerError: it does not load; a function is not there, or cannot be called; or a file is not what it
-            should be.
+        TunerError: it does not load; a function is missing or cannot be called; or a file does not fit.
     """
 
     def __init__(
-        self, path: str, device: str, run: ProgramRun, known: Known | None = None, runtime: RuntimeFlags = (),
-        like: LoadedProgram | None = None,
+        self, path: str, device: str, run: ProgramRun, known: KnownResults | None = None,
+        runtime: RuntimeFlags = (), like: LoadedProgram | None = None,
     ) -> None:  # fmt: skip
         config, hal = device_for(device, runtime)
         self._uri, self._device = device, config.device
@@ -122,7 +121,7 @@ class LoadedProgram:
         self._path = Path(path)
         self._mapped: mmap.mmap | None = None
         self._count: dict[float, int] = {}
-        self.known = known or Known()
+        self.known = known or KnownResults()
         self._ran = False
         try:
             if run.has_barriers:  # they would die of writing to their constants
@@ -149,7 +148,6 @@ class LoadedProgram:
 
     @property
     def name(self) -> str:
-        """The functions that are run."""
         return ", ".join(each.name for each in self._functions)
 
     def results(self) -> list[list[Array]]:
@@ -171,17 +169,15 @@ class LoadedProgram:
         return self.known.results
 
     def results_of(self, seed: int, nudges: int = 0) -> list[Array]:
-        """All results of an invocation, whose inputs stay: a seed's, or others close to them."""
+        """All results of an invocation for a seed's inputs, which stay set, or for others close to them."""
         self._ran = True
         self._set_inputs(seed, nudges)
         return self._outputs(FILLINGS[0])
 
-    def spreads(self, depth: Depth, widened: LoadedProgram | None = None) -> list[list[Spread]]:
-        """How far right versions may be from its results, for each seed and result; found out once.
+    def spreads(self, depth: ErrorDepth, widened: LoadedProgram | None = None) -> list[list[Spread]]:
+        """How much correct versions may differ, for each seed and result; computed once.
 
-        Args:
-            depth: see `conditioning.by_nudges`.
-            widened: the program with f32 for narrow floats.
+        `widened` is the program with f32 for narrow floats.
         """
         known = self.known.spreads
         if depth not in known:
@@ -191,7 +187,7 @@ class LoadedProgram:
             places = range(1 if self.known.once else len(results))
             found = [self._spreads_of(place, depth, moves[place], widened) for place in places]
             if widened is not None and loose_results(results[: len(found)], found):
-                # One of both may be wrong altogether: it says no more than nudges do.
+                # One of both may be wrong altogether: the spread is limited by nudges.
                 bounds = (by_nudges(depth, results[each], self._nudged_of(SEEDS[each])) for each in places)
                 found = [[*map(min, *both)] for both in zip(found, bounds, strict=True)]
             known[depth] = found * (len(results) // len(found))
@@ -199,9 +195,8 @@ class LoadedProgram:
         return known[depth]
 
     def _spreads_of(
-        self, place: int, depth: Depth, moves: Sequence[Spread] | None, widened: LoadedProgram | None
+        self, place: int, depth: ErrorDepth, moves: Sequence[Spread] | None, widened: LoadedProgram | None
     ) -> list[Spread]:
-        """Those of the results for one seed, by its place."""
         seed, own = SEEDS[place], self.results()[place]
         if widened is None:
             return [*moves] if moves else by_nudges(depth, own, self._nudged_of(seed))
@@ -218,7 +213,7 @@ class LoadedProgram:
     def _pairs(
         self, widened: LoadedProgram, seed: int, own: list[Array], exact: list[Array]
     ) -> list[tuple[list[Array], list[Array]]]:
-        """Results of both for a seed; and for inputs close to it, where a result has few values."""
+        """Results of both for a seed; also for inputs close to it, if a result has few values."""
         found, end = [(own, exact)], time.monotonic() + _DRAWING_S
         few = min((value.size for value in own if is_float(value) and value.size), default=FEW)
         while len(found) * few < FEW and len(found) < _MOST_DRAWN and time.monotonic() < end:
@@ -230,13 +225,10 @@ class LoadedProgram:
     def _all_given(self) -> bool:
         return all(len(each.given) == len(each.taken) and None not in each.given for each in self._functions)
 
-    def result_and_spreads(self, seed: int, depth: Depth, exact: Sequence[Array] | None = None) -> Alone:
-        """All results for a seed, and how far right versions may be from each; found out once.
+    def result_and_spreads(self, seed: int, depth: ErrorDepth, exact: Sequence[Array] | None = None) -> Alone:
+        """All results for a seed, and how much correct versions may differ in each; computed once.
 
-        Args:
-            seed: of the inputs.
-            depth: see `conditioning.by_nudges`.
-            exact: results of the widened program for the seed, where there are such.
+        `exact` are the results of the widened program for the seed.
         """
         if (seed, depth) not in self.known.alone:
             values = self.results_of(seed)
@@ -248,22 +240,22 @@ class LoadedProgram:
         return self.known.alone[seed, depth]
 
     def settle(self) -> None:
-        """Before it is timed: have its results, unless it ran for them; and the state after loading."""
+        """Prepare for timing: have its results, unless it ran for them, and the state after loading."""
         if not self._ran:
             self.results()
         self._renew()
 
     def _renew(self) -> None:
-        """Have the state that the program has after loading. Files that are mapped stay mapped."""
+        """Restore the state after loading. Mapped files stay mapped."""
         if (self._run.keeps_state or self._mapped is not None) and self._used:
             del self._context  # it may hold weights
             if self._mapped is not None:
-                self._mapped.madvise(mmap.MADV_DONTNEED)  # constants are those of the file again
+                self._mapped.madvise(mmap.MADV_DONTNEED)  # read constants from the file again
             self._context = rt.VmContext(self._instance, modules=self._modules)
             self._used = False
 
     def forget_results(self) -> None:
-        """Let go of them, which may be large: they were compared, and are not asked for again."""
+        """Free results, which may be large and are not needed after a comparison."""
         self.known.results = None
 
     def _overwrites(self) -> str:
@@ -277,7 +269,7 @@ class LoadedProgram:
         return self._outputs(FILLINGS[0])
 
     def _fill_differently(self, first: Sequence[Array]) -> None:
-        """Find out whether results depend on old contents of memory; not of results that vary anyway."""
+        """Find out whether results depend on old contents of memory, unless they vary anyway."""
         fills = any(each.filled or each.memory for each in self._functions)
         if not fills or not equal(self._outputs(FILLINGS[0]), first):
             return
@@ -296,16 +288,16 @@ class LoadedProgram:
                 self._wait()
 
     def batch(self, count: int) -> float:
-        """Seconds of so many invocations."""
+        """Seconds of a number of invocations."""
         start = time.perf_counter()
         for _ in range(count):
             self.run()
         return time.perf_counter() - start
 
     def in_flight(self, count: int) -> float:
-        """Seconds of so many invocations of functions with fences; the host waits for the last one only.
+        """Seconds of a number of invocations of functions with fences; the host waits for the last one only.
 
-        Each waits on the device for the one before it. Without fences each is waited for, as in `batch`.
+        Each waits on the device for the one before it. Without fences this is `batch`.
         """
         start = time.perf_counter()
         for _ in range(count):
@@ -315,7 +307,7 @@ class LoadedProgram:
         return time.perf_counter() - start
 
     def count_for(self, batch_s: float) -> int:
-        """How many invocations take so long; found out once."""
+        """The number of invocations that take `batch_s` seconds; measured once."""
         if batch_s not in self._count:
             elapsed = self.batch(1)
             if elapsed < _LONG_S:  # the first one is slower
@@ -324,7 +316,7 @@ class LoadedProgram:
         return self._count[batch_s]
 
     def _set_inputs(self, seed: int, nudges: int = 0, *, widened: bool = False) -> None:
-        """Take the inputs of a seed, or inputs a unit in the last place off; if `widened`, a unit of f32."""
+        """Use the inputs of a seed, or inputs a unit in the last place off; if `widened`, a unit of f32."""
         noise = np.random.default_rng((~seed & 0xFFFF, nudges) if nudges > 1 else ~seed & 0xFFFF)
         for place, each in enumerate(self._functions):
             feeds = tuple(self._run.feed(each.name, number) for number in range(len(each.taken)))
@@ -351,12 +343,11 @@ class LoadedProgram:
             each.values = [each.arguments.get_variant(index) for index in range(each.arguments.size)]
 
     def _held(self, taken: Taken) -> Taken:
-        """An input, as this program takes it."""
         wider = self._widened and taken.element_type in NARROW_FLOATS
         return replace(taken, element_type="f32") if wider else taken
 
     def _memory(self, signature: Signature) -> list[rt.HalBuffer]:
-        """Where results and temporary values are written, if a function takes that; the same in each call."""
+        """Memory for results and temporary values, if a function takes that; the same in each call."""
         sizes = [
             stored_size([size or 0 for size in each.shape or ()], each.element_type)
             for each in signature.results
@@ -366,7 +357,7 @@ class LoadedProgram:
         return [filled(self._device, max(1, size), 0) for size in sizes]
 
     def _views(self, each: LoadedFunction) -> list[rt.VmRef]:
-        """A function's memory, as it takes it: results are tensors, temporary values a buffer."""
+        """A function's memory: results are tensors, temporary values a buffer."""
         found: list[object] = list(each.memory)
         for place, taken in enumerate(each.signature.results):
             shape = [size or 0 for size in taken.shape or ()]
@@ -376,7 +367,7 @@ class LoadedProgram:
     def _view(self, taken: Taken, value: Array, *, keep: bool) -> rt.VmRef:
         """An array on the device, in memory of its own: a program may write to it (docs/upstream).
 
-        Versions of a program take the same ones, which go to a GPU once.
+        Versions of a program use the same arrays, which are sent to a GPU once.
         """
         if keep and value.size and not on_host(self._uri):
             buffer = copied(self._device, self._upload(value, taken.element_type))
@@ -386,7 +377,7 @@ class LoadedProgram:
         return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
 
     def _upload(self, value: Array, element_type: str) -> rt.HalBuffer:
-        """An array's copy on the device that stays as it is."""
+        """An array's copy on the device, which is not changed."""
         key, raw = (self._uri, id(value)), stored(value, element_type)
         return _uploads.get(key, raw.size, _MOST_KEPT, lambda: (value, uploaded(self._device, raw)))[1]
 
@@ -399,9 +390,9 @@ class LoadedProgram:
         return results
 
     def _begin(self, each: LoadedFunction, byte: int | None = None) -> rt.VmVariantList:
-        """Invoke a function; its results are there when it returns, or with fences after `_wait`.
+        """Invoke a function; its results are valid when it returns, or with fences after `_wait`.
 
-        With a byte, its twin that fills the memory which it allocates, where there is one.
+        With a byte, its twin runs, if there is one, which fills the memory that it allocates.
         """
         results, arguments = rt.VmVariantList(4), each.arguments
         filled = each.filled if byte is not None else None
@@ -421,7 +412,7 @@ class LoadedProgram:
         return results
 
     def _wait(self) -> None:
-        """Wait for all functions with fences. For as long as short calls take, the thread stays awake."""
+        """Wait for all functions with fences. The thread spins as long as short calls take."""
         if not on_host(self._uri):
             end = time.perf_counter() + _AWAKE_S
             while self._semaphore.query() < self._begun and time.perf_counter() < end:
@@ -429,9 +420,9 @@ class LoadedProgram:
         rt.HalFence.create_at(self._semaphore, self._begun).wait()
 
     def _outputs(self, byte: int) -> list[Array]:
-        """All results of one invocation, in memory that is filled with a byte where there is a twin.
+        """All results of one invocation, in memory that is filled with a byte if there is a twin.
 
-        Values that the program checks are results, too: they come last.
+        Values that the program checks are also results: they come last.
         """
         self._renew()
         if self._checks is None:
@@ -469,7 +460,7 @@ def _widen(value: Array | float | int) -> Array | float | int:
 
 
 def _scalar(signature: Signature, index: int) -> np.dtype[np.generic] | None:
-    """The type of a result that is a number; of Python's numbers NumPy makes the widest."""
+    """The type of a result that is a number; None for NumPy's widest one."""
     given = signature.gives[index] if index < len(signature.gives) else None
     return None if given is None else ElementType.named(given.element_type).dtype
 

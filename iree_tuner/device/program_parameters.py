@@ -30,17 +30,14 @@ Archives = Sequence[tuple[str, str]]
 def parameter_module(
     run: ProgramRun, instance: rt.VmInstance, device: rt.HalDevice | None
 ) -> rt.VmModule | None:
-    """The module that a program loads its parameters from; None for a program without parameters.
-
-    Programs on one device share the memory of their parameters.
+    """The module that a program loads its parameters from, or None; programs on one device share their memory.
 
     Args:
         run: the parameters.
         instance: of the runtime.
         device: with memory of its own; None for the host.
 
-    Raises:
-        TunerError: an archive cannot be read, or a type has no values.
+    Raises TunerError if an archive cannot be read, or a type has no values.
     """
     if not run.wanted and not run.parameters:
         return None
@@ -157,7 +154,7 @@ def _bytes(buffer: rt.VmRef) -> bytes:
 
 
 def blank_parameters(wanted: Sequence[Parameter], instance: rt.VmInstance) -> rt.VmModule | None:
-    """The module of parameters that are all zero, for a program that is only loaded; None where it has none.
+    """A module of zeros for all parameters, for a program that is only loaded; None if it has no parameters.
 
     Raises TunerError for a type without values.
     """
@@ -171,13 +168,13 @@ def blank_parameters(wanted: Sequence[Parameter], instance: rt.VmInstance) -> rt
 
 
 def stored_bytes(parameter: Parameter) -> int:
-    """How long a parameter is in an archive. Raises TunerError for a type without values."""
+    """The length of a parameter in an archive. Raises TunerError for a type without values."""
     _dtype(parameter)
     return stored_size(parameter.shape, parameter.element_type)
 
 
 def load_index(paths: Sequence[str]) -> rt.ParameterIndex:
-    """Map archives. Raises TunerError for one that cannot be read."""
+    """Map archives. Raises TunerError if one cannot be read."""
     index = rt.ParameterIndex()
     for path in paths:
         try:
@@ -191,12 +188,10 @@ def load_index(paths: Sequence[str]) -> rt.ParameterIndex:
 def generate(parameter: Parameter) -> npt.NDArray[np.generic]:
     """Values for a parameter, the same in every process.
 
-    Vectors and integers are as inputs are: positive, as scales and variances must be. Larger tensors of
-    floats are weights: normal, and divided by the root of how many are summed, so that values stay of one
-    size through many layers. (Infinities would make all results alike.)
-
-    Raises:
-        TunerError: the type has no values.
+    Vectors and integers are like inputs: positive, as scales and variances must be. Larger tensors of floats
+    are weights: normal, and divided by the root of the number that is summed, so that values keep their size
+    through many layers. (Infinities would make all results alike.) Raises TunerError if the type has no
+    values.
     """
     dtype = _dtype(parameter)
     rng = np.random.default_rng(zlib.crc32(f"{parameter.scope}::{parameter.key}".encode()))
@@ -215,7 +210,6 @@ def generate(parameter: Parameter) -> npt.NDArray[np.generic]:
 def _indices(
     archives: tuple[tuple[str, str], ...], wanted: tuple[Parameter, ...]
 ) -> list[tuple[str, rt.ParameterIndex]]:
-    """An index for each scope, kept for the next program."""
     scopes = dict.fromkeys((*(scope for scope, _ in archives), *scopes_of(wanted)))
     return [(scope, _index(scope, archives, wanted)) for scope in scopes]
 
@@ -237,7 +231,7 @@ def _index(scope: str, archives: Archives, wanted: Sequence[Parameter]) -> rt.Pa
 
 
 def _aligned(values: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
-    """The bytes of an array, where the runtime can use them in place and need not copy them."""
+    """The bytes of an array, aligned so that the runtime can use them without a copy."""
     room = np.empty(values.nbytes + _ALIGNMENT, np.uint8)
     start = -room.ctypes.data % _ALIGNMENT
     found = room[start : start + values.nbytes]

@@ -1,4 +1,4 @@
-"""The inputs and functions that a user chose for a run, checked against the program before any work."""
+"""The inputs and functions that a user chose for a run, checked before any work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from iree_tuner.device.array_file import headers_of, keys_of
 from iree_tuner.device.checks import is_check
 from iree_tuner.device.program_inputs import check_input, shape_of, unknown_function, why_not_called
 from iree_tuner.device.program_parameters import load_index, stored_bytes
-from iree_tuner.device.program_run import ARCHIVES, InputValue, Member, ProgramRun, scopes_of
+from iree_tuner.device.program_run import ARCHIVES, ArchiveMember, InputValue, ProgramRun, scopes_of
 from iree_tuner.errors import TunerError
 from iree_tuner.files import note_input
 from iree_tuner.ops.element_type import ElementType
@@ -47,13 +47,13 @@ from iree_tuner.program.valid.interval import Interval
 from iree_tuner.program.valid.program import ValidInputs, valid_inputs
 
 _CONVERSIONS = (".fptosi", ".fptoui", ".convert", ".cast")
-"""How the names of ops end that make integers of floats; torch and ONNX do not tell what they take."""
+"""Suffixes of ops that make integers of floats; torch's and ONNX's may also have other operands."""
 
 _DEMOTION = "--iree-input-demote-f64-to-f32"
 _MOST_NAMED = 8
 _MISSING = ""  # no path
 _BARRIERS = (".optimization_barrier", ".optimization_barrier_v1", ".unfoldable_constant")
-"""How the names of ops end that hide from the compiler that a value is a constant."""
+"""Suffixes of ops that hide from the compiler that a value is a constant."""
 
 _LONG = 1 << 20  # bytes; long programs hold weights
 _MOST_ELEMENTS = 4096  # of a constant that is sent: tables of positions are shorter
@@ -67,13 +67,13 @@ def request(
     parameters: Sequence[tuple[str | None, str]] = (),
     flags: Sequence[str] = (),
 ) -> ProgramRun:
-    """How to run a program, as its user asks for.
+    """How to run a program as its user asks for.
 
     Args:
         program: with its sizes, if it was given any (`program.dynamic.sized`).
-        functions: entry functions; every one that can be run if there are none.
+        functions: entry functions; without, all that can be run.
         inputs: of the first of them, in order.
-        parameters: archives and their scopes; None for the only one of the program.
+        parameters: archives and their scopes; None for the program's only scope.
         flags: of the compiler, by the user.
 
     Raises:
@@ -85,12 +85,18 @@ def request(
     module = parse_module(program.data, new_context(), program.name)
     cases = cases_of(program) or (Case("", ()),)
     asked = (tuple(functions), tuple(inputs), tuple(parameters), tuple(flags))
-    first, *others = (_request(_with_case(program, case), case, module, *asked) for case in cases)
+    first, *others = (
+        _request(
+            replace(program, cases=(case,)) if isinstance(program, SizedProgram) else program,
+            case, module, *asked,
+        )
+        for case in cases
+    )  # fmt: skip
     return replace(first, others=tuple(others))
 
 
 def sized_as_given(program: Program, run: ProgramRun) -> tuple[Program, ProgramRun]:
-    """A program and its run with the sizes of the inputs that are given, where no size is set.
+    """A program and its run; unset sizes are taken from the given inputs.
 
     Raises TunerError for a size that the program excludes.
     """
@@ -119,15 +125,10 @@ def sized_as_given(program: Program, run: ProgramRun) -> tuple[Program, ProgramR
     return sized, replace(run, sizes=(*run.sizes, *own))
 
 
-def _with_case(program: Program, case: Case) -> Program:
-    return replace(program, cases=(case,)) if isinstance(program, SizedProgram) else program
-
-
 def _request(
     program: Program, case: Case, module: ir.Module, functions: tuple[str, ...],
     inputs: tuple[InputValue, ...], parameters: tuple[tuple[str | None, str], ...], flags: tuple[str, ...],
 ) -> ProgramRun:  # fmt: skip
-    """The same for one case of sizes."""
     wanted = parameters_in(module) if names_parameters(program) else ()
     demoted = _demoted(flags)
     if demoted and has_f64_views(module):
@@ -178,7 +179,7 @@ def _request(
 
 
 def _with_sizes(entry: Entry, rules: SizeRules, case: Case, inputs: Sequence[InputValue]) -> Entry:
-    """An entry with why it cannot have sizes, and with numbers that are sizes as they were given."""
+    """An entry with the reason why it cannot have these sizes, and with given sizes in its feeds."""
     general = size_for(case.sizes, ())
     given: dict[Variable, int] = {
         place: size for place in rules.places if (size := _given(case, place, entry.name)) is not None
@@ -203,7 +204,7 @@ def _given(case: Case, place: tuple[int, ...], function: str) -> int | None:
 
 
 def _demoted(flags: Sequence[str]) -> bool:
-    """Whether the compiler makes f32 of f64, as it does by default: the last flag counts."""
+    """Whether the compiler makes f32 of f64, as it does by default; the last flag counts."""
     values = [value for name, _, value in (each.lstrip("-").partition("=") for each in flags)
               if name == _DEMOTION.lstrip("-")]  # fmt: skip
     return not values or values[-1].lower() not in ("false", "0")
@@ -217,7 +218,7 @@ def _demotion(entries: Sequence[Entry]) -> tuple[str, ...]:
 
 
 def _generated(wanted: Sequence[Parameter], archives: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """A note on parameters of a scope that its archives do not hold."""
+    """A note on parameters that are missing in the archives of their scope."""
     held = {(scope, key) for scope, path in archives for key, _ in load_index([path]).items()}
     scopes = {scope for scope, _ in archives}
     missing = [str(each) for each in wanted if each.scope in scopes and (each.scope, each.key) not in held]
@@ -230,7 +231,7 @@ def _generated(wanted: Sequence[Parameter], archives: Sequence[tuple[str, str]])
 def _left_out(
     entries: Sequence[Entry], given: Sequence[InputValue], sizes: Sequence[DimensionSize], advice: str
 ) -> tuple[str, ...]:
-    """Which functions cannot be called, and why; nothing if that is true of all: this is an error."""
+    """The functions that cannot be called, and why; empty if these are all, which is an error."""
     reasons = {
         entry.name: why_not_called(entry, () if number else given, sizes, advice)
         for number, entry in enumerate(entries)
@@ -242,7 +243,7 @@ def _left_out(
 def _valid(
     program: Program, module: ir.Module, wanted: tuple[Parameter, ...], entries: tuple[Entry, ...]
 ) -> tuple[ValidInputs, tuple[Parameter, ...], tuple[Entry, ...]]:
-    """Parameters and entries with what the program's uses of their integers allow."""
+    """Restrict parameters and entries to the integers that the program's uses allow."""
     inputs = [each for entry in entries for each in entry.inputs]
     types = [each.element_type for each in (*wanted, *inputs)]
     if not any(map(_may_be_index, types)) and not _converts(module):
@@ -261,7 +262,7 @@ def _valid(
 
 
 def _sent(program: Program, module: ir.Module) -> bytes:
-    """The program, without its weights if it is long: no use of an integer depends on them."""
+    """The program; if it is long, without its weights, on which no use of an integer depends."""
     if len(program.data) <= _LONG:
         return program.data
     return module.operation.get_asm(
@@ -299,7 +300,6 @@ def _check_entries(entries: Sequence[Entry], functions: Sequence[str], inputs: S
 
 
 def _first(entries: Sequence[Entry], functions: Sequence[str]) -> Entry:
-    """The function that inputs are for."""
     return next((entry for entry in entries if functions and entry.name == functions[0]), entries[0])
 
 
@@ -307,9 +307,9 @@ def _in_places(
     program: Program, module: ir.Module, entries: Sequence[Entry], functions: Sequence[str],
     inputs: Sequence[InputValue],
 ) -> Sequence[InputValue]:  # fmt: skip
-    """Inputs in the function's order: arrays of archives by their names, or in order where these say nothing.
+    """Inputs in the function's order: arrays of archives by their names, or in order if none matches.
 
-    Raises TunerError for an array that is of no argument, and for an argument without one.
+    Raises TunerError for an array that matches no argument, and for an argument without one.
     """
     inputs = [_existing(value) if isinstance(value, str) else value for value in inputs]
     if not entries or not any(isinstance(value, str) and value.endswith(ARCHIVES) for value in inputs):
@@ -327,13 +327,13 @@ def _in_places(
             continue
         keys = keys_of(value)
         if not names.keys() & set(keys):
-            others += [Member(value, key) for key in keys]
+            others += [ArchiveMember(value, key) for key in keys]
             continue
         for key in keys:
             if key not in names or names[key] in placed:
                 problem = "two arrays are for the argument" if key in names else "no argument has the name"
                 raise TunerError(f"{problem} '{key}': {takes}", location=value)
-            placed[names[key]] = Member(value, key)
+            placed[names[key]] = ArchiveMember(value, key)
     rest = iter(others)
     found = [placed[number] if number in placed else next(rest, _MISSING) for number in range(len(taken))]
     if _MISSING in found:
@@ -363,7 +363,7 @@ def _scope(scope: str | None, path: str, wanted: Sequence[Parameter]) -> str:
 
 def _check_archives(paths: Sequence[str], wanted: Sequence[Parameter]) -> None:
     for path in paths:
-        if path.endswith(ARCHIVES[1]):  # the others say no types
+        if path.endswith(ARCHIVES[1]):  # the others have no types
             _check_types(path, wanted)
         elif path.endswith(ARCHIVES[0]):
             raise TunerError("parameters are in .irpa, .gguf or .safetensors archives", location=path)

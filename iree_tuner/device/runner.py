@@ -17,11 +17,7 @@ from iree_tuner.targets.runtime import device_for
 class LoadedDispatch:
     """A harness's executable, loaded.
 
-    Args:
-        vmfb: the executable.
-        harness: what it was built from.
-        device: device URI.
-        memory: what it runs on; one copy of its own, made when it is needed, where none is given.
+    Without `memory`, it runs on one copy of its own, which is made when it is needed.
 
     Raises:
         RuntimeError, ValueError: it does not load, or does not export the harness's function.
@@ -42,13 +38,12 @@ class LoadedDispatch:
 
     @property
     def memory(self) -> Memory:
-        """The device that it runs on."""
         if self._memory is None:
             self._memory = Memory.for_checks(self.harness, self.device)
         return self._memory
 
     def use(self, memory: Memory) -> None:
-        """Run on other memory from now on."""
+        """Run on this memory from now on."""
         self._memory = memory
 
     def fill(self, seed: int) -> None:
@@ -56,7 +51,7 @@ class LoadedDispatch:
         self.memory.fill(seed)
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """The contents of the buffer: see `Memory.read`."""
+        """See `Memory.read`."""
         return self.memory.read()
 
     def run(self, repeats: int, copies: int | None = None) -> float:

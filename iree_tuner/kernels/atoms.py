@@ -20,18 +20,13 @@ Names = tuple[tuple[int, ...], ...]
 
 @dataclass
 class Atoms:
-    """The atoms that were found so far.
-
-    Attributes:
-        sizes: the size of each atom.
-        parts: the atoms into which an atom was split.
-    """
+    """The atoms found so far: their sizes, and the parts into which atoms were split."""
 
     sizes: dict[int, int]
     parts: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
 
     def copy(self) -> Atoms:
-        """A copy, which later changes do not reach."""
+        """An independent copy."""
         return Atoms(dict(self.sizes), dict(self.parts))
 
     def named(self, place: ir.AffineMap, names: Mapping[int, int]) -> Names:
@@ -101,7 +96,6 @@ class Atoms:
         return atoms[0] if len(atoms) == 1 else whole[atoms]
 
     def _new(self) -> int:
-        """An unused atom."""
         return max(self.sizes) + 1
 
     def whole(self, own: tuple[int, ...]) -> tuple[int, ...]:

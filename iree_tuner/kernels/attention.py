@@ -18,13 +18,7 @@ from iree_tuner.kernels.atoms import Atoms, Names
 from iree_tuner.kernels.causal import said_by
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.shapes import (
-    body_of,
-    choice_of,
-    factor_of,
-    softmaxed,
-    starts_with,
-)
+from iree_tuner.kernels.shapes import body_of, choice_of, factor_of, softmaxed, starts_with
 from iree_tuner.ops.attention import ROLES, Attention, is_attention
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.contraction import Contraction
@@ -48,9 +42,9 @@ class Found:
     """An attention in a program.
 
     Attributes:
-        inputs: the program's queries, keys and values, and a bias or a mask if there is one.
+        inputs: queries, keys, values, and a bias or a mask if there is one.
         ops: the ops from the inputs to the result, producers first.
-        workload: the computation, with an indexing map for each of queries, keys, values and the result.
+        workload: with an indexing map for each of queries, keys, values and the result.
         scale: the factor of the scores.
         shapes: for each input and the result, the sizes into which each dimension is split; empty for an op
             of the compiler's dialect.
@@ -80,12 +74,10 @@ def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: 
     names = dict(zip(parts, (_M, _N, _K2, *range(_BATCH, _BATCH + len(roles["batch"]))), strict=True))
     sizes = loop_sizes(root) or ()
     atoms = Atoms({_K1: 0, **{name: sizes[loop] or 0 for loop, name in names.items()}})
-    walk = _Walk(atoms, tuple(name for name in names.values() if name >= _BATCH))
+    walk = _Attention(atoms, tuple(name for name in names.values() if name >= _BATCH))
     *sides, out = (atoms.named(each, names) for each in indexing_maps(root))
     scores = walk.softmax(root.operands[at], sides[at])
-    if scores is None:
-        return None
-    product = walk.scores(*scores)
+    product = None if scores is None else walk.scores(*scores)
     if product is None:
         return None
     left, right = walk.queries_and_keys(*product)
@@ -126,14 +118,12 @@ def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
 
 
 @dataclass
-class _Walk:
+class _Attention:
     """A search from the last product back to the inputs, with the names of dimensions so far.
 
     Attributes:
-        atoms: the atoms of all dimensions.
         batch: the atoms of the batch's loops.
-        scale: the factor of the scores.
-        after: see `Found`.
+        scale, after: see `Found`.
         rows: the atom that `after` refers to, if the dimension of queries is split.
         bias: a value that is added to the scores, or a mask of them, with its names.
     """
@@ -148,13 +138,9 @@ class _Walk:
     def followed(
         self, value: ir.Value, names: Names, *, scaled: bool = False, cast: bool = False
     ) -> tuple[ir.Value, Names]:
-        """Go back through moves and repetitions to the program's array.
+        """Go back through moves and repetitions to the program's array, from a value with these names.
 
-        Args:
-            value: where to start.
-            names: the names of its dimensions.
-            scaled: pass factors too, and multiply `scale` by them.
-            cast: pass casts to wider types too.
+        On request also through factors, by which `scale` is multiplied, and casts to wider types.
         """
         while (op := producer(value)) is not None:
             if cast and body_of(op) == "arith.extf":
@@ -267,19 +253,15 @@ class _Walk:
         """Go forward through casts, reshapes and transposes, while each result has a single use."""
         while len(uses := list(op.result.uses)) == 1:
             user = uses[0].owner.operation
-            after = self._after(user, names)
+            after = names if body_of(user) == "arith.truncf" else self.atoms.onto(user, names)
             if after is None or user.operands[0] != op.result:
                 break
             op, names = user, after
         return op, names
 
-    def _after(self, op: ir.Operation, names: Names) -> Names | None:
-        return names if body_of(op) == "arith.truncf" else self.atoms.onto(op, names)
-
     def found(
         self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
     ) -> Found | None:
-        """The whole attention. Batches may be split; keys and values may lack some batch dimensions."""
         if self.after is not None and (self.scale <= 0.0 or self.bias is not None):
             return None
         values = [*(value for value, _ in inputs), result[0].result]
@@ -302,9 +284,8 @@ class _Walk:
         ops = _between(values[:-1], result[0])
         if ops is None:
             return None
-        shapes = tuple(
-            tuple(tuple(self.atoms.sizes[each] for each in own) for own in names) for names in every
-        )
+        sizes = self.atoms.sizes
+        shapes = tuple(tuple(tuple(map(sizes.__getitem__, own)) for own in names) for names in every)
         workload = self._workload(values, every, order)
         return Found(tuple(values[:-1]), ops, workload, self.scale, shapes, self.after)
 
@@ -365,9 +346,6 @@ def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operati
         return True
 
     return tuple(found) if visit(last) else None
-
-
-# Sizes and strides of an attention, for kernels that read arrays in place.
 
 
 _SCALE = 3  # operand of attention

@@ -36,7 +36,6 @@ class CAttention(CKernel):
     summary = "f32 attention in one pass in C, any layout whose result has a head's values together"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, other types, and heads whose blocks are too wide for the stack."""
         if not is_attention(problem.workload):
             return "it is not attention"
         types = [each.element_type for each in (*problem.inputs, problem.result)]
@@ -50,7 +49,6 @@ class CAttention(CKernel):
         return "" if next(_plans(shape), None) else f"its heads are too wide: {shape.k1} and {shape.n}"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The variants that fit onto the stack, lowest predicted cost first."""
         del target
         shape = attention_shape(problem)
         if shape is None:
@@ -59,11 +57,10 @@ class CAttention(CKernel):
         return tuple(each.knobs for each in sorted(_plans(shape), key=lambda each: each.cycles(threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
         shape = attention_shape(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
-        plan = _Plan(shape, knobs)
+        plan = _AttentionTiling(shape, knobs)
         launch = Launch((-(-plan.all_tiles // knobs["tiles"]), math.prod(shape.batch), 1))
         return compiled(_SOURCE, _ENTRY, _macros(problem, shape, knobs), target, launch, knobs)
 
@@ -85,29 +82,22 @@ def _macros(problem: Problem, shape: AttentionShape, knobs: Knobs) -> dict[str, 
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """A shape with the tiles that knobs choose.
-
-    Attributes:
-        shape: sizes and strides of the attention.
-        knobs: `rows`, `vectors`, `lanes`, `keys`, `tiles`, `pack_values`, `dot`.
-    """
+class _AttentionTiling:
+    """A shape with knobs: `rows`, `vectors`, `lanes`, `keys`, `tiles`, `pack_values`, `dot`."""
 
     shape: AttentionShape
     knobs: Knobs
 
     @property
     def all_tiles(self) -> int:
-        """The number of tiles of queries."""
         return -(-self.shape.m // self.knobs["rows"])
 
     @property
     def across(self) -> int:
-        """The number of vectors in a row of values."""
         return -(-self.shape.n // self.knobs["lanes"])
 
     def legal(self) -> bool:
-        """Whether the arrays of the plan fit onto the stack."""
+        """Whether its arrays fit onto the stack."""
         knobs = self.knobs
         packed = (1 - knobs["dot"]) * self.shape.k1 + knobs["pack_values"] * self.across * knobs["lanes"]
         scores = knobs["rows"] * (knobs["keys"] + 2 * knobs["tiles"])
@@ -139,8 +129,7 @@ def _step(rows: int, vectors: int) -> float:
     return max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2)
 
 
-def _plans(shape: AttentionShape) -> Iterator[_Plan]:
-    """All plans that fit onto the stack."""
+def _plans(shape: AttentionShape) -> Iterator[_AttentionTiling]:
     dots = (0, 1) if shape.steps["Q"][1] == shape.steps["K"][1] == 1 or shape.k1 == 1 else (0,)
     in_place = shape.steps["V"][1] == 1 or shape.n == 1
     for lanes in widths():
@@ -155,6 +144,6 @@ def _plans(shape: AttentionShape) -> Iterator[_Plan]:
                     "rows": rows, "vectors": vectors, "lanes": lanes, "keys": keys,
                     "tiles": -(-all_tiles // parts), "pack_values": packs, "dot": dot,
                 }  # fmt: skip
-                plan = _Plan(shape, knobs)
+                plan = _AttentionTiling(shape, knobs)
                 if plan.legal():
                     yield plan

@@ -9,12 +9,13 @@ import platform
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from iree_tuner.kernels.formula import CONSTANT, INPUT, SUM, Term
+from iree_tuner.kernels.formula import CONSTANT, INPUT, SUM, FormulaTerm
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
 from iree_tuner.kernels.problem import Array, KernelError, Problem
@@ -116,19 +117,16 @@ def compiled(
     knobs: Knobs,
     *flags: str,
 ) -> Code:
-    """Compile a file of `kernels/code`.
+    """Compile a file of `kernels/code`. Raises KernelError with the C compiler's first error.
 
     Args:
         source: name of the file.
         name: prefix of the entry point's name. Executables are linked together, so that names must differ.
-        macros: the macros that the file needs, LANES among them.
+        macros: those that the file needs, LANES among them.
         target: must be this machine.
         launch: the launch parameters of the code.
-        knobs: the values of the knobs that the macros were made from.
+        knobs: from which the macros were made.
         flags: additional flags of the C compiler.
-
-    Raises:
-        KernelError: with the C compiler's first error.
     """
     if not target.native:
         raise KernelError(f"{source} is compiled for this machine, not for {target}")
@@ -154,16 +152,11 @@ def compiled(
         return Code("object", entry, output.read_bytes(), launch, knobs=dict(knobs), takes_worker=True)
 
 
-# Translate formulas into macros of `steps_i8.h`, and refuse formulas that it does not compute.
-
-
 EXACT = "-ffp-contract=off"
 """A flag of the C compiler, which then fuses no products and sums: 8-bit results are compared bit by bit."""
 
 _TYPES = {"f32": "float", "i32": "int", "i8": "i8"}
 _WHOLE = ("addi", "subi", "muli", "maxsi", "minsi")
-_BY_RESULT = ("fptoui",)
-_BY_OPERAND = ("uitofp",)
 
 
 def refused_integers(problem: Problem) -> str:
@@ -186,7 +179,7 @@ def refused_integers(problem: Problem) -> str:
 
 
 def inputs_of(problem: Problem) -> list[tuple[Array, str]]:
-    """The formula's inputs, each with the part of the result that it has elements for (`Term.along`)."""
+    """The formula's inputs, each with `FormulaTerm.along`."""
     terms = () if problem.integers is None else problem.integers.formula
     along = {term.input: term.along for term in terms if term.op == INPUT}
     return [(array, along[number]) for number, array in enumerate(problem.inputs[2:])]
@@ -195,7 +188,7 @@ def inputs_of(problem: Problem) -> list[tuple[Array, str]]:
 def formula_of(problem: Problem) -> dict[str, str]:
     """The macros for a problem's formula."""
     integers = problem.integers or Integers((True, True))
-    formula = integers.formula or (Term(SUM, "i32"),)
+    formula = integers.formula or (FormulaTerm(SUM, "i32"),)
     lines: list[str] = []
     for number, term in enumerate(formula):
         kind = "vector" if term.element == "f32" else "ints"
@@ -212,7 +205,7 @@ def formula_of(problem: Problem) -> dict[str, str]:
     }
 
 
-def _expression(term: Term, formula: tuple[Term, ...]) -> str:
+def _expression(term: FormulaTerm, formula: tuple[FormulaTerm, ...]) -> str:
     if term.op == SUM:
         return "sum"
     if term.op == CONSTANT:
@@ -224,7 +217,8 @@ def _expression(term: Term, formula: tuple[Term, ...]) -> str:
         return f"{load}({where} + {'place' if term.along == 'all' else 'column'}, count)"
     name = _name(term)
     operands = list(term.of)
-    products = [each for each in operands if _name(formula[each]) == "mulf" and _uses(each, formula) == 1]
+    uses = Counter(each for other in formula for each in other.of)
+    products = [each for each in operands if _name(formula[each]) == "mulf" and uses[each] == 1]
     if name == "addf" and products:
         # The compiler lets LLVM fuse both. LLVM takes the first operand that is a product used only here.
         product, more = products[0], operands[1 - operands.index(products[0])]
@@ -235,17 +229,12 @@ def _expression(term: Term, formula: tuple[Term, ...]) -> str:
         if constants:
             operands.sort(key=lambda each: each not in constants)
             name = {"maximumf": "larger", "minimumf": "smaller"}[name]
-    if name in _BY_RESULT:
+    if name == "fptoui":
         name = f"{name}_{term.element}"
-    if name in _BY_OPERAND:
+    if name == "uitofp":
         name = f"{name}_{formula[term.of[0]].element}"
     return f"{name}({', '.join(f't{each}' for each in operands)})"
 
 
-def _uses(number: int, formula: tuple[Term, ...]) -> int:
-    return sum(term.of.count(number) for term in formula)
-
-
-def _name(term: Term) -> str:
-    """The name of an op without its dialect."""
+def _name(term: FormulaTerm) -> str:
     return term.op.rpartition(".")[2]

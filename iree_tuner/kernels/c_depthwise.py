@@ -7,8 +7,7 @@ from itertools import product
 
 from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths, workers
 from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.ops.convolution import is_convolution
+from iree_tuner.kernels.problem import KernelError, Problem, loops_of_conv
 from iree_tuner.targets import Target
 
 _SOURCE, _ENTRY = "depthwise_f32.c", "iree_tuner_depthwise_f32"
@@ -49,7 +48,6 @@ class CDepthwise(CKernel):
     summary = "f32 depthwise 2-D convolutions (nhwc) in C, register tiles, padding, epilogues"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, and epilogues that `steps_f32.h` does not compute."""
         if depthwise_of(problem) is None:
             return "it is not a depthwise convolution of nhwc by hwc"
         if "channel_bias" in problem.epilogue:
@@ -59,7 +57,6 @@ class CDepthwise(CKernel):
         return refused(problem)
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The variants whose sums fit into registers, lowest predicted cost first."""
         del target
         shape = depthwise_of(problem)
         if shape is None:
@@ -76,7 +73,6 @@ class CDepthwise(CKernel):
         return tuple(sorted(found, key=lambda each: _cycles(shape, each, threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
         shape = depthwise_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
@@ -102,20 +98,14 @@ class CDepthwise(CKernel):
 
 def depthwise_of(problem: Problem) -> Depthwise | None:
     """The problem as a depthwise convolution of `nhwc` by `hwc`; None if it is another problem."""
-    workload = problem.workload
-    if not is_convolution(workload) or len(workload.loops) != 6 or workload.dynamic:
+    found = loops_of_conv(problem, batch=1, output_image=2, depth=1, filter=2)
+    if found is None:
         return None
-    roles = [workload.role(each) for each in ("batch", "output_image", "depth", "filter")]
-    if [*map(len, roles)] != [1, 2, 1, 2]:
-        return None
-    (n,), (y, x), (c,), (ky, kx) = roles
-    read, *others = (each.dimensions for each in workload.maps)
+    ((n,), (y, x), (c,), (ky, kx)), strides, dilations = found
+    read, *others = (each.dimensions for each in problem.workload.maps)
     if others != [(ky, kx, c), (n, y, x, c)] or (read[0], read[-1]) != (n, c):
         return None
-    strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
-    if len(strides) != 2 or len(dilations) != 2:
-        return None
-    sizes = workload.loops
+    sizes = problem.workload.loops
     _, height, width, channels = problem.inputs[0].shape  # an image may be larger than the part that is read
     line = width * channels
     offsets = tuple(
@@ -130,7 +120,6 @@ def depthwise_of(problem: Problem) -> Depthwise | None:
 
 
 def _cycles(shape: Depthwise, knobs: Knobs, threads: int) -> float:
-    """The predicted time on that many threads, in cycles."""
     pixels, vectors, lanes = knobs["pixels"], knobs["vectors"], knobs["lanes"]
     whole, rest = divmod(-(-shape.channels // lanes), vectors)
     tiles = [(vectors, whole), *([(rest, 1)] if rest else [])]

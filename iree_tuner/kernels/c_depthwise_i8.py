@@ -24,7 +24,6 @@ class CDepthwiseI8(CKernel):
     summary = "i8 depthwise 2-D convolutions (nhwc) in C, VNNI, padding, requantization"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, and other ops after the sums."""
         if depthwise_of(problem) is None:
             return "it is not a depthwise convolution of nhwc by hwc"
         if why := refused_integers(problem):
@@ -33,7 +32,6 @@ class CDepthwiseI8(CKernel):
         return "" if problem.integers.signed[1] else "its filter is unsigned"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The variants, lowest predicted cost first."""
         del target
         shape = depthwise_of(problem)
         if shape is None:
@@ -46,14 +44,12 @@ class CDepthwiseI8(CKernel):
                 columns = (pixels - 1) * shape.strides[1] + reach
                 fits = pixels == 1 or (pixels <= shape.out_w and columns <= _MOST_COLUMNS)
                 if fits and vectors <= most and parts <= lines:
-                    found.append(
-                        {"pixels": pixels, "vectors": vectors, "lanes": lanes, "part": -(-lines // parts)}
-                    )
+                    part = -(-lines // parts)
+                    found.append({"pixels": pixels, "vectors": vectors, "lanes": lanes, "part": part})
         threads = workers()
         return tuple(sorted(found, key=lambda each: _cycles(problem, each, threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
         shape = depthwise_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
@@ -76,17 +72,13 @@ class CDepthwiseI8(CKernel):
 
 
 def _cycles(problem: Problem, knobs: Knobs, threads: int) -> float:
-    """The predicted time on that many threads, in cycles."""
     shape = depthwise_of(problem)
     assert shape is not None
     pixels, lanes, integers = knobs["pixels"], knobs["lanes"], problem.integers
     groups, after = -(-shape.window[0] // 4), 3 + 0.6 * len(integers.formula if integers else ())
     vectors = -(-shape.channels // lanes)
     line = 0.0
-    for long, count in (
-        (pixels, shape.out_w // pixels),
-        (shape.out_w % pixels, int(shape.out_w % pixels > 0)),
-    ):
+    for long, count in ((pixels, shape.out_w // pixels), (rest := shape.out_w % pixels, int(rest > 0))):
         columns = (long - 1) * shape.strides[1] + (shape.window[1] - 1) * shape.dilations[1] + 1
         sums = groups * (columns * _COLUMN_CYCLES + long * shape.window[1] * _DOT_CYCLES)
         line += count * vectors * (sums + long * after + _TILE_CYCLES)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths
-from iree_tuner.kernels.c_plan import Plan, plans
-from iree_tuner.kernels.c_shape import Shape, shape_of
+from iree_tuner.kernels.c_plan import CTiling, plans
+from iree_tuner.kernels.c_shape import right_matrix, shape_of
 from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
 from iree_tuner.kernels.moves import MOST_PADDING
 from iree_tuner.kernels.problem import KernelError, Problem
@@ -27,7 +26,6 @@ class CGemm(CKernel):
     summary = "f32 products and 2-D convolutions (nhwc, nchw) in C, register tiles, packing, epilogues"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, and epilogues that `steps_f32.h` does not compute."""
         if not is_contraction(problem.workload) and not is_convolution(problem.workload):
             return "it is neither a product nor a convolution"
         if problem.padding:
@@ -46,58 +44,43 @@ class CGemm(CKernel):
         return f"its {other[0]} is not along the rows or columns of its product" if other else ""
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The legal variants, lowest predicted cost first."""
         del target
         shape = shape_of(problem)
         if shape is None:
             return ()
-        packed = int(not shape.swapped) in problem.constants and _matrix_of(problem, shape) is not None
+        packed = int(not shape.swapped) in problem.constants and right_matrix(problem, shape) is not None
         return tuple(plan.knobs for plan in plans(shape, widths(), packed=packed))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
         shape = shape_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
-        return replace(_code(problem, Plan(shape, knobs).unpacked(), target), knobs=dict(knobs))
+        return replace(_code(problem, CTiling(shape, knobs).unpacked(), target), knobs=dict(knobs))
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Code for a right operand packed into tiles of columns, if it is a matrix. Raises KernelError."""
         shape = shape_of(problem)
-        if shape is None or (packing := _packing(problem, plan := Plan(shape, knobs))) is None:
+        if shape is None or (packing := _packing(problem, plan := CTiling(shape, knobs))) is None:
             return None
         return Packed(*packing, plan.wide, _code(problem, plan, target, packed=True))
 
 
-def _code(problem: Problem, plan: Plan, target: Target, *, packed: bool = False) -> Code:
+def _code(problem: Problem, plan: CTiling, target: Target, *, packed: bool = False) -> Code:
     launch = Launch((*plan.workgroups, plan.shape.batch[0]))
     code = compiled(_SOURCE, ENTRY, _macros(problem, plan, packed=packed), target, launch, plan.knobs)
     return replace(code, scratch_bytes=plan.scratch_bytes)
 
 
-def _packing(problem: Problem, plan: Plan) -> tuple[int, tuple[int, int], int] | None:
+def _packing(problem: Problem, plan: CTiling) -> tuple[int, tuple[int, int], int] | None:
     """The right operand's number, its matrix sizes, and the dimension of columns; None if packing is useless.
 
     Dot products already read the operand along the depth, and images change with each run.
     """
     padding = -plan.shape.columns % plan.wide * plan.shape.depth * 4
-    return None if padding > MOST_PADDING or plan.knobs["dot"] else _matrix_of(problem, plan.shape)
+    return None if padding > MOST_PADDING or plan.knobs["dot"] else right_matrix(problem, plan.shape)
 
 
-def _matrix_of(problem: Problem, shape: Shape) -> tuple[int, tuple[int, int], int] | None:
-    """The right operand's number, its matrix sizes, and the dimension of columns; None if it is no matrix."""
-    number = int(not shape.swapped)
-    whole = math.prod(problem.inputs[number].shape) == shape.depth * shape.columns
-    if shape.windows is not None or shape.batch[0] > 1 or not whole:
-        return None
-    if (shape.right_row, shape.right_column) == (shape.columns, 1):
-        return number, (shape.depth, shape.columns), 1
-    if (shape.right_row, shape.right_column) == (1, shape.depth):
-        return number, (shape.columns, shape.depth), 0
-    return None
-
-
-def _macros(problem: Problem, plan: Plan, *, packed: bool) -> dict[str, int | str]:
+def _macros(problem: Problem, plan: CTiling, *, packed: bool) -> dict[str, int | str]:
     shape = plan.shape
     found: dict[str, int | str] = {
         **{name.upper(): value for name, value in plan.knobs.items()},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -19,7 +18,7 @@ from iree_tuner.kernels.c_code import (
     workers,
 )
 from iree_tuner.kernels.c_plan import TILES
-from iree_tuner.kernels.c_shape import Shape, shape_of
+from iree_tuner.kernels.c_shape import Shape, right_matrix, shape_of
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
 from iree_tuner.kernels.moves import MOST_PADDING
@@ -42,7 +41,6 @@ class CGemmI8(CKernel):
     summary = "i8 products and 2-D convolutions (nhwc) in C, register tiles, VNNI, requantization"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops, types and layouts, and other ops after the sums."""
         if not is_contraction(problem.workload) and not is_convolution(problem.workload):
             return "it is neither a product nor a convolution"
         if why := refused_integers(problem):
@@ -62,7 +60,6 @@ class CGemmI8(CKernel):
         return "" if _row(shape) <= MOST_STACK // 2 else "its sums are too long"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The legal variants, lowest predicted cost first."""
         del target
         shape = shape_of(problem)
         if shape is None:
@@ -71,30 +68,20 @@ class CGemmI8(CKernel):
         return tuple(plan.knobs for _, plan in sorted(found, key=lambda each: each[0]))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError with the C compiler's first error."""
         shape = shape_of(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
-        return _code(problem, _Plan(problem, shape, knobs), target, packed=False)
+        return _code(problem, _IntegerTiling(problem, shape, knobs), target, packed=False)
 
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Code for a right operand packed into tiles of columns, four rows together. Raises KernelError."""
         shape = shape_of(problem)
-        if shape is None or shape.batch[0] > 1:
+        if shape is None or (matrix := right_matrix(problem, shape)) is None:
             return None
-        plan, number = _Plan(problem, shape, knobs), int(not shape.swapped)
+        plan = _IntegerTiling(problem, shape, knobs)
         if -shape.columns % plan.wide * shape.depth > MOST_PADDING:
             return None
-        if math.prod(problem.inputs[number].shape) != shape.depth * shape.columns:
-            return None
-        if (shape.right_row, shape.right_column) == (shape.columns, 1):
-            matrix, dimension = (shape.depth, shape.columns), 1
-        elif (shape.right_row, shape.right_column) == (1, shape.depth):
-            matrix, dimension = (shape.columns, shape.depth), 0
-        else:
-            return None
-        code = _code(problem, plan, target, packed=True)
-        return Packed(number, matrix, dimension, plan.wide, code, _GROUP)
+        return Packed(*matrix, plan.wide, _code(problem, plan, target, packed=True), _GROUP)
 
 
 def _padded(problem: Problem) -> bool:
@@ -102,12 +89,11 @@ def _padded(problem: Problem) -> bool:
 
 
 def _row(shape: Shape) -> int:
-    """Bytes of a packed row of the left operand."""
     return -(-shape.depth // 64) * 64 + 64
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _IntegerTiling:
     """A shape with the tiles of knobs: `rows`, `vectors`, `lanes`, `tiles`, `columns`, `unroll`."""
 
     problem: Problem
@@ -116,17 +102,14 @@ class _Plan:
 
     @property
     def wide(self) -> int:
-        """Columns of a tile."""
         return self.knobs["vectors"] * self.knobs["lanes"]
 
     @property
     def all_tiles(self) -> int:
-        """The number of tiles of rows."""
         return -(-self.shape.rows // self.knobs["rows"])
 
     @property
     def workgroups(self) -> tuple[int, int]:
-        """The numbers of workgroups along columns and along rows."""
         return -(-self.shape.columns // self.knobs["columns"]), -(-self.all_tiles // self.knobs["tiles"])
 
     @property
@@ -137,7 +120,6 @@ class _Plan:
         return self.shape.batch[0] * across * down * columns * -(-self.shape.depth // _GROUP) * _GROUP
 
     def legal(self) -> bool:
-        """Whether the plan fits into stack and scratch memory."""
         columns = -(-self.knobs["columns"] // self.wide) * self.wide
         on_stack = self.knobs["rows"] * _row(self.shape) + columns * 4
         return on_stack <= MOST_STACK and self.scratch_bytes <= scratch_room(self.problem)
@@ -166,31 +148,27 @@ class _Plan:
         return workgroups * ((one * tiles + corrected) * slower + _WORKGROUP_CYCLES)
 
 
-def _plans(problem: Problem, shape: Shape) -> Iterator[_Plan]:
+def _plans(problem: Problem, shape: Shape) -> Iterator[_IntegerTiling]:
     """Plans whose tiles are not larger than the result, each with the best divisions into workgroups."""
     for lanes in widths():
         for rows, vectors in TILES[lanes]:
             if rows > shape.rows or (vectors > 1 and (vectors - 1) * lanes >= shape.columns):
                 continue
-            base = {
-                "rows": rows,
-                "vectors": vectors,
-                "lanes": lanes,
-                "unroll": 2 if rows * vectors < 12 else 1,
-            }
+            unroll = 2 if rows * vectors < 12 else 1
+            base = {"rows": rows, "vectors": vectors, "lanes": lanes, "unroll": unroll}
             found = [plan for plan in _cut(problem, shape, base) if plan.legal()]
             yield from sorted(found, key=lambda each: each.cycles(workers()))[:_FEW_PARTS]
 
 
-def _cut(problem: Problem, shape: Shape, base: Knobs) -> Iterator[_Plan]:
-    whole = _Plan(problem, shape, {**base, "tiles": 1, "columns": 1})
+def _cut(problem: Problem, shape: Shape, base: Knobs) -> Iterator[_IntegerTiling]:
+    whole = _IntegerTiling(problem, shape, {**base, "tiles": 1, "columns": 1})
     tiles, across_tiles = whole.all_tiles, -(-shape.columns // whole.wide)
     seen: set[tuple[int, int]] = set()
     for down, across in product(_PARTS, _PARTS):
         cut = -(-tiles // down), -(-across_tiles // across) * whole.wide
         if down <= tiles and across <= across_tiles and down * across <= _PARTS[-1] and cut not in seen:
             seen.add(cut)
-            yield _Plan(problem, shape, {**base, "tiles": cut[0], "columns": cut[1]})
+            yield _IntegerTiling(problem, shape, {**base, "tiles": cut[0], "columns": cut[1]})
 
 
 def _runs(problem: Problem, shape: Shape) -> tuple[tuple[int, ...], int]:
@@ -201,13 +179,13 @@ def _runs(problem: Problem, shape: Shape) -> tuple[tuple[int, ...], int]:
     return shape.offsets[:: conv.window_w], shape.channels * conv.window_w
 
 
-def _code(problem: Problem, plan: _Plan, target: Target, *, packed: bool) -> Code:
+def _code(problem: Problem, plan: _IntegerTiling, target: Target, *, packed: bool) -> Code:
     launch = Launch((*plan.workgroups, plan.shape.batch[0]))
     code = compiled(_SOURCE, _ENTRY, _macros(problem, plan, packed=packed), target, launch, plan.knobs, EXACT)
     return replace(code, scratch_bytes=0 if packed else plan.scratch_bytes)
 
 
-def _macros(problem: Problem, plan: _Plan, *, packed: bool) -> dict[str, int | str]:
+def _macros(problem: Problem, plan: _IntegerTiling, *, packed: bool) -> dict[str, int | str]:
     shape, integers = plan.shape, problem.integers or Integers((True, True))
     offsets, run = _runs(problem, shape)
     found: dict[str, int | str] = {

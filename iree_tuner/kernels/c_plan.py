@@ -52,14 +52,9 @@ _FEW_PARTS = 3  # divisions into workgroups that are tried with a tile
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A shape with the tiles that knobs choose.
-
-    Attributes:
-        shape: sizes and strides of the product.
-        knobs: `rows`, `vectors`, `lanes`, `depth`, `pack_left`, `pack_right`, `dot`, `tiles`,
-            `columns`, `unroll`.
-        packed: whether the right operand is packed before the program runs.
+class CTiling:
+    """A shape with knobs: `rows`, `vectors`, `lanes`, `depth`, `pack_left`, `pack_right`, `dot`, `tiles`,
+    `columns`, `unroll`. `packed` is whether the right operand is packed before the program runs.
     """
 
     shape: Shape
@@ -68,7 +63,6 @@ class Plan:
 
     @property
     def wide(self) -> int:
-        """Columns of a tile."""
         return self.knobs["vectors"] * (1 if self.knobs["dot"] else self.knobs["lanes"])
 
     @property
@@ -79,13 +73,11 @@ class Plan:
 
     @property
     def all_tiles(self) -> int:
-        """The number of tiles of rows."""
         length, times = self.across
         return times * -(-length // self.knobs["rows"])
 
     @property
     def workgroups(self) -> tuple[int, int]:
-        """The numbers of workgroups along columns and along rows."""
         return -(-self.shape.columns // self.knobs["columns"]), -(-self.all_tiles // self.knobs["tiles"])
 
     @property
@@ -113,19 +105,18 @@ class Plan:
         )
 
     def legal(self) -> bool:
-        """Whether the plan fits into stack and scratch memory."""
         return (self.packed or self._on_stack <= MOST_STACK) and self.scratch_bytes <= LEAST_SCRATCH
 
     @property
     def _on_stack(self) -> int:
         return self.knobs["pack_right"] * self.knobs["depth"] * self.wide * 4
 
-    def unpacked(self) -> Plan:
+    def unpacked(self) -> CTiling:
         """The plan for a right operand that was not packed before: with parts of the depth that fit."""
         depth = self.knobs["depth"]
         while self._on_stack * depth > MOST_STACK * self.knobs["depth"]:
             depth = -(-depth // 2)
-        return Plan(self.shape, {**self.knobs, "depth": _depth_of(self.shape, depth)})
+        return CTiling(self.shape, {**self.knobs, "depth": _depth_of(self.shape, depth)})
 
     def cycles(self, workers: int) -> float:
         """The predicted time on that many workers, in cycles of two vector operations each."""
@@ -176,17 +167,20 @@ class Plan:
         return step * depth + parts * _TILE_CYCLES + (parts - 1) * rows * vectors * _PART_CYCLES
 
 
-def plans(shape: Shape, widths: tuple[int, ...], *, packed: bool = False) -> list[Plan]:
+def plans(shape: Shape, widths: tuple[int, ...], *, packed: bool = False) -> list[CTiling]:
     """The legal plans, lowest predicted cost first. Each further plan of a tile gets a small penalty.
 
     `packed` says that the right operand is packed before the program runs.
     """
     threads = workers()
-    costs: list[tuple[float, int, Plan]] = []
+    costs: list[tuple[float, int, CTiling]] = []
     for lanes in widths:
         slower = 1.0 if lanes == widths[0] else 1.5
         for base in _tiles_of(shape, lanes, packed=packed):
-            own = [plan for each in base for plan in _cheapest(shape, each, threads, packed=packed)]
+            own: list[CTiling] = []
+            for each in base:  # the plans with the best divisions into workgroups
+                legal = [plan for plan in _cut(shape, each, packed=packed) if plan.legal()]
+                own += sorted(legal, key=lambda plan: plan.cycles(threads))[:_FEW_PARTS]
             own.sort(key=lambda each: each.cycles(threads))
             costs += [
                 (plan.cycles(threads) * slower * (1 + 0.01 * place), len(costs) + place, plan)
@@ -219,12 +213,6 @@ def _tiles_of(shape: Shape, lanes: int, *, packed: bool) -> Iterator[list[dict[s
             yield [{**tile, "pack_left": 0, "pack_right": 0, "unroll": each} for each in (1, 2)]
 
 
-def _cheapest(shape: Shape, base: Mapping[str, int], workers: int, *, packed: bool) -> list[Plan]:
-    """The plans with the best divisions into workgroups."""
-    found = [plan for plan in _cut(shape, base, packed=packed) if plan.legal()]
-    return sorted(found, key=lambda each: each.cycles(workers))[:_FEW_PARTS]
-
-
 def _depth_of(shape: Shape, depth: int) -> int:
     """A part of the depth without a small rest: whole window positions, or equal parts of the channels."""
     if shape.channels < depth:
@@ -232,9 +220,9 @@ def _depth_of(shape: Shape, depth: int) -> int:
     return -(-shape.channels // -(-shape.channels // depth))
 
 
-def _cut(shape: Shape, base: Mapping[str, int], *, packed: bool) -> Iterator[Plan]:
+def _cut(shape: Shape, base: Mapping[str, int], *, packed: bool) -> Iterator[CTiling]:
     """A plan for each division of the result into workgroups."""
-    whole = Plan(shape, {**base, "tiles": 1, "columns": 1})
+    whole = CTiling(shape, {**base, "tiles": 1, "columns": 1})
     own = packed and not base["dot"]
     wide, tiles = whole.wide, whole.all_tiles
     column_tiles = -(-shape.columns // wide)
@@ -245,4 +233,4 @@ def _cut(shape: Shape, base: Mapping[str, int], *, packed: bool) -> Iterator[Pla
         cut = -(-tiles // down), -(-column_tiles // across) * wide
         if cut not in seen:
             seen.add(cut)
-            yield Plan(shape, {**base, "tiles": cut[0], "columns": cut[1]}, own)
+            yield CTiling(shape, {**base, "tiles": cut[0], "columns": cut[1]}, own)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from iree_tuner.kernels.problem import Problem, conv_of
+from iree_tuner.kernels.problem import Problem, conv_of, loops_of_conv
 from iree_tuner.ops.contraction import is_contraction
-from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 
 
@@ -68,7 +67,6 @@ class Shape:
 
     @property
     def rows(self) -> int:
-        """The number of rows of the result."""
         return self.lines * self.width
 
     @property
@@ -95,6 +93,19 @@ class _Loop:
     steps: tuple[int, ...]
 
 
+def right_matrix(problem: Problem, shape: Shape) -> tuple[int, tuple[int, int], int] | None:
+    """The right operand's number, its matrix sizes, and the dimension of columns; None if it is no matrix."""
+    number = int(not shape.swapped)
+    whole = math.prod(problem.inputs[number].shape) == shape.depth * shape.columns
+    if shape.windows is not None or shape.batch[0] > 1 or not whole:
+        return None
+    if (shape.right_row, shape.right_column) == (shape.columns, 1):
+        return number, (shape.depth, shape.columns), 1
+    if (shape.right_row, shape.right_column) == (1, shape.depth):
+        return number, (shape.columns, shape.depth), 0
+    return None
+
+
 def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:
     """The shape with operands in this order: the first one has the rows, the second one the columns."""
     places = [list(one.dimensions) for one in workload.maps]
@@ -102,25 +113,16 @@ def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:
         return None
     left, right, result = (places[each] for each in (*order, 2))
     steps = [_steps(place, workload.loops) for place in (left, right, result)]
-    roles = {
-        "batch": (True, True, True),
-        "m": (True, False, True),
-        "n": (False, True, True),
-        "k": (True, True, False),
-    }
-    found: dict[str, _Loop] = {}
-    for name, used in roles.items():
-        own = [
-            each
-            for each, size in enumerate(workload.loops)
-            if size > 1 and tuple(each in place for place in (left, right, result)) == used
-        ]
+    used = [tuple(each in place for place in (left, right, result)) for each in range(len(workload.loops))]
+    found: list[_Loop] = []
+    for role in ((True, True, True), (True, False, True), (False, True, True), (True, True, False)):
+        own = [each for each, size in enumerate(workload.loops) if size > 1 and used[each] == role]
         loop = _joined(own, workload.loops, steps)
         if loop is None:
             return None
-        found[name] = loop
-    covered = math.prod(each.size for each in found.values()) == math.prod(workload.loops)
-    batch, m, n, k = (found[name] for name in roles)
+        found.append(loop)
+    covered = math.prod(each.size for each in found) == math.prod(workload.loops)
+    batch, m, n, k = found
     if not covered or (k.size > 1 and k.steps[0] != 1) or (n.size > 1 and n.steps[2] != 1):
         return None
     row, column = k.steps[1] if k.size > 1 else n.size, n.steps[1] if n.size > 1 else k.size
@@ -182,25 +184,18 @@ def _offsets(window: tuple[int, int], steps: tuple[int, int]) -> tuple[int, ...]
 
 def _channels_first(problem: Problem) -> Shape | None:
     """A convolution of `nchw` by `fchw`: the rows are filters, and the columns are pixels."""
-    workload = problem.workload
-    if not is_convolution(workload) or len(workload.loops) != 7:
+    found = loops_of_conv(problem, batch=1, output_channel=1, input_channel=1, output_image=2, filter=2)
+    if found is None:
         return None
-    names = ("batch", "output_channel", "input_channel", "output_image", "filter")
-    roles = [workload.role(each) for each in names]
-    if [*map(len, roles)] != [1, 1, 1, 2, 2]:
-        return None
-    (n,), (f,), (c,), (y, x), (ky, kx) = roles
-    read, *others = (each.dimensions for each in workload.maps)
+    ((n,), (f,), (c,), (y, x), (ky, kx)), strides, dilations = found
+    read, *others = (each.dimensions for each in problem.workload.maps)
     if others != [(f, c, ky, kx), (n, f, y, x)] or read[:2] != (n, c):
         return None
-    strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
-    if len(strides) != 2 or len(dilations) != 2:
-        return None
-    sizes = workload.loops
+    sizes = problem.workload.loops
     _, channels, height, width = problem.inputs[0].shape
     offsets = _offsets((sizes[ky], sizes[kx]), (dilations[0] * width, dilations[1]))
     depth, pixels = channels * len(offsets), sizes[y] * sizes[x]
-    plain = len(offsets) == 1 and tuple(strides) == (1, 1) and (height, width) == (sizes[y], sizes[x])
+    plain = len(offsets) == 1 and strides == (1, 1) and (height, width) == (sizes[y], sizes[x])
     windows = Windows(sizes[x], strides[0] * width, strides[1], height * width, offsets)
     return Shape(
         1, sizes[f], 1, 0, 0, depth, pixels, depth, (0,), height * width, 1, pixels,

@@ -24,13 +24,7 @@ _MOST_OPS, _LEAST_BITS = 64, 32
 
 @dataclass(frozen=True)
 class Sum:
-    """A constant plus multiples of loops.
-
-    Attributes:
-        constant: the constant.
-        times: the factor of each loop in the sum.
-        condition: whether the value is the condition that the sum is at least 0.
-    """
+    """A constant plus multiples of loops; with `condition`, whether that is at least 0."""
 
     constant: int = 0
     times: Mapping[int, int] = field(default_factory=dict[int, int])
@@ -45,11 +39,9 @@ class Sum:
 
 
 def said_by(mask: ir.Value, loops: Sequence[int | None]) -> Sum | None:
-    """The sum that is at least 0 where a query sees a key; None if the mask is no comparison of positions.
+    """The sum that is at least 0 where a query sees a key; None if the mask compares no positions.
 
-    Args:
-        mask: truth values, whether a query sees a key.
-        loops: the loop of each of the mask's dimensions; None for size 1.
+    `loops` are those of the mask's dimensions; None for size 1.
     """
     found = _Reading().value(mask, [Sum() if loop is None else Sum(times={loop: 1}) for loop in loops])
     return found if found is not None and found.condition else None
@@ -98,14 +90,14 @@ class _Reading:
 
 
 def _computed(op: ir.Operation, known: Mapping[ir.Value, Sum | None], loops: Mapping[int, Sum]) -> Sum | None:
-    """The result of one op of a body."""
     if op.name == "linalg.index":
         return loops[ir.IntegerAttr(op.attributes["dim"]).value]
     if op.name == "arith.constant":
         return _constant(op)
     first, second, *_ = (*(known.get(each) or _outside(each) for each in op.operands), None, None)
     if first is not None and op.name in _CASTS:
-        return first if _holds_places(op.result.type) else None
+        kind = op.result.type  # wide enough for all positions; narrower types may wrap around
+        return first if isinstance(kind, ir.IndexType) or ir.IntegerType(kind).width >= _LEAST_BITS else None
     if first is None or second is None or first.condition or second.condition:
         return None
     if op.name in ("arith.addi", "arith.subi"):
@@ -120,11 +112,6 @@ def _computed(op: ir.Operation, known: Mapping[ir.Value, Sum | None], loops: Map
     return None
 
 
-def _holds_places(kind: ir.Type) -> bool:
-    """Whether a type is wide enough for all positions; narrower types may wrap around."""
-    return isinstance(kind, ir.IndexType) or ir.IntegerType(kind).width >= _LEAST_BITS
-
-
 def _outside(value: ir.Value) -> Sum | None:
     """A constant from outside a body, which uses it."""
     op = producer(value)
@@ -135,11 +122,11 @@ def _constant(op: ir.Operation) -> Sum | None:
     value = op.attributes["value"]
     if isinstance(value, ir.DenseIntElementsAttr) and value.is_splat:
         value = value.get_splat_value()
-    return Sum(value.value) if isinstance(value, ir.IntegerAttr) and value.type != _truth() else None
-
-
-def _truth() -> ir.Type:
-    return ir.IntegerType.get_signless(1)
+    return (
+        Sum(value.value)
+        if isinstance(value, ir.IntegerAttr) and value.type != ir.IntegerType.get_signless(1)
+        else None
+    )
 
 
 def _at(result: ir.AffineExpr, loops: Mapping[int, Sum]) -> Sum | None:

@@ -12,7 +12,7 @@ from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import build, plan_of, workload_of
-from iree_tuner.kernels.moved import UnsupportedError
+from iree_tuner.kernels.moved import NotIndexableError
 from iree_tuner.kernels.moves import (
     COLLAPSE,
     EXPAND,
@@ -27,7 +27,6 @@ from iree_tuner.kernels.moves import (
     is_source,
     repeats,
 )
-from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of
@@ -66,7 +65,8 @@ def _chains_of(ops: list[ir.Operation]) -> list[Site]:
     taken: set[ir.Operation] = set()
     found: list[Site] = []
     for op in reversed(ops):
-        if op in taken or not _ends(op) or op in fixed or op in epilogues:
+        ends = is_followed(op) and not is_source(op) and op.name not in (EXPAND, COLLAPSE, SLICE)
+        if op in taken or not ends or op in fixed or op in epilogues:
             continue
         own = _cone(op, place, ops, left)
         taken |= own
@@ -74,11 +74,6 @@ def _chains_of(ops: list[ir.Operation]) -> list[Site]:
             chain = _chain([each for each in ops if each in own])
             found = [chain, *found] if chain is not None else found
     return found
-
-
-def _ends(op: ir.Operation) -> bool:
-    """Whether a chain may end with an op. Reshapes and slices belong to the ops after them."""
-    return is_followed(op) and not is_source(op) and op.name not in (EXPAND, COLLAPSE, SLICE)
 
 
 def _cone(
@@ -110,7 +105,6 @@ def _places_before(op: ir.Operation, place: dict[ir.Operation, int]) -> set[int]
 
 
 def _top(op: ir.Operation, place: dict[ir.Operation, int]) -> ir.Operation:
-    """The op of the block that contains an op."""
     while op not in place and op.parent is not None:
         op = op.parent.operation
     return op
@@ -172,23 +166,20 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
         return None
     try:
         plan = plan_of(every, result)
-    except UnsupportedError:
+    except NotIndexableError:
         return None
     fused = program_of(
         values, result.type,
         lambda function: build(plan, dict(zip(values, function.arguments, strict=True)), result.type),
     )  # fmt: skip
     nest = nest_of(plan, values)
-    if nest is not None and (nest.iterations < LEAST_ELEMENTS or not _reads_along(nest.merged())):
+    # Neighbors in the result must be neighbors in the inputs, or the same.
+    along = nest is None or all(each.strides[-1] in (0, 1) for each in nest.merged().accesses)
+    if nest is not None and (nest.iterations < LEAST_ELEMENTS or not along):
         nest = None
     arrays = tuple(map(array_of, values))
     problem = Problem(workload_of(result.type), arrays, array_of(result), fused=fused, nest=nest)
     return Site(problem, case_of(values, every), function_of(ops[-1]))
-
-
-def _reads_along(nest: Nest) -> bool:
-    """Whether elements that are next to each other in the result are so in the inputs, or are the same."""
-    return all(each.strides[-1] in (0, 1) for each in nest.accesses)
 
 
 def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Operation]]:

@@ -8,6 +8,7 @@ and the values before it have no other uses.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from iree.compiler import ir
@@ -34,17 +35,18 @@ from iree_tuner.ops.element_type import ElementType
 _MOST_OPS = 48  # erf alone may be 32
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 _EPSILONS = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23, "f64": 2.0**-52}
+_FUNCTIONS: tuple[Atom, ...] = tuple(
+    (name, atom(X)) for name in ("relu", "relu_ordered", "at_most_6", "truncf")
+)
+_RESHAPED = ("bias", "residual")
+"""Steps whose operands are read alike after reshapes that keep the last dimension."""
 
 
 @dataclass(frozen=True)
-class Steps:
-    """Steps that end together.
+class EpilogueSteps:
+    """Steps that end together: their names, see `Problem.epilogue`, and operands, in order.
 
-    Attributes:
-        names: names of the steps, in order, see `Problem.epilogue`.
-        inputs: operands of the steps, in order.
-        ops: the ops of the steps, producers first; the last op's result is the result of the steps.
-        scale: the factor of the step `scale`, see `Problem.scale`.
+    The last one of `ops`, producers first, computes the result. `scale` is the factor of the step `scale`.
     """
 
     names: tuple[str, ...]
@@ -53,7 +55,9 @@ class Steps:
     scale: float = 1.0
 
 
-def next_steps(value: ir.Value, factor: ir.Type | None = None, sums: ir.Value | None = None) -> Steps | None:
+def next_steps(
+    value: ir.Value, factor: ir.Type | None = None, sums: ir.Value | None = None
+) -> EpilogueSteps | None:
     """The next steps after a value; None if its uses are no epilogue.
 
     Args:
@@ -63,18 +67,18 @@ def next_steps(value: ir.Value, factor: ir.Type | None = None, sums: ir.Value | 
     """
     reshapes = [] if sums is None else _reshapes(value)
     value = reshapes[-1].result if reshapes else value
-    walk = _Walk(value, factor, sums is not None and not _is_like(value, sums), list(reshapes))
+    walk = _Epilogue(value, factor, sums is not None and not _is_like(value, sums), list(reshapes))
     for _ in range(_MOST_OPS):
-        user = walk.next_user()
+        user = next_user(value, walk.known, walk.ops)
         if user is None or not walk.absorb(user):
             return None
         if walk.ended(user):
-            return Steps(tuple(walk.names), tuple(walk.inputs), tuple(walk.ops), walk.scale)
+            return EpilogueSteps(tuple(walk.names), tuple(walk.inputs), tuple(walk.ops), walk.scale)
     return None
 
 
 @dataclass
-class _Walk:
+class _Epilogue:
     """A walk from the sums forward, with the ops that were followed so far.
 
     Attributes:
@@ -83,7 +87,7 @@ class _Walk:
         reshaped: whether dimensions before the last one differ from the dimensions of the sums.
         known: tensors, as expressions of the last step's value.
         extras: by atom, operands that are not computed from the sums, and the step that adds each.
-        names, inputs, ops, scale: see `Steps`.
+        names, inputs, ops, scale: see `EpilogueSteps`.
     """
 
     value: ir.Value
@@ -98,18 +102,6 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self.known = {self.value: atom(X)}
-
-    def next_user(self) -> ir.Operation | None:
-        """The first op that uses a known value; None if there is no such op, or one is in another block."""
-        users = [use.owner.operation for value in self.known for use in value.uses]
-        source = producer(self.value)
-        if source is None or any(user.block != source.block for user in users):
-            return None
-        first: ir.Operation | None = None
-        for user in users:
-            if user not in self.ops and (first is None or user.is_before_in_block(first)):
-                first = user
-        return first
 
     def absorb(self, user: ir.Operation) -> bool:
         """Follow one op if it is supported; returns whether it was followed."""
@@ -268,13 +260,19 @@ class _Walk:
         self.ops += [each for each in ops if each not in self.ops]
 
 
-_FUNCTIONS: tuple[Atom, ...] = tuple(
-    (name, atom(X)) for name in ("relu", "relu_ordered", "at_most_6", "truncf")
-)
-
-
-_RESHAPED = ("bias", "residual")
-"""Steps whose operands are read alike after reshapes that keep the last dimension."""
+def next_user(
+    start: ir.Value, known: Iterable[ir.Value], followed: Collection[ir.Operation]
+) -> ir.Operation | None:
+    """The first op that uses a known value; None if there is no such op, or one is in another block."""
+    users = [use.owner.operation for value in known for use in value.uses]
+    source = producer(start)
+    if source is None or any(user.block != source.block for user in users):
+        return None
+    first: ir.Operation | None = None
+    for user in users:
+        if user not in followed and (first is None or user.is_before_in_block(first)):
+            first = user
+    return first
 
 
 def _reshapes(value: ir.Value) -> list[ir.Operation]:
@@ -365,7 +363,6 @@ def _constant(value: ir.Value) -> Polynomial | None:
 
 
 def _is_like(value: ir.Value, other: ir.Value) -> bool:
-    """Whether both are static tensors of one shape."""
     kinds = value.type, other.type
     if not all(isinstance(kind, ir.RankedTensorType) and kind.has_static_shape for kind in kinds):
         return False
@@ -374,6 +371,5 @@ def _is_like(value: ir.Value, other: ir.Value) -> bool:
 
 
 def _all(values: list[Polynomial | None]) -> list[Polynomial] | None:
-    """The values, if none is missing."""
     found = [each for each in values if each is not None]
     return found if len(found) == len(values) else None

@@ -43,7 +43,6 @@ class Ports:
 
     @property
     def all(self) -> tuple[Array, ...]:
-        """The arrays of all bindings."""
         return (*self.inputs, *self.results)
 
 
@@ -65,14 +64,11 @@ def packed_ports(problem: Problem, packed: Packed) -> Ports:
 
 
 @dataclass(frozen=True)
-class Part:
-    """An export of an executable.
+class Export:
+    """Code that an export calls, with the bindings of the code and the path of its file.
 
-    Attributes:
-        code: the code that the export calls.
-        ports: the bindings of the code.
-        path: the file with the code. Objects are linked from there: if they are embedded, compiler 3.13
-            writes an empty file for the linker. PTX is embedded.
+    Objects are linked from there, as compiler 3.13 writes an empty file for the linker if they are embedded.
+    PTX is embedded.
     """
 
     code: Code
@@ -80,16 +76,10 @@ class Part:
     path: str
 
 
-def build_executable(name: str, parts: Sequence[Part], target: ir.Attribute) -> ir.Operation:
+def build_executable(name: str, parts: Sequence[Export], target: ir.Attribute) -> ir.Operation:
     """Build, at the current insertion point, `@name` with one variant `@variant` that exports each part.
 
-    Args:
-        name: the symbol.
-        parts: the exports.
-        target: the executable target of the program; the variant must have an equal one.
-
-    Returns:
-        The executable.
+    `target` is the executable target of the program; the variant must have an equal one.
     """
     executable = hal.ExecutableOp(name, sym_visibility="private")
     with ir.InsertionPoint(_block(executable.operation)):
@@ -165,9 +155,10 @@ def _build_export(number: int, code: Code, layout: ir.Attribute) -> None:
 
 
 def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> None:
-    """Build a function that calls the object's function with the bindings and the workgroup's number."""
     index = ir.IndexType.get()
-    types = [_memref(each) for each in ports.all]
+    types = [
+        ir.MemRefType.get(each.shape, ElementType.named(each.element_type).to_ir()) for each in ports.all
+    ]
     # Compiler 3.13 rejects functions with such arguments that have no result.
     results: list[ir.Type] = [index] if code.takes_worker else []
     outside = ir.FunctionType.get([*types, index, index, index], results)
@@ -192,16 +183,9 @@ def _build_call(name: str, code: Code, ports: Ports, layout: ir.Attribute) -> No
         func.ReturnOp([])
 
 
-def _memref(array: Array) -> ir.Type:
-    return ir.MemRefType.get(array.shape, ElementType.named(array.element_type).to_ir())
-
-
 def _block(op: ir.Operation) -> ir.Block:
     region = op.regions[0]
     return region.blocks[0] if len(region.blocks) else region.blocks.append()
-
-
-# A digest of a kernel's sources and tools: trials of a kernel are not reused after it changes.
 
 
 _NOT_SOURCES = ("__pycache__",)
@@ -260,13 +244,7 @@ def _files_of(module: ModuleType) -> Iterator[tuple[str, bytes]]:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A scalar op with its operands: constants and other values.
-
-    Attributes:
-        op: the scalar op, in any module.
-        constants: the ops that make its constant operands.
-        others: the other operands, each once.
-    """
+    """A scalar op, in any module, with the ops of its constants and its other operands, each once."""
 
     op: ir.Operation
     constants: tuple[ir.Operation, ...]
@@ -294,8 +272,7 @@ class Scalar:
 def localize(block: ir.Block) -> list[Scalar]:
     """Copy constants into the bodies of a block's ops, and erase constants without uses.
 
-    Returns:
-        The scalar ops that use copied constants, each kind once.
+    Returns the scalar ops that use copied constants, each kind once.
     """
     ops = [each.operation for each in block.operations]
     constants = [each for each in ops if each.name == "arith.constant"]
@@ -341,10 +318,8 @@ def build_scalar_function(name: str, scalar: Scalar) -> None:
     inputs = [each.type for each in scalar.others]
     kind = ir.FunctionType.get(inputs, [scalar.op.result.type])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
-    block = function.operation.regions[0].blocks.append(*inputs, arg_locs=_unknown(inputs))
+    block = function.operation.regions[0].blocks.append(
+        *inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
+    )
     with ir.InsertionPoint(block):
         util.ReturnOp([scalar.copy_to(dict(zip(scalar.others, block.arguments, strict=True))).result])
-
-
-def _unknown(types: Sequence[ir.Type]) -> list[ir.Location]:
-    return [ir.Location.unknown()] * len(types)

@@ -101,9 +101,7 @@ def varies(found: Polynomial) -> bool:
 def gelu_of_x(found: Polynomial, epsilon: float) -> str:
     """`gelu` or `gelu_tanh` if the expression is that function of `X`; otherwise empty.
 
-    Args:
-        found: the expression.
-        epsilon: of the type of the computation, to which its constants are rounded.
+    `epsilon` is of the type of the computation, to which its constants are rounded.
     """
     terms = found.coefficients()
     linear = terms.pop((X,), 0.0)
@@ -197,9 +195,6 @@ _ARGUMENTS: Mapping[str, Mapping[Monomial, float]] = {
 }
 
 
-# Evaluate scalar ops, or the same ops on whole tensors, as expressions of their operands.
-
-
 _Operands = Sequence[Polynomial]
 
 
@@ -221,12 +216,8 @@ def constant_of(op: ir.Operation) -> Polynomial | None:
     if not isinstance(constant, arith.ConstantOp):
         return None
     value = constant.value
-    if (
-        isinstance(value, ir.DenseFPElementsAttr)
-        and value.is_splat
-        and not ir.RankedTensorType(value.type).rank
-    ):
-        value = value.get_splat_value()
+    if isinstance(value, ir.DenseFPElementsAttr) and value.is_splat:
+        value = value if ir.RankedTensorType(value.type).rank else value.get_splat_value()
     return number(float(value.value)) if isinstance(value, ir.IntegerAttr | ir.FloatAttr) else None
 
 
@@ -241,26 +232,15 @@ def _divide(operands: _Operands) -> Polynomial | None:
     return scale(operands[0], 1 / by) if by else None
 
 
-def _maximum(operands: _Operands) -> Polynomial | None:
-    """A maximum with a constant."""
+def _limit(operands: _Operands, side: str, step: str, at: float) -> Polynomial | None:
+    """A maximum (`side` is `at_least`) or a minimum with a constant; it is a step if that is `at`."""
     others = [each for each in operands if each.constant is None]
     bounds = [each.constant for each in operands if each.constant is not None]
     if len(others) != 1 or len(bounds) != 1:
         return None
-    return apply("relu", others[0]) if bounds[0] == 0 else _erf(bounded("at_least", others[0], bounds[0]))
-
-
-def _minimum(operands: _Operands) -> Polynomial | None:
-    """A minimum with a constant."""
-    others = [each for each in operands if each.constant is None]
-    bounds = [each.constant for each in operands if each.constant is not None]
-    if len(others) != 1 or len(bounds) != 1:
-        return None
-    return apply("at_most_6", others[0]) if bounds[0] == 6 else _erf(bounded("at_most", others[0], bounds[0]))
-
-
-def _erf(found: Polynomial) -> Polynomial:
-    """The expression; if it approximates erf, erf of its argument."""
+    if bounds[0] == at:
+        return apply(step, others[0])
+    found = bounded(side, others[0], bounds[0])
     inner = erf_of(found)
     return found if inner is None else apply("erf", inner)
 
@@ -287,7 +267,6 @@ def _select(operands: _Operands) -> Polynomial | None:
 
 
 def _power(operands: _Operands) -> Polynomial | None:
-    """A square or a cube."""
     base, exponent = operands
     square = multiply(base, base)
     if exponent.constant not in (2, 3) or square is None:
@@ -298,10 +277,6 @@ def _power(operands: _Operands) -> Polynomial | None:
 def _root(operands: _Operands) -> Polynomial | None:
     value = operands[0].constant
     return number(math.sqrt(value)) if value is not None and value >= 0 else None
-
-
-def _erfc(operands: _Operands) -> Polynomial | None:
-    return add(number(1.0), scale(apply("erf", operands[0]), -1.0))
 
 
 def _extend(operands: _Operands) -> Polynomial | None:
@@ -327,8 +302,8 @@ _OPS: Mapping[str, Callable[[_Operands], Polynomial | None]] = {
     "arith.mulf": lambda operands: multiply(*operands),
     "arith.divf": _divide,
     "arith.negf": lambda operands: scale(operands[0], -1.0),
-    "arith.maximumf": _maximum,
-    "arith.minimumf": _minimum,
+    "arith.maximumf": lambda operands: _limit(operands, "at_least", "relu", 0),
+    "arith.minimumf": lambda operands: _limit(operands, "at_most", "at_most_6", 6),
     "arith.select": _select,
     "arith.extf": _extend,
     "arith.truncf": _truncate,
@@ -337,18 +312,9 @@ _OPS: Mapping[str, Callable[[_Operands], Polynomial | None]] = {
     "math.sqrt": _root,
     "math.exp": lambda operands: apply("exp", operands[0]),
     "math.erf": lambda operands: apply("erf", operands[0]),
-    "math.erfc": _erfc,
+    "math.erfc": lambda operands: add(number(1.0), scale(apply("erf", operands[0]), -1.0)),
     "math.tanh": lambda operands: apply("tanh", operands[0]),
 }
 
-_COMPARISONS: Mapping[int, str] = {
-    2: "ogt",
-    3: "ogt",
-    4: "olt",
-    5: "olt",
-    9: "ugt",
-    10: "ugt",
-    11: "ult",
-    12: "ult",
-}
+_COMPARISONS = {2: "ogt", 3: "ogt", 4: "olt", 5: "olt", 9: "ugt", 10: "ugt", 11: "ult", 12: "ult"}
 """Names of cmpf's predicates. `>=` counts as `>`: for equal numbers, both choices give the same value."""

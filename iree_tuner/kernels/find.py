@@ -18,10 +18,9 @@ from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts, find_joint
 from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import put_into
-from iree_tuner.kernels.split_sums import find_sums
+from iree_tuner.kernels.split_sums import find_normalizing, find_sums
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.program.extract import compute_ops
 from iree_tuner.program.phases import select_target
@@ -43,7 +42,7 @@ class Place:
     Attributes:
         sites: the site without epilogue first, longer epilogues later.
         functions: names of the functions with the occurrences, one for each.
-        within: for each occurrence, the case of the larger problem that it is a part of; empty for none.
+        within: for each occurrence, the case of the larger problem that it is a part of; or empty.
         dispatches: names of the dispatches that contain root ops of the place, each once.
     """
 
@@ -77,11 +76,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """The places of a program.
+    """The places of a program, in its order, and its executable target as text.
 
     Attributes:
-        places: each place once, in program order.
-        target: the executable target, as text.
         joint: products that can be combined into joint products.
         rewritten: the places of the program after these products are combined.
     """
@@ -208,7 +205,6 @@ def target_here(target: Target) -> str:
 
 
 def _target_of(module: ir.Module) -> str | None:
-    """The target of a module's first executable; None if there is none."""
     for executable in ir.get_ops_of_type(module, hal.ExecutableOp):
         for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp):
             return str(variant.attributes["target"])
@@ -239,7 +235,6 @@ def _number_in(location: ir.Location) -> int | None:
 
 
 def _merged(found: Sequence[tuple[Site, ...]], dispatches: Mapping[int | None, str]) -> tuple[Place, ...]:
-    """Merge equal occurrences into one place each."""
     times: dict[tuple[bytes, ...], list[Site]] = {}
     first: dict[tuple[bytes, ...], tuple[Site, ...]] = {}
     for sites in found:

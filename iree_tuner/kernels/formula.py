@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
-from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.epilogue import next_user, producer
 from iree_tuner.kernels.expression import constant_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
@@ -33,14 +33,14 @@ _MOST_TERMS = 48
 
 
 @dataclass(frozen=True)
-class Term:
+class FormulaTerm:
     """One value of a formula.
 
     Attributes:
         op: name of a scalar op, or `sum`, `input`, `constant`.
         element: type of the value: i8, i32 or f32.
         of: numbers of the terms that are the op's operands.
-        value: value of a constant.
+        value: of a constant.
         input: number of an input among the formula's inputs.
         along: dimensions of an input: `all` dimensions of the result, the `last` dimension, or `none`.
     """
@@ -53,19 +53,13 @@ class Term:
     along: str = ""
 
 
-Formula = tuple[Term, ...]
+Formula = tuple[FormulaTerm, ...]
 """The terms, the sum first, operands before their uses. The last term is the result."""
 
 
 @dataclass(frozen=True)
 class Followed:
-    """Elementwise ops after a sum.
-
-    Attributes:
-        formula: the computation of the ops.
-        inputs: the formula's inputs, in order.
-        ops: the ops, producers first; the last op computes the formula's result.
-    """
+    """Elementwise ops after a sum, producers first, with their formula and its inputs."""
 
     formula: Formula
     inputs: tuple[ir.Value, ...]
@@ -74,10 +68,10 @@ class Followed:
 
 def follow(sums: ir.Value) -> Iterator[Followed]:
     """Follow the ops after a sum: up to each 8-bit result or, if there is none, to the end."""
-    walk = _Walk(sums)
+    walk = _Formula(sums)
     last: Followed | None = None
     narrow = False
-    while (user := walk.next_user()) is not None and walk.absorb(user):
+    while (user := next_user(sums, walk.known, walk.ops)) is not None and walk.absorb(user):
         if walk.only_for(user):
             last = walk.followed()
             if walk.terms[-1].element == NARROW:
@@ -88,23 +82,20 @@ def follow(sums: ir.Value) -> Iterator[Followed]:
 
 
 @dataclass
-class _Walk:
-    """A walk from a sum forward, with the ops that were followed so far.
+class _Formula:
+    """A walk from `sums` forward, with the ops that were followed so far.
 
-    Attributes:
-        sums: where the walk begins.
-        known: tensors that depend on the sums, by the numbers of their terms.
-        terms, inputs, ops: see `Followed`.
+    `known` has tensors that depend on the sums, by the numbers of their terms; for the rest see `Followed`.
     """
 
     sums: ir.Value
     known: dict[ir.Value, int] = field(init=False)
-    terms: list[Term] = field(init=False)
+    terms: list[FormulaTerm] = field(init=False)
     inputs: list[ir.Value] = field(default_factory=list[ir.Value])
     ops: list[ir.Operation] = field(default_factory=list[ir.Operation])
 
     def __post_init__(self) -> None:
-        self.known, self.terms = {self.sums: 0}, [Term(SUM, _element(self.sums.type))]
+        self.known, self.terms = {self.sums: 0}, [FormulaTerm(SUM, _element(self.sums.type))]
 
     def followed(self) -> Followed:
         """The ops that were followed, with inputs in the order of the compiler's fused op."""
@@ -117,17 +108,6 @@ class _Walk:
         places = {number: place for place, number in enumerate(found)}
         terms = [replace(each, input=places.get(each.input, 0)) for each in self.terms]
         return Followed(tuple(terms), tuple(self.inputs[each] for each in found), tuple(self.ops))
-
-    def next_user(self) -> ir.Operation | None:
-        """The first op that uses a known value; None if there is no such op, or one is in another block."""
-        source = producer(self.sums)
-        first: ir.Operation | None = None
-        for user in (use.owner.operation for value in self.known for use in value.uses):
-            if source is None or user.block != source.block:
-                return None
-            if user not in self.ops and (first is None or user.is_before_in_block(first)):
-                first = user
-        return first
 
     def only_for(self, user: ir.Operation) -> bool:
         """Whether all known values except an op's result are used only by followed ops."""
@@ -175,7 +155,7 @@ class _Walk:
             element = _element(op.results[0].type) if op.name in OPS and len(op.results) == 1 else ""
             if element not in _ELEMENTS:
                 return None
-            scalars[op.results[0]] = self._add(Term(op.name, element, known))
+            scalars[op.results[0]] = self._add(FormulaTerm(op.name, element, known))
         return None
 
     def _operand(self, value: ir.Value, place: ir.AffineMap, rank: int) -> int | None:
@@ -200,7 +180,9 @@ class _Walk:
             return None
         if value not in self.inputs:
             self.inputs.append(value)
-        return self._add(Term(INPUT, _element(value.type), input=self.inputs.index(value), along=along))
+        return self._add(
+            FormulaTerm(INPUT, _element(value.type), input=self.inputs.index(value), along=along)
+        )
 
     def _before(self, value: ir.Value) -> int | None:
         """The term of an elementwise op that does not depend on the sums, like a dequantized residual.
@@ -221,9 +203,9 @@ class _Walk:
         found = None if op is None else constant_of(op)
         if found is None or found.constant is None or _element(value.type) not in _ELEMENTS:
             return None
-        return self._add(Term(CONSTANT, _element(value.type), value=found.constant))
+        return self._add(FormulaTerm(CONSTANT, _element(value.type), value=found.constant))
 
-    def _add(self, term: Term) -> int:
+    def _add(self, term: FormulaTerm) -> int:
         self.terms.append(term)
         return len(self.terms) - 1
 
@@ -245,7 +227,6 @@ def _repeated(value: ir.Value) -> tuple[ir.Operation, ir.Operation, ir.AffineMap
 
 
 def _last_of(rank: int) -> ir.AffineMap:
-    """The map of a vector that is repeated along all dimensions but the last."""
     return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(rank - 1)])
 
 

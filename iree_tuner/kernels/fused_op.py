@@ -1,4 +1,7 @@
-"""A graph of elementwise ops, slices, joins and reshapes, built as one `linalg.generic`."""
+"""A graph of elementwise ops, slices, joins and reshapes, built as one `linalg.generic`.
+
+Elements of the result are followed back through the graph to its inputs.
+"""
 
 from __future__ import annotations
 
@@ -12,55 +15,201 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
 
 from iree_tuner.compiler.linalg import IndexOp, generic
-from iree_tuner.kernels.element import Choice, Computed, Element, Elements, Read, Test
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch
 from iree_tuner.kernels.moved import (
     Clamped,
     Cut,
-    Index,
-    Loop,
+    LoopSum,
+    NotIndexableError,
     SplitError,
-    UnsupportedError,
+    SplitLoop,
     Variable,
+    clamped,
     cut_of,
+    decider,
 )
-from iree_tuner.kernels.moves import Indices, is_scalar_constant
+from iree_tuner.kernels.moves import (
+    CONSTANT,
+    EMPTY,
+    INSERT,
+    JOINS,
+    Indices,
+    Piece,
+    is_elementwise,
+    is_scalar_constant,
+    operand_indices,
+    pieces_of,
+    source_index,
+)
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.ops.canonical import captured, clone
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.generic import Generic
 from iree_tuner.ops.indexing_map import IndexingMap
+from iree_tuner.ops.structure import shape_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.targets import Target
 
+MOST_CASES = 8
+"""The most parts that a loop may choose between. All of them are computed for each element."""
+
+_MOST_ELEMENTS = 512
 _MOST_SPLITS = 16
+_NONE: Knobs = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """An element of an input. Without indices: a scalar, or a tensor whose elements are all equal."""
+
+    value: ir.Value
+    index: Indices = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """An element that the body of an elementwise op computes.
+
+    Attributes:
+        operands: the elements that the body uses, by number of its arguments.
+        loops: the values of the op's loops.
+    """
+
+    op: ir.Operation
+    operands: Mapping[int, Element]
+    loops: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Select:
+    """One element for each value of a loop."""
+
+    loop: SplitLoop
+    elements: tuple[Element, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """One element where indices are within ranges (first, past the last), otherwise another one."""
+
+    ranges: tuple[tuple[LoopSum, int, int], ...]
+    inside: Element
+    outside: Element
+
+
+Element = Read | Computed | Select | Test
+
+
+@dataclass
+class Elements:
+    """Follows elements of a graph's values back to its inputs; each element is followed once."""
+
+    ops: Collection[ir.Operation]
+    _known: dict[tuple[ir.Value, Indices], Element | None] = field(
+        default_factory=dict[tuple[ir.Value, Indices], "Element | None"]
+    )
+
+    def at(self, value: ir.Value, index: Indices) -> Element | None:
+        """The element of a value at an index; None if its value does not matter, as in an empty tensor.
+
+        Raises:
+            SplitError: a loop must be split into two before the element can be followed.
+            NotIndexableError: the element cannot be followed.
+        """
+        key = value, index
+        if key not in self._known:
+            if len(self._known) > _MOST_ELEMENTS:
+                raise NotIndexableError("too many elements are used")
+            self._known[key] = self._made(value, index)
+        return self._known[key]
+
+    def _made(self, value: ir.Value, index: Indices) -> Element | None:
+        op = producer(value)
+        if op is None or op not in self.ops:
+            return Read(value, index)
+        if op.name == CONSTANT:
+            return Read(value)
+        if op.name == EMPTY:
+            return None
+        if op.name in JOINS:
+            return self._joined(op, pieces_of(op)[::-1], index)
+        if is_elementwise(op):
+            return self._computed(op, index)
+        return self.at(op.operands[0], source_index(op, index))
+
+    def _computed(self, op: ir.Operation, index: Indices) -> Element | None:
+        loops, places = operand_indices(op, index)
+        found: dict[int, Element] = {}
+        for argument in op.regions[0].blocks[0].arguments:
+            if not list(argument.uses):
+                continue
+            value, number = op.operands[argument.arg_number], argument.arg_number
+            scalar = not isinstance(value.type, ir.ShapedType)
+            element = Read(value) if scalar else self.at(value, places[number])
+            if element is None:
+                return None
+            found[number] = element
+        return Computed(op, found, loops)
+
+    def _joined(self, op: ir.Operation, pieces: list[Piece], index: Indices) -> Element | None:
+        """The element in the first piece that covers the index."""
+        if not pieces:
+            return self.at(op.operands[1], index) if op.name == INSERT else None  # no piece covers it
+        piece, *others = pieces
+        ranges = tuple(
+            (each, first, first + size)
+            for each, first, size in zip(index, piece.first, piece.sizes, strict=True)
+            if each.lowest < first or each.highest >= first + size
+        )
+        if not ranges:
+            return self.at(piece.value, piece.inside(index))
+        if any(each.highest < first or each.lowest >= end for each, first, end in ranges):
+            return self._joined(op, others, index)
+        for each, first, end in ranges:
+            loop = decider(each, (first, end), MOST_CASES)
+            if loop is not None:
+                return self._chosen(op, pieces, index, loop)
+        return self._tested(op, pieces, index, ranges)
+
+    def _chosen(
+        self, op: ir.Operation, pieces: list[Piece], index: Indices, loop: SplitLoop
+    ) -> Element | None:  # fmt: skip
+        found = [
+            self._joined(op, pieces, tuple(each.fixed(loop, value) for each in index))
+            for value in range(loop.size)
+        ]
+        some = next((each for each in found if each is not None), None)
+        return None if some is None else Select(loop, tuple(each or some for each in found))
+
+    def _tested(
+        self, op: ir.Operation, pieces: list[Piece], index: Indices,
+        ranges: tuple[tuple[LoopSum, int, int], ...],
+    ) -> Element | None:  # fmt: skip
+        piece, *others = pieces
+        sizes = [size for place, size in enumerate(piece.sizes) if place not in piece.dropped]
+        own = [clamped(each, size) for each, size in zip(piece.inside(index), sizes, strict=True)]
+        assert sizes == list(shape_of(piece.value.type))
+        inside, outside = self.at(piece.value, tuple(own)), self._joined(op, others, index)
+        if inside is None or outside is None:
+            return inside or outside
+        return Test(ranges, inside, outside)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The plan of an op to build.
-
-    Attributes:
-        sizes: sizes of the loops for each dimension of the result.
-        element: the element that the op computes.
-    """
+class FusedPlan:
+    """An op to build: sizes of the loops for each dimension of the result, and its element."""
 
     sizes: tuple[tuple[int, ...], ...]
     element: Element
 
     @property
-    def loops(self) -> list[Loop]:
-        """The loops of the op, in order."""
+    def loops(self) -> list[SplitLoop]:
         return [loop for dimension in range(len(self.sizes)) for loop in _loops(self.sizes, dimension)]
 
 
-def plan_of(ops: Collection[ir.Operation], result: ir.Value) -> Plan:
-    """Plan the op that computes a graph's result.
-
-    Raises:
-        UnsupportedError: no single op computes it.
-    """
+def plan_of(ops: Collection[ir.Operation], result: ir.Value) -> FusedPlan:
+    """Plan the op that computes a graph's result. Raises NotIndexableError if no single op does."""
     sizes = tuple((size,) for size in ir.RankedTensorType(result.type).shape)
     for _ in range(_MOST_SPLITS):
         try:
@@ -69,42 +218,36 @@ def plan_of(ops: Collection[ir.Operation], result: ir.Value) -> Plan:
             sizes = _split(sizes, error.loop, error.inner)
             continue
         if element is None:
-            raise UnsupportedError("nothing is computed")
-        return Plan(sizes, element)
-    raise UnsupportedError("too many loops")
+            raise NotIndexableError("nothing is computed")
+        return FusedPlan(sizes, element)
+    raise NotIndexableError("too many loops")
 
 
-def _loops(sizes: Sequence[Sequence[int]], dimension: int) -> list[Loop]:
-    return [Loop(dimension, part, size) for part, size in enumerate(sizes[dimension])]
+def _loops(sizes: Sequence[Sequence[int]], dimension: int) -> list[SplitLoop]:
+    return [SplitLoop(dimension, part, size) for part, size in enumerate(sizes[dimension])]
 
 
 def _whole(sizes: Sequence[Sequence[int]]) -> Indices:
     """The index of an element of the result, as sums of loops."""
-    found: list[Index] = []
+    found: list[LoopSum] = []
     for dimension, parts in enumerate(sizes):
-        total = Index()
+        total = LoopSum()
         for loop, size in zip(_loops(sizes, dimension), parts, strict=True):
-            total = total.times(size).plus(Index.of(0, {loop: 1}))
+            total = total.times(size).plus(LoopSum.of(0, {loop: 1}))
         found.append(total)
     return tuple(found)
 
 
-def _split(sizes: tuple[tuple[int, ...], ...], loop: Loop, inner: int) -> tuple[tuple[int, ...], ...]:
+def _split(sizes: tuple[tuple[int, ...], ...], loop: SplitLoop, inner: int) -> tuple[tuple[int, ...], ...]:
     parts = sizes[loop.dimension]
     own = (*parts[: loop.part], loop.size // inner, inner, *parts[loop.part + 1 :])
     return (*sizes[: loop.dimension], own, *sizes[loop.dimension + 1 :])
 
 
-def build(plan: Plan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> ir.Value:
-    """Build the op at the current insertion point.
+def build(plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> ir.Value:
+    """Build the op at the current insertion point; its result has the shape `result` of the graph's.
 
-    Args:
-        plan: the plan of the op.
-        inputs: inputs of the graph, and the values that stand for them here.
-        result: the type of the graph's result.
-
-    Returns:
-        The op's result, in the shape of the graph's result.
+    `inputs` has the values that stand for the graph's inputs here.
     """
     kind, loops, body = ir.RankedTensorType(result), plan.loops, _body_of(plan, inputs)
     empty = tensor.EmptyOp([loop.size for loop in loops], kind.element_type).result
@@ -119,16 +262,16 @@ def build(plan: Plan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> i
 
 
 def build_sum(
-    plan: Plan, inputs: Mapping[ir.Value, ir.Value], first: ir.Value, kinds: Sequence[str],
+    plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], first: ir.Value, kinds: Sequence[str],
     written: ir.AffineMap,
 ) -> ir.Value:  # fmt: skip
     """Build the sum of a graph's elements over some loops, as one op at the current insertion point.
 
     Args:
-        plan: the plan of the graph, whose dimensions are single loops.
-        inputs: inputs of the graph, and the values that stand for them here.
+        plan: of the graph, whose dimensions are single loops.
+        inputs: the values that stand for the graph's inputs here.
         first: the initial value of the sums.
-        kinds: kinds of the loops, `parallel` or `reduction`.
+        kinds: of the loops, `parallel` or `reduction`.
         written: the map from loops to the result.
     """
     body = _body_of(plan, inputs)
@@ -141,7 +284,7 @@ def build_sum(
     return generic([view.value for view in body.views], first, maps, kinds, add)
 
 
-def _body_of(plan: Plan, inputs: Mapping[ir.Value, ir.Value]) -> _Body:
+def _body_of(plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value]) -> _Body:
     body = _Body({loop: number for number, loop in enumerate(plan.loops)}, inputs)
     body.look(plan.element)
     return body
@@ -169,13 +312,12 @@ class _Body:
 
     Attributes:
         numbers: number of each loop.
-        inputs: values that stand for the graph's inputs.
-        constants: scalars that stand for the graph's constants.
+        inputs, constants: values that stand for the graph's inputs and constants.
         views: operands of the op.
         arguments: arguments of the block, while the body is built.
     """
 
-    numbers: dict[Loop, int]
+    numbers: dict[SplitLoop, int]
     inputs: Mapping[ir.Value, ir.Value]
     constants: dict[ir.Value, ir.Value] = field(default_factory=dict[ir.Value, ir.Value])
     views: list[_View] = field(default_factory=list[_View])
@@ -185,7 +327,7 @@ class _Body:
     )
     _looked: set[Element] = field(default_factory=set[Element])
     _made: dict[Element, ir.Value] = field(default_factory=dict[Element, ir.Value])
-    _indices: dict[Index | Variable, ir.Value] = field(default_factory=dict[Index | Variable, ir.Value])
+    _indices: dict[LoopSum | Variable, ir.Value] = field(default_factory=dict[LoopSum | Variable, ir.Value])
 
     def look(self, element: Element) -> None:
         """Make views of all inputs that an element reads, and copy its constants."""
@@ -200,7 +342,7 @@ class _Body:
                     self._constant(value)
                 for each in operands.values():
                     self.look(each)
-            case Choice(_, elements):
+            case Select(_, elements):
                 for each in elements:
                     self.look(each)
             case Test(_, inside, outside):
@@ -225,7 +367,7 @@ class _Body:
             return
         splat = ir.DenseElementsAttr(op.attributes["value"]).get_splat_value()
         kind = ir.RankedTensorType(value.type).element_type
-        self.constants[value] = _create_constant(kind, splat)
+        self.constants[value] = arith.constant(kind, splat)
 
     def _view(self, value: ir.Value, index: Indices) -> _View | None:
         """The view of an input that loops can index; None if elements have to be extracted one by one."""
@@ -261,7 +403,7 @@ class _Body:
             case Computed(op, operands, loops):
                 made = {number: self.made(each) for number, each in operands.items()}
                 return self._computed(op, made, loops)
-            case Choice(loop, elements):
+            case Select(loop, elements):
                 *others, found = map(self.made, elements)
                 for number, each in reversed(list(enumerate(others))):
                     own = arith.cmpi(arith.CmpIPredicate.eq, self._variable(loop), _number(number))
@@ -286,7 +428,7 @@ class _Body:
                 values[step.operation.result] = copy.result
         return values[last.operation.operands[0]]
 
-    def _tests(self, index: Index, first: int, end: int) -> list[ir.Value]:
+    def _tests(self, index: LoopSum, first: int, end: int) -> list[ir.Value]:
         value, tests = self._index(index), list[ir.Value]()
         if index.lowest < first:
             tests.append(arith.cmpi(arith.CmpIPredicate.sge, value, _number(first)))
@@ -294,7 +436,7 @@ class _Body:
             tests.append(arith.cmpi(arith.CmpIPredicate.slt, value, _number(end)))
         return tests
 
-    def _index(self, index: Index) -> ir.Value:
+    def _index(self, index: LoopSum) -> ir.Value:
         if index not in self._indices:
             parts = [_number(index.constant)] if index.constant or not index.terms else []
             for each, factor in index.terms:
@@ -306,7 +448,7 @@ class _Body:
     def _variable(self, variable: Variable) -> ir.Value:
         if variable not in self._indices:
             match variable:
-                case Loop():
+                case SplitLoop():
                     found = IndexOp(self.numbers[variable]).result
                 case Clamped(index, size):
                     least = arith.maxsi(self._index(index), _number(0))
@@ -315,16 +457,11 @@ class _Body:
         return self._indices[variable]
 
 
-def _create_constant(kind: ir.Type, value: ir.Attribute) -> ir.Value:
-    return ir.Operation.create("arith.constant", results=[kind], attributes={"value": value}).result
-
-
 def _number(value: int) -> ir.Value:
     return arith.constant(ir.IndexType.get(), value)
 
 
 def _cut(value: ir.Value[Any], cuts: Sequence[Cut]) -> ir.Value:
-    """A part of a tensor in which each loop has a dimension."""
     kind = ir.RankedTensorType(value.type)
     shape = list(kind.shape)
     lengths = [each.length for each in cuts]
@@ -354,12 +491,6 @@ def sliced(
     ).result  # fmt: skip
 
 
-# A kernel whose code is IR: it writes a chain of ops as one op, which becomes one dispatch.
-
-
-_NONE: Knobs = {}
-
-
 class FusedOps:
     """Slices, joins and elementwise ops that the compiler does not fuse (`chains`), for every target."""
 
@@ -374,7 +505,6 @@ class FusedOps:
         return ""
 
     def refuses(self, problem: Problem) -> str:
-        """Why the kernel does not compute a problem; empty if it does."""
         return "" if problem.workload.op == self.replaces else "it is a single op"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:  # noqa: ARG002

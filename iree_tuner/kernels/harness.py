@@ -123,8 +123,7 @@ def build_kernel_here(
         flags: the target's flags.
         problem: the computation of the dispatch.
         code: the kernel's code for that problem.
-        packed: says which input the code reads packed. It is for timing: the harness packs nothing, so
-            its results are wrong.
+        packed: the input that the code reads packed, for timing only: nothing packs it, so results are wrong.
     """
     start = time.perf_counter()
     session = session_for(flags)
@@ -132,8 +131,8 @@ def build_kernel_here(
         with session.context, ir.Location.unknown(), tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "kernel.o"
             path.write_bytes(code.data)
-            vmfb = _build(harness, session, problem, code, str(path), packed)
-        built = Built("ok", vmfb)
+            module = substituted(harness, session, problem, code, str(path), packed)
+            built = Built("ok", session.to_vmfb(module, start="executable-sources"))
     except (CompileError, KernelError) as error:
         built = Built("compile_error", message=str(error))
     return replace(built, seconds=time.perf_counter() - start)
@@ -146,26 +145,15 @@ def has_room(harness: Harness, packed: Packed) -> bool:
     return binding.offset + math.prod(packed.shape) * element <= harness.buffer_bytes
 
 
-def _build(
-    harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str,
-    packed: Packed | None = None,
-) -> bytes:  # fmt: skip
-    module = substituted(harness, session, problem, code, path, packed)
-    return session.to_vmfb(module, start="executable-sources")
-
-
 def substituted(
     harness: Harness, session: CompilerSession, problem: Problem, code: Code, path: str,
     packed: Packed | None = None,
 ) -> ir.Module:  # fmt: skip
-    """The harness with its executable replaced by a kernel, or by that of `packed`.
-
-    `path` is where an object file lies.
-    """
+    """The harness with its executable replaced by a kernel's object file at `path`, or by `packed`."""
     module = session.parse(harness.module)
     variant = ir.get_ops_of_type(module, hal.ExecutableVariantOp)[0].operation
     export = export_of(code)
-    _rename(module, _symbol(ir.get_ops_of_type(variant, hal.ExecutableExportOp)[0].operation), export)
+    _rename(module, ir.get_ops_of_type(variant, hal.ExecutableExportOp)[0].sym_name.value, export)
     for op in list(variant.regions[0].blocks[0].operations)[:-1]:
         op.operation.erase()
     variant.attributes["objects"] = ir.ArrayAttr.get([object_of(code, path)])
@@ -179,8 +167,6 @@ def substituted(
 
 
 def _rename(module: ir.Module, old: str, new: str) -> None:
-    """Make all references to an export refer to another name."""
-
     def visit(op: ir.Operation) -> ir.WalkResult:
         entry = op.attributes.get("entry_point", None)
         if isinstance(entry, ir.SymbolRefAttr) and entry.value[-1] == old:
@@ -226,7 +212,3 @@ def _marked(module: ir.Module) -> ir.Operation:
     module.operation.walk(visit)
     (constant,) = found
     return constant
-
-
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value

@@ -1,11 +1,15 @@
-"""Kernels in a program: contests of single problems, and the program with and without the winners."""
+"""Kernels in a program: contests of single problems, and the program with and without the winners.
+
+A contest compares a kernel's variants on one problem alone with the compiler's code, default and tuned.
+"""
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,19 +18,24 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.unbound import attribute_from
-from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.bench import Bench
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.contest import ROUNDS, Contest, Watch, hold_contest
 from iree_tuner.kernels.find import Place, Places, executable_target, find_places
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts
-from iree_tuner.kernels.kernel import Code, Kernel
-from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.kernels.kernel import Code, Kernel, Knobs
+from iree_tuner.kernels.moves import with_packed
 from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.triton_norms import TritonNorms
+from iree_tuner.kernels.variants import KernelVariants, prepare
+from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.program import ProgramComparison, compare_programs
+from iree_tuner.measure.statistics import Comparison
 from iree_tuner.ops.family import ROOT
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
@@ -34,9 +43,13 @@ from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.spec.grammar import COMPILATION_INFO
 from iree_tuner.spec.io import load_spec, read_starters
+from iree_tuner.store.trial import Trial
 from iree_tuner.targets import Target, with_flags
+from iree_tuner.tuning.engine import Engine
+from iree_tuner.tuning.finals import Final, FinalPlan, play_finals
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
+from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.versions import for_processor, widened_of, with_spec
 
@@ -52,6 +65,143 @@ DEFAULT, TUNED = "default", "tuned"
 
 Bases = Mapping[str, tuple[Program, Target]]
 """Programs with their targets by name, `DEFAULT` first. Kernels are put into each program."""
+
+_FINALISTS = 3
+ROUNDS = 64  # the most interleaved pairs of a comparison
+_FINALS_PART = 0.3  # of a contest's time
+_JUDGED_S = 120.0  # the most time of a final comparison
+
+_NONE: Mapping[str, Configuration] = {}
+
+Watch = Callable[[str], None]
+"""A function that gets messages of progress, one line each."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The fastest correct variant, by its trial, with its code."""
+
+    trial: Trial
+    code: Code
+
+    @property
+    def knobs(self) -> Knobs:
+        return dict(self.trial.assignment)
+
+    @property
+    def score(self) -> float:
+        return self.trial.score
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The results of a kernel on a problem alone.
+
+    Attributes:
+        default_us: time of the compiler's default, in microseconds.
+        trials: all trials of variants.
+        best: the winner of the finals; None if no variant is correct.
+        over_default: the best variant compared with the compiler's default.
+        tuned: a tuned configuration compared with the compiler's default, if there is one.
+        over_tuned: the best variant compared with the tuned configuration.
+        bench: where all were compared; None if there was no contest.
+        configured: the tuned configuration, built for the bench; or empty.
+        note: why there was no contest, or that the default's results differ from the CPU's.
+    """
+
+    site: Site
+    kernel: str
+    default_us: float = math.inf
+    trials: tuple[Trial, ...] = ()
+    best: Best | None = None
+    over_default: Comparison | None = None
+    tuned: Comparison | None = None
+    over_tuned: Comparison | None = None
+    bench: Bench | None = None
+    configured: bytes = b""
+    note: str = ""
+
+    @property
+    def wins(self) -> bool:
+        against = self.over_tuned or self.over_default
+        return self.best is not None and against is not None and against.verdict == "win"
+
+    @property
+    def speedup(self) -> float:
+        """The speedup over the compiler's best code; 0 if no variant is correct."""
+        against = self.over_tuned or self.over_default
+        return against.speedup if against is not None else 0.0
+
+
+def hold_contest(
+    site: Site, kernel: Kernel, lab: Lab, *, tuned: Mapping[str, Configuration] = _NONE, most: int = 64,
+    rounds: int = ROUNDS, seconds: float = math.inf, watch: Watch = lambda _: None,
+    records: Records | None = None,
+) -> Contest:  # fmt: skip
+    """Try a kernel's variants on a problem, check their numbers, and compare the best on fresh samples.
+
+    Variants that the records know are not tried again. The best variants are built again and compared.
+
+    Args:
+        site: the problem; its case must compile to one dispatch.
+        kernel: does not refuse the problem.
+        lab: where variants are built and timed.
+        tuned: configurations to compare with too, by the workload's key.
+        most: the most variants; 0 for all.
+        rounds: the most interleaved pairs of a comparison.
+        seconds: for the whole contest. The last part is kept for the finals, which are cut short if needed.
+        watch: called with messages of progress.
+        records: keeps the trials; no variant begins after a stop is requested there.
+
+    Raises:
+        DeviceLostError: the device does not run the default any more.
+        WorkerError: a finalist failed in the comparison with the tuned configuration.
+    """
+    start = time.monotonic()
+    records = records or Records(None, StopRequest())
+    contest = Contest(site, kernel.name)
+    (prepared,) = prepare([site], lab)
+    if isinstance(prepared, str):
+        return replace(contest, note=prepared)
+    kind = KernelVariants(kernel, prepared, lab, records)
+    contest = replace(contest, bench=kind.bench, default_us=kind.default_us)
+    search = Search(kind, kind.strategy("", 0), records, cap=most or math.inf)
+    until = start + (1.0 - _FINALS_PART) * seconds
+    for _ in Engine(lab, records.stop, 2 * lab.jobs).run(OneSearch(search), lambda: until):
+        most_tried = min(kind.size, search.cap)
+        watch(f"{kernel.name} on {site.problem.name}: {search.tried} of {most_tried} variants")
+    if not search.trials:
+        return replace(contest, note="no time to try a variant")
+    watch("finals")
+
+    def plan(_: Search, left: int) -> FinalPlan:
+        left_s = max(0.0, start + seconds - time.monotonic()) / left
+        return FinalPlan(_FINALISTS, 1, rounds, min(_JUDGED_S, left_s), least=0.0)
+
+    final = play_finals([search], lab, plan)[search]
+    contest = replace(contest, trials=tuple(search.trials))
+    if final.winner is None or final.built is None or not isinstance(final.built.code, Code):
+        return replace(contest, note="no variant computes correct results")
+    best = Best(final.winner, with_packed(kernel, site.problem, lab.target, final.built.code))
+    contest = replace(contest, best=best, over_default=final.comparison, note=final.note)
+    return _beside_tuned(contest, final, tuned.get(kind.workload), kind, lab, plan(search, 2))
+
+
+def _beside_tuned(
+    contest: Contest, final: Final, tuned: Configuration | None, kind: KernelVariants, lab: Lab,
+    plan: FinalPlan,
+) -> Contest:  # fmt: skip
+    if tuned is None:
+        return contest
+    configured = lab.builder.build(kind.bench.harness, tuned)
+    if configured.outcome != "ok":
+        note = f"the tuned configuration fails ({configured.outcome}): {configured.message}"
+        return replace(contest, note=note)
+    assert isinstance(final.built, Built)
+    judging = JudgePlan(plan.rounds, seconds=plan.seconds)
+    (over_default,) = lab.measurer.compare([(kind.bench.default, [configured.vmfb])], kind.bench, judging)
+    (over_tuned,) = lab.measurer.compare([(configured.vmfb, [final.built.vmfb])], kind.bench, judging)
+    return replace(contest, tuned=over_default, over_tuned=over_tuned, configured=configured.vmfb)
 
 
 @dataclass(frozen=True)
@@ -86,9 +236,7 @@ class Outlook:
 def look_at(program: Program, target: Target, kernels: Sequence[Kernel], lab: Lab) -> Outlook:
     """Find the problems of a program, each with every kernel that computes it.
 
-    Raises:
-        CompileError: the program does not compile.
-        TunerError: it has no functions or no dispatches.
+    Raises CompileError if it does not compile, TunerError if it has no functions or no dispatches.
     """
     return outlook_of(find_places(program, target, lab.compilers, kernels), kernels)
 
@@ -124,18 +272,8 @@ def hold_contests(
 ) -> list[Contest]:  # fmt: skip
     """Hold a contest for every kernel on every problem that it computes. Ctrl-C ends the contests early.
 
-    Args:
-        outlook: the kernels and their problems.
-        lab: where code is built and run.
-        tuned: configurations to compare with too, by the workload's key.
-        most: the most variants of a kernel; 0 for all.
-        rounds: the most interleaved pairs of a comparison.
-        seconds: shared by all contests; no contest begins after they have passed.
-        watch: called with messages of progress.
-        records: keep the trials, and know the trials of earlier runs.
-
-    Returns:
-        One contest for each pair of the outlook, in order. Contests that failed or did not begin have a note.
+    One contest for each pair of the outlook, in order; those that failed or did not begin have a note.
+    `seconds` are shared by all contests. For other arguments, see `hold_contest`.
     """
     end = time.monotonic() + seconds
     found: list[Contest] = []
@@ -150,16 +288,9 @@ def hold_contests(
                 continue
             try:
                 contest = hold_contest(
-                    site,
-                    kernel,
-                    lab,
-                    tuned=tuned,
-                    most=most,
-                    rounds=rounds,
-                    seconds=left,
-                    watch=watch,
+                    site, kernel, lab, tuned=tuned, most=most, rounds=rounds, seconds=left, watch=watch,
                     records=records,
-                )
+                )  # fmt: skip
             except TunerError as error:
                 contest = Contest(site, kernel.name, note=str(error))
             found.append(contest)
@@ -172,21 +303,19 @@ def configurations_of(specs: Sequence[Path], context: ir.Context) -> Mapping[str
     with context:
         for key, starters in read_starters(specs, context).items():
             info = iree_codegen.CompilationInfoAttr.get(
-                attribute_from(starters[0].lowering_config),
-                attribute_from(starters[0].translation_info),
+                attribute_from(starters[0].lowering_config), attribute_from(starters[0].translation_info)
             )
             found[key] = Configuration((OpConfiguration.of(ROOT, COMPILATION_INFO, info),))
     return found
 
 
 @dataclass(frozen=True)
-class Version:
+class KernelVersion:
     """A version of the program, compared with the default.
 
     Attributes:
         what: a choice of kernels (`kernels`, `more kernels`, ...), `tuned`, or `tuned with` a choice.
         chosen: the kernels in it.
-        found: the comparison.
     """
 
     what: str
@@ -203,16 +332,14 @@ class Version:
 class InProgram:
     """The comparison of a program with and without kernels.
 
-    Versions that do not compile, do not run or compute something else are included with the reason.
-
     Attributes:
-        versions: all versions, compared with the default in interleaved rounds.
-        best: the fastest version that wins against the default; None if none wins.
+        versions: all versions, compared with the default in interleaved rounds, or with the reason why not.
+        best: the fastest version that wins against the default, or None.
         over_tuned: the best version compared with the tuned program, if the best has kernels and both exist.
     """
 
-    versions: tuple[Version, ...]
-    best: Version | None = None
+    versions: tuple[KernelVersion, ...]
+    best: KernelVersion | None = None
     over_tuned: ProgramComparison | None = None
 
     @property
@@ -225,7 +352,6 @@ class InProgram:
 
     @property
     def is_tuned(self) -> bool:
-        """Whether the best version is tuned."""
         return self.best is not None and self.best.what.startswith(TUNED)
 
 
@@ -237,9 +363,9 @@ def compare_in_program(
 
     Args:
         bases: the default program and, if there is one, the tuned program.
-        choices: choices of kernels by name (`choices.choices_of`).
+        choices: of kernels, by name (`source.choices_of`).
         lab: where the program is compiled and run.
-        run: how the program is run.
+        run: functions, inputs and parameters.
         rounds: the most interleaved pairs of a comparison.
         seconds: the most time that a comparison may take.
 
@@ -247,7 +373,7 @@ def compare_in_program(
         TunerError: the default does not compile or run.
     """
     made: dict[str, tuple[bytes, Chosen]] = {}
-    failed: list[Version] = []
+    failed: list[KernelVersion] = []
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         for base, (source, target) in bases.items():
             made[base] = _compiled(source, target, lab), []
@@ -261,14 +387,24 @@ def compare_in_program(
                     made[what] = _compiled(source, flagged, lab), chosen
                 except TunerError as error:
                     unknown = ProgramComparison("", None, Agreement(True, 0.0), f"does not compile: {error}")
-                    failed.append(Version(what, tuple(chosen), unknown))
+                    failed.append(KernelVersion(what, tuple(chosen), unknown))
     every = [site for chosen in choices.values() for site, _ in chosen]
     # Errors add up from one op to the next.
     longest = max(site.problem.workload.reduction_length for site in every)
-    look = _Look(bases[DEFAULT][0], lab, Depth(longest, len(every)), run, rounds, seconds)
-    found = look.compare([vmfb for vmfb, _ in made.values()])
+    program, measurer = bases[DEFAULT][0], lab.measurer
+
+    def compare(built: Sequence[bytes]) -> list[ProgramComparison]:
+        return compare_programs(
+            [built], measurer.device, measurer.workers, rounds, ErrorDepth(longest, len(every)), run,
+            batch_s=_BATCH_S, seconds=seconds,
+            for_host=None if lab.on_host else partial(for_processor, program, lab),
+            widened=partial(widened_of, program, lab),
+        )  # fmt: skip
+
+    found = compare([vmfb for vmfb, _ in made.values()])
     versions = tuple(
-        Version(name, tuple(made[name][1]), each) for name, each in zip(list(made)[1:], found, strict=True)
+        KernelVersion(name, tuple(made[name][1]), each)
+        for name, each in zip(list(made)[1:], found, strict=True)
     )
     versions = (*versions, *failed)
     best = max(versions, key=lambda each: each.speedup, default=None)
@@ -276,7 +412,7 @@ def compare_in_program(
         return InProgram(versions)
     if TUNED not in made or not best.chosen:
         return InProgram(versions, best)
-    (over,) = look.compare([made[TUNED][0], made[best.what][0]])
+    (over,) = compare([made[TUNED][0], made[best.what][0]])
     return InProgram(versions, best, over)
 
 
@@ -287,28 +423,6 @@ def bases_of(program: Program, target: Target, tuning_spec: Path | None, context
         spec = load_spec(tuning_spec, context)
         bases[TUNED] = with_spec(program, to_bytecode(spec)), with_flags(target, read_flags(spec))
     return bases
-
-
-@dataclass(frozen=True)
-class _Look:
-    """How versions of a program are compared. Where a GPU's results differ, this machine's CPU decides."""
-
-    program: Program
-    lab: Lab
-    depth: Depth
-    run: ProgramRun
-    rounds: int
-    seconds: float
-
-    def compare(self, built: Sequence[bytes]) -> list[ProgramComparison]:
-        """Compare the first version with each of the others."""
-        measurer = self.lab.measurer
-        return compare_programs(
-            [built], measurer.device, measurer.workers, self.rounds, self.depth, self.run, batch_s=_BATCH_S,
-            seconds=self.seconds,
-            for_host=None if self.lab.on_host else partial(for_processor, self.program, self.lab),
-            widened=partial(widened_of, self.program, self.lab),
-        )  # fmt: skip
 
 
 def _compiled(program: Program, target: Target, lab: Lab) -> bytes:

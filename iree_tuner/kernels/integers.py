@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
@@ -18,14 +18,8 @@ _SUM, _NARROW = ElementType.named("i32"), ElementType.named(NARROW)
 
 
 @dataclass(frozen=True)
-class Padding:
-    """The padding of an image with channels last.
-
-    Attributes:
-        above, left: number of lines before the image, and of pixels before each line.
-        below, right: number of lines after the image, and of pixels after each line.
-        value: value of the padding.
-    """
+class ZeroPoints:
+    """The padding of an image with channels last: numbers of lines and pixels, with this value."""
 
     above: int = 0
     left: int = 0
@@ -38,32 +32,22 @@ class Padding:
 class Integers:
     """How a problem reads integers, and the formula after its sums.
 
-    Attributes:
-        signed: for both operands, whether it is signed.
-        padding: the padding of the first operand.
-        formula: the computation on each sum; its inputs are the problem's inputs after the operands.
+    `signed` is for both operands, `padding` for the first one. The formula's inputs are the problem's inputs
+    after the operands.
     """
 
     signed: tuple[bool, bool]
-    padding: Padding = Padding()
+    padding: ZeroPoints = ZeroPoints()
     formula: Formula = ()
 
     @property
     def padded(self) -> bool:
-        """Whether the first operand has a padding."""
-        padding = self.padding
-        return any((padding.above, padding.left, padding.below, padding.right))
+        return replace(self.padding, value=0) != ZeroPoints()
 
 
 @dataclass(frozen=True)
 class Operands:
-    """The operands of sums, with the ops that widen and pad them.
-
-    Attributes:
-        values: both operands, 8 bits wide.
-        integers: how the operands are read.
-        ops: the ops that widen and pad them, producers first.
-    """
+    """The operands of sums, 8 bits wide, with the ops that widen and pad them, producers first."""
 
     values: tuple[ir.Value, ir.Value]
     integers: Integers
@@ -85,27 +69,27 @@ def operands_of(root: ir.Operation) -> Operands | None:
     return Operands((one, other), Integers((first, second), padding), tuple(every))
 
 
-def _unpadded(value: ir.Value) -> tuple[ir.Value, Padding, list[ir.Operation]]:
+def _unpadded(value: ir.Value) -> tuple[ir.Value, ZeroPoints, list[ir.Operation]]:
     """An image before its padding with a constant, the padding, and the ops that pad it."""
-    op, plain = producer(value), (value, Padding(), list[ir.Operation]())
+    op, plain = producer(value), (value, ZeroPoints(), list[ir.Operation]())
     if op is None or op.name != "tensor.pad" or len(op.operands) != 1 or len(list(value.uses)) != 1:
         return plain
     lows, highs = (list(ir.DenseI64ArrayAttr(op.attributes[each])) for each in ("static_low", "static_high"))
     body = [each.operation for each in op.regions[0].blocks[0].operations]
     constant = producer(body[0].operands[0])
     number = None if constant is None or len(body) > 1 else constant_of(constant)
-    if (
-        constant is None
-        or number is None
-        or number.constant is None
-        or len(lows) != 4
-        or "nofold" in op.attributes
-    ):
+    if constant is None or number is None or number.constant is None:
+        return plain
+    if len(lows) != 4 or "nofold" in op.attributes:
         return plain
     around = (lows[0], lows[3], highs[0], highs[3])
     if any(around) or min(*lows, *highs) < 0 or captured(op) != [constant.result]:
         return plain
-    return op.operands[0], Padding(lows[1], lows[2], highs[1], highs[2], int(number.constant)), [constant, op]
+    return (
+        op.operands[0],
+        ZeroPoints(lows[1], lows[2], highs[1], highs[2], int(number.constant)),
+        [constant, op],
+    )
 
 
 def _signs(root: ir.Operation) -> tuple[bool | None, bool | None]:

@@ -24,8 +24,6 @@ from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, progr
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import accesses, shape_of
 
-# A kernel whose code is IR: it combines products of one matrix with constants into one product.
-
 
 class JointProducts(FusedOps):
     """Joint products (`joint`), for every target. Other kernels may compute the joint product."""
@@ -41,19 +39,16 @@ _PLAIN = {"linalg.matmul": ((0, 2), (2, 1), (0, 1)), "linalg.vecmat": ((1,), (1,
 _MOST_RESULTS = 1 << 22
 """The most elements of a result: a larger product fills a device alone."""
 
-
 _WIDTH = 64
 """The columns of a part are a multiple of this, so that each part begins at an aligned address."""
 
 
 @dataclass(frozen=True)
 class _Product:
-    """A product with a constant, and the steps after it.
+    """A product of a matrix with a constant, and the steps after it.
 
     Attributes:
-        matrix: the operand that is not constant.
         load: the op that loads the constant.
-        sums: the product.
         steps: the steps after the product: `bias` with a constant, `truncf`.
         biases: the ops that load the constants of biases, in order.
         ops: the ops from the load to the result.
@@ -68,12 +63,10 @@ class _Product:
 
     @property
     def result(self) -> ir.Value[Any]:
-        """The value that other ops use."""
         return self.ops[-1].result
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """The names of the constants."""
         loads = (self.load, *self.biases)
         return tuple(ir.FlatSymbolRefAttr(each.attributes["global"]).value for each in loads)
 
@@ -84,7 +77,6 @@ class _Product:
 
     @property
     def columns(self) -> int:
-        """The number of the constant's columns."""
         return ir.RankedTensorType(self.load.result.type).shape[1]
 
 
@@ -117,13 +109,10 @@ def _kind(product: _Product) -> tuple[object, ...]:
 def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
     """Group products without a bias with otherwise equal products that have one; their bias is zero."""
     for steps, kinds in list(groups):
-        wider = [key for key in groups if not kinds and key[1] and _without_bias(key[0]) == steps]
+        wider = [key for key in groups if not kinds and key[1]]
+        wider = [key for key in wider if tuple(each for each in key[0] if each != "bias") == steps]
         if len(wider) == 1:
             groups[wider[0]] += groups.pop((steps, kinds))
-
-
-def _without_bias(steps: Sequence[str]) -> tuple[str, ...]:
-    return tuple(each for each in steps if each != "bias")
 
 
 def _products(module: ir.Module) -> Iterator[_Product]:
@@ -222,9 +211,8 @@ def _together(joint: ir.Value[Any], first: int, count: int) -> ir.Value[Any]:
     if not rows:
         return tensor.CollapseShapeOp(whole, parts, [[0, 1]]).result
     out = tensor.EmptyOp([*rows, count, width], kind.element_type).result
-    moved: ir.Value[Any] = generic(
-        [parts], out, [_map(3, (1, 0, 2)), _map(3, range(3))], ["parallel"] * 3, _same
-    )
+    maps = [_map(3, (1, 0, 2)), _map(3, range(3))]
+    moved: ir.Value[Any] = generic([parts], out, maps, ["parallel"] * 3, lambda *values: values[0])
     return tensor.CollapseShapeOp(whole, moved, [[0], [1, 2]]).result
 
 
@@ -258,18 +246,13 @@ def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
     return found
 
 
-def _constant(kind: ir.Type, value: ir.Attribute) -> ir.Value[Any]:
-    return ir.Operation.create("arith.constant", results=[kind], attributes={"value": value}).result
-
-
 def _biases(group: Sequence[_Product], like: ir.Operation) -> list[ir.Value[Any]]:
-    """The biases of products; zeros for products without a bias."""
     element, found = ir.RankedTensorType(like.result.type).element_type, list[ir.Value[Any]]()
     for each in group:
         kind = ir.RankedTensorType.get([each.columns], element)
         zeros = ir.DenseElementsAttr.get_splat(kind, ir.FloatAttr.get(element, 0.0))
         made = [copy_ops([bias], {}) for bias in each.biases]
-        found += made or [_constant(kind, zeros)]
+        found += made or [arith.constant(kind, zeros)]
     return found
 
 
@@ -310,12 +293,7 @@ def _add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], befor
     return arith.addf(before, arith.mulf(one, two))
 
 
-def _same(value: ir.Value[Any], _: ir.Value[Any]) -> ir.Value:
-    return value
-
-
 def _step(element: ir.Type, *values: ir.Value[Any]) -> ir.Value:
-    """The sum of two values, or one value cast to another type."""
     first, *others = values[:-1]
     if others:
         return arith.addf(first, others[0])

@@ -23,12 +23,9 @@ GROUP = "iree_tuner.kernels"
 
 @dataclass(frozen=True)
 class Launch:
-    """The launch parameters of a kernel.
+    """The launch parameters of a kernel: workgroups, and threads of each (1 on CPUs), in x, y and z.
 
-    Attributes:
-        workgroups: number of workgroups in x, y and z.
-        threads: number of threads of a workgroup in x, y and z; 1 on CPUs.
-        shared_bytes: bytes of dynamic shared memory for each workgroup.
+    `shared_bytes` is dynamic shared memory of a workgroup.
     """
 
     workgroups: tuple[int, int, int]
@@ -148,9 +145,6 @@ class Packing(Protocol):
     def packed(self, problem: Problem, target: Target, knobs: Knobs) -> Packed | None:
         """Make code for a packed input; None if packing does not help. Raises KernelError if that fails."""
         ...
-
-
-# The kernels of all installed packages.
 
 
 @cache

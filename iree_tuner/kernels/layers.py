@@ -25,9 +25,8 @@ from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.in_program import SPEC_FLAG, Chosen
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import find_results
-from iree_tuner.kernels.spec import EXECUTABLE
+from iree_tuner.kernels.spec import EXECUTABLE, save_kernel_spec
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
@@ -40,7 +39,7 @@ _OWN = -1  # a result of the program itself
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerError:
     """The difference of a layer's result with kernels from the result without.
 
     Attributes:
@@ -64,16 +63,14 @@ class Layer:
 
     @property
     def explained(self) -> bool:
-        """Whether the precision of the types explains the difference."""
         return self.worst <= 1.0
 
 
 @dataclass(frozen=True)
 class Exposed:
-    """A program with more results, compiled.
+    """A compiled program with more results.
 
     Attributes:
-        vmfb: the VM module.
         outputs: for each result the number of its case, or -1 for the program's own results.
         calls: number of dispatches that run kernels.
     """
@@ -85,18 +82,11 @@ class Exposed:
 
 def compare_layers(
     program: Program, chosen: Chosen, executable_target: str, lab: Lab, run: ProgramRun
-) -> list[Layer]:
+) -> list[LayerError]:
     """Compare the results of all layers that kernels compute, and of the program, with and without kernels.
 
-    Args:
-        program: the program.
-        chosen: sites with the kernel's code for each.
-        executable_target: the executable target of kernels (`find.Places.target`).
-        lab: where the program is compiled and run.
-        run: how the program is run.
-
-    Raises:
-        TunerError: the program with or without kernels does not compile or run.
+    `executable_target` is the one of kernels (`find.Places.target`). Raises TunerError if the program does
+    not compile or run.
     """
     cases = tuple(site.case for site, _ in chosen)
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as name:
@@ -111,10 +101,8 @@ def compare_layers(
             Path(paths[-1]).write_bytes(found[-1].vmfb)
         outputs = found[-1].outputs
         wanted = sum(number != _OWN for number in outputs)
-        if found[-1].calls < wanted:
-            message = (
-                f"with more results, the program calls kernels {found[-1].calls} times, not {wanted} times"
-            )
+        if (calls := found[-1].calls) < wanted:
+            message = f"with more results, the program calls kernels {calls} times, not {wanted} times"
             raise TunerError(message, location=program.name)
         problems = [site.problem for site, _ in chosen]
         measurer = lab.measurer
@@ -193,7 +181,6 @@ def _is_public(function: ir.Operation) -> bool:
 
 
 def _return_more(function: ir.Operation, results: Sequence[tuple[int, ir.Operation]]) -> list[int]:
-    """Make a function return additional results, which ops of its own block compute."""
     block = function.regions[0].blocks[0]
     last = block.operations[len(block.operations) - 1].operation
     mine = [(number, op) for number, op in results if op.parent == function]
@@ -210,7 +197,7 @@ def _return_more(function: ir.Operation, results: Sequence[tuple[int, ir.Operati
 
 def compare_here(
     paths: Sequence[str], device: str, run: ProgramRun, outputs: Sequence[int], problems: Sequence[Problem]
-) -> list[Layer]:
+) -> list[LayerError]:
     """Run both programs on inputs of each kind, and compare all results, layers first.
 
     Runs in a measuring worker.
@@ -219,11 +206,11 @@ def compare_here(
     if len(without[0]) != len(outputs) or len(with_[0]) != len(outputs):
         raise TunerError("comparing layers needs all functions: do not pass a function name")
     length = max(problem.workload.reduction_length for problem in problems)
-    layers: list[Layer] = []
+    layers: list[LayerError] = []
     every = list(zip(outputs, zip(*without, strict=True), zip(*with_, strict=True), strict=True))
     for number, expected, got in sorted(every, key=lambda each: each[0] == _OWN):
         before = len(layers)
-        blank = Layer(
+        blank = LayerError(
             f"result {sum(each.name.startswith('result') for each in layers)}", before, 0.0, 0.0, 0.0
         )
         accumulator, reach = "f32", length * max(1, before) ** 2
@@ -241,7 +228,7 @@ def compare_here(
     return layers
 
 
-def _differ(got: Array, expected: Array, blank: Layer, found: Agreement) -> Layer:
+def _differ(got: Array, expected: Array, blank: LayerError, found: Agreement) -> LayerError:
     """The difference of two results. Values that overflow in both do not count."""
     ours, theirs = got.astype(np.float64), expected.astype(np.float64)
     same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))

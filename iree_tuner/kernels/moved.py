@@ -60,10 +60,7 @@ def moved_product(
 ) -> Moved | None:
     """The reshapes and transposes around a product and its epilogue; None if there is no transpose.
 
-    Args:
-        root: the product.
-        epilogue: the ops of its epilogue, in order; may be empty.
-        taken: ops that belong to other sites.
+    `taken` are ops that belong to other sites.
     """
     workload = Contraction().describe(root)
     if workload is None or workload.dynamic or not all(each.is_permutation for each in workload.maps):
@@ -135,7 +132,6 @@ def _empties(op: ir.Operation) -> list[ir.Operation]:
 
 
 def _order(atoms: Atoms, rank: int) -> list[int]:
-    """The atoms of all loops, in the order of the loops."""
     return [atom for loop in range(rank) for atom in atoms.whole((loop,))]
 
 
@@ -168,11 +164,7 @@ def build_in_one(
 ) -> ir.Value:
     """Build the product and its epilogue as one dispatch, at the current insertion point.
 
-    Args:
-        moved: the product.
-        arguments: both operands.
-        sums: type of the product in the program.
-        finish: builds the ops after the product.
+    `sums` is the type of the product in the program; `finish` builds the ops after it.
     """
     shapes = [[size for own in shape for size in own] for shape in moved.shapes]
     operands = [_reshaped(each, sizes) for each, sizes in zip(arguments, shapes, strict=True)]
@@ -186,7 +178,6 @@ def build_in_one(
 
 
 def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value:
-    """Build the product as one op, with the program's type."""
     kind = ir.RankedTensorType(sums)
     element = kind.element_type
     loops = [loop for own in moved.seen for loop in own]
@@ -207,7 +198,6 @@ def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value
 
 
 def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
-    """Reshape a value to other sizes with the same number of elements."""
     kind = ir.RankedTensorType(value.type)
     if list(kind.shape) == list(sizes):
         return value
@@ -220,11 +210,8 @@ def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
     return tensor.ExpandShapeOp(wanted, value, [list(range(len(sizes)))], [], list(sizes)).result
 
 
-# Indices into tensors as sums of loops, and the reshapes that give each loop a dimension.
-
-
 @dataclass(frozen=True)
-class Loop:
+class SplitLoop:
     """A loop of the op that is built: a part of a dimension of its result, outer parts first."""
 
     dimension: int
@@ -236,130 +223,128 @@ class Loop:
 class Clamped:
     """An index, clamped to `0 .. size - 1`."""
 
-    index: Index
+    index: LoopSum
     size: int
 
 
-Variable = Loop | Clamped
+Variable = SplitLoop | Clamped
 
 
 @dataclass(frozen=True)
-class Index:
+class LoopSum:
     """A constant plus variables times coefficients, largest coefficients first."""
 
     constant: int = 0
     terms: tuple[tuple[Variable, int], ...] = ()
 
     @staticmethod
-    def of(constant: int, terms: Mapping[Variable, int]) -> Index:
+    def of(constant: int, terms: Mapping[Variable, int]) -> LoopSum:
         """Make an index without variables that are always 0 or have the coefficient 0."""
         kept = [(each, factor) for each, factor in terms.items() if factor and each.size > 1]
-        return Index(constant, tuple(sorted(kept, key=lambda term: -term[1])))
+        return LoopSum(constant, tuple(sorted(kept, key=lambda term: -term[1])))
 
     @property
     def lowest(self) -> int:
-        """The least value."""
         return self.constant + sum(min(0, factor * (each.size - 1)) for each, factor in self.terms)
 
     @property
     def highest(self) -> int:
-        """The greatest value."""
         return self.constant + sum(max(0, factor * (each.size - 1)) for each, factor in self.terms)
 
-    def times(self, factor: int) -> Index:
+    def times(self, factor: int) -> LoopSum:
         """The index times a factor."""
-        return Index.of(self.constant * factor, {each: own * factor for each, own in self.terms})
+        return LoopSum.of(self.constant * factor, {each: own * factor for each, own in self.terms})
 
-    def plus(self, other: Index | int) -> Index:
+    def plus(self, other: LoopSum | int) -> LoopSum:
         """The sum with another index or a constant."""
         if isinstance(other, int):
-            return Index(self.constant + other, self.terms)
+            return LoopSum(self.constant + other, self.terms)
         terms = dict(self.terms)
         for each, factor in other.terms:
             terms[each] = terms.get(each, 0) + factor
-        return Index.of(self.constant + other.constant, terms)
+        return LoopSum.of(self.constant + other.constant, terms)
 
-    def fixed(self, loop: Loop, value: int) -> Index:
+    def fixed(self, loop: SplitLoop, value: int) -> LoopSum:
         """Replace a loop by a value, also inside clamped indices."""
-        found, terms = Index(self.constant), self.terms
+        found, terms = LoopSum(self.constant), self.terms
         for each, factor in terms:
             if each == loop:
                 found = found.plus(value * factor)
             elif isinstance(each, Clamped):
                 found = found.plus(clamped(each.index.fixed(loop, value), each.size).times(factor))
             else:
-                found = found.plus(Index.of(0, {each: factor}))
+                found = found.plus(LoopSum.of(0, {each: factor}))
         return found
 
 
 class SplitError(Exception):
     """A loop must be split into two; `inner` is the size of the inner one."""
 
-    def __init__(self, loop: Loop, inner: int) -> None:
+    def __init__(self, loop: SplitLoop, inner: int) -> None:
         super().__init__(loop, inner)
         self.loop, self.inner = loop, inner
 
 
-class UnsupportedError(Exception):
+class NotIndexableError(Exception):
     """The graph cannot be written as one op."""
 
 
-def clamped(index: Index, size: int) -> Index:
+def clamped(index: LoopSum, size: int) -> LoopSum:
     """Clamp an index to `0 .. size - 1`; a plain index if it is always inside."""
     if index.lowest >= 0 and index.highest < size:
         return index
     if index.highest <= 0 or size == 1:
-        return Index()
+        return LoopSum()
     if index.lowest >= size - 1:
-        return Index(size - 1)
-    return Index.of(0, {Clamped(index, size): 1})
+        return LoopSum(size - 1)
+    return LoopSum.of(0, {Clamped(index, size): 1})
 
 
-def digits(index: Index, sizes: Sequence[int]) -> tuple[Index, ...]:
+def digits(index: LoopSum, sizes: Sequence[int]) -> tuple[LoopSum, ...]:
     """Split an index into a collapsed dimension into indices for the original dimensions.
 
     Raises:
         SplitError: a loop runs over more than one of the dimensions.
-        UnsupportedError: no split of loops helps.
+        NotIndexableError: no split of loops helps.
     """
-    found: list[Index] = []
+    found: list[LoopSum] = []
     for place in range(len(sizes) - 1):
         stride = math.prod(sizes[place + 1 :])
         whole = {each: factor // stride for each, factor in index.terms if factor % stride == 0}
-        rest = Index.of(
+        rest = LoopSum.of(
             index.constant % stride, {each: factor for each, factor in index.terms if factor % stride}
         )
         if rest.lowest < 0 or rest.highest >= stride:
             raise _split_at(rest, stride)
-        found.append(Index.of(index.constant // stride, whole))
+        found.append(LoopSum.of(index.constant // stride, whole))
         index = rest
     return (*found, index)
 
 
-def _split_at(index: Index, stride: int) -> Exception:
+def _split_at(index: LoopSum, stride: int) -> Exception:
     """The error for an index with a loop that crosses a multiple of a stride."""
     for each, factor in index.terms:
-        if isinstance(each, Loop) and stride % factor == 0 and factor * each.size > stride:
+        if isinstance(each, SplitLoop) and stride % factor == 0 and factor * each.size > stride:
             inner = stride // factor
             if each.size % inner == 0:
                 return SplitError(each, inner)
-    return UnsupportedError("a loop crosses the border of a collapsed dimension")
+    return NotIndexableError("a loop crosses the border of a collapsed dimension")
 
 
-def decider(index: Index, borders: Sequence[int], most: int) -> Loop | None:
+def decider(index: LoopSum, borders: Sequence[int], most: int) -> SplitLoop | None:
     """A loop with at most `most` values, each of which determines between which borders an index is.
 
-    None if there is no such loop.
-
-    Raises:
-        SplitError: there would be one after a loop is split.
+    None if there is no such loop. Raises SplitError: there would be one after a loop is split.
     """
     for place, (each, factor) in enumerate(index.terms):
-        if not isinstance(each, Loop) or factor < 0:
+        if not isinstance(each, SplitLoop) or factor < 0:
             continue
-        rest = Index(index.constant, (*index.terms[:place], *index.terms[place + 1 :]))
+        rest = LoopSum(index.constant, (*index.terms[:place], *index.terms[place + 1 :]))
         values = range(each.size)
-        if each.size <= most and all(_decided(rest.plus(value * factor), borders) for value in values):
+        parts = [rest.plus(value * factor) for value in values]
+        if each.size <= most and all(
+            part.highest < border or part.lowest >= border for part in parts for border in borders
+        ):
             return each
         distances = [border - index.constant for border in borders]
         if rest.lowest == rest.highest and all(distance % factor == 0 for distance in distances):
@@ -367,10 +352,6 @@ def decider(index: Index, borders: Sequence[int], most: int) -> Loop | None:
             if 1 < each.size // inner <= most and inner > 1:
                 raise SplitError(each, inner)
     return None
-
-
-def _decided(index: Index, borders: Sequence[int]) -> bool:
-    return all(index.highest < border or index.lowest >= border for border in borders)
 
 
 @dataclass(frozen=True)
@@ -381,21 +362,21 @@ class Cut:
         first, length: the slice that is taken first.
         sizes: the dimensions that the slice is split into.
         offsets: where the index begins in each of these dimensions.
-        loops: the loop of each of these dimensions; None if it has none.
+        loops: the loop of each of these dimensions, or None.
     """
 
     first: int
     length: int
     sizes: tuple[int, ...]
     offsets: tuple[int, ...]
-    loops: tuple[Loop | None, ...]
+    loops: tuple[SplitLoop | None, ...]
 
 
-def cut_of(index: Index, size: int) -> Cut | None:
+def cut_of(index: LoopSum, size: int) -> Cut | None:
     """How to cut a dimension of this size for an index; None if that is impossible."""
     loops = [each for each, _ in index.terms]
     factors = [factor for _, factor in index.terms]
-    if any(not isinstance(each, Loop) for each in loops) or any(factor < 1 for factor in factors):
+    if any(not isinstance(each, SplitLoop) for each in loops) or any(factor < 1 for factor in factors):
         return None
     if not factors:
         return Cut(0, size, (size,), (index.constant,), (None,))
@@ -412,7 +393,7 @@ def cut_of(index: Index, size: int) -> Cut | None:
     for factor in factors:
         offsets.append(left // factor)
         left %= factor
-    own: list[Loop | None] = [each for each in loops if isinstance(each, Loop)]
+    own: list[SplitLoop | None] = [each for each in loops if isinstance(each, SplitLoop)]
     if factors[-1] > 1:
         sizes.append(factors[-1])
         offsets.append(left)

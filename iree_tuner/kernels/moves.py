@@ -12,14 +12,14 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, linalg, tensor
 
 from iree_tuner.kernels.kernel import Code, Kernel, Packed, Packing
-from iree_tuner.kernels.moved import Index, UnsupportedError, digits
+from iree_tuner.kernels.moved import LoopSum, NotIndexableError, digits
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.shapes import groups_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.structure import indexing_maps, iterators, shape_of
 from iree_tuner.targets import Target
 
-Indices = tuple[Index, ...]
+Indices = tuple[LoopSum, ...]
 
 SLICE, INSERT, CONCAT = "tensor.extract_slice", "tensor.insert_slice", "tensor.concat"
 EXPAND, COLLAPSE, EMPTY, CONSTANT = (
@@ -66,7 +66,8 @@ def is_elementwise(op: ir.Operation) -> bool:
     simple = ir.AffineDimExpr | ir.AffineConstantExpr
     if not all(isinstance(each, simple) for one in maps for each in one.results):
         return False
-    if not all(is_scalar_constant(each) for each in (*captured(op), *_scalars(op))):
+    scalars = [each for each in op.operands if not isinstance(each.type, ir.ShapedType)]
+    if not all(is_scalar_constant(each) for each in (*captured(op), *scalars)):
         return False
     *body, last = op.regions[0].blocks[0].operations
     if any(each in captured(op) for each in last.operation.operands):
@@ -76,10 +77,6 @@ def is_elementwise(op: ir.Operation) -> bool:
         or (each.operation.name.startswith(_PURE) and each.operation.name not in _TRAPS)
         for each in body
     )
-
-
-def _scalars(op: ir.Operation) -> list[ir.Value]:
-    return [each for each in op.operands if not isinstance(each.type, ir.ShapedType)]
 
 
 def is_scalar_constant(value: ir.Value) -> bool:
@@ -105,13 +102,9 @@ def numbers(op: ir.Operation, name: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a tensor that holds another tensor.
+    """The part of a tensor, by its first index and sizes, that holds the tensor `value`.
 
-    Attributes:
-        value: the tensor in the part.
-        first: where the part begins, in each dimension.
-        sizes: the part's size in each dimension.
-        dropped: dimensions that `value` does not have.
+    `dropped` are dimensions that `value` does not have.
     """
 
     value: ir.Value
@@ -160,15 +153,15 @@ def source_index(op: ir.Operation, index: Indices) -> Indices:
         sizes = numbers(op, "static_sizes")
         dropped = _dropped(sizes, ir.RankedTensorType(op.result.type).shape)
         own = list(index)
-        whole = [Index() if place in dropped else own.pop(0) for place in range(len(sizes))]
+        whole = [LoopSum() if place in dropped else own.pop(0) for place in range(len(sizes))]
         steps = zip(whole, numbers(op, "static_offsets"), numbers(op, "static_strides"), strict=True)
         return tuple(each.times(stride).plus(offset) for each, offset, stride in steps)
     groups = groups_of(op)
     if op.name == EXPAND:
         shape = ir.RankedTensorType(op.result.type).shape
-        found: list[Index] = []
+        found: list[LoopSum] = []
         for group in groups:
-            total = Index()
+            total = LoopSum()
             for place in group:
                 total = total.times(shape[place]).plus(index[place])
             found.append(total)
@@ -184,17 +177,17 @@ def source_index(op: ir.Operation, index: Indices) -> Indices:
 def operand_indices(op: ir.Operation, index: Indices) -> tuple[Indices, list[Indices]]:
     """The loops of an elementwise op for an element of its result, and the index into each operand."""
     *_, out = maps = indexing_maps(op)
-    loops = [Index()] * out.n_dims
+    loops = [LoopSum()] * out.n_dims
     for expression, each in zip(out.results, index, strict=True):
         loops[ir.AffineDimExpr(expression).position] = each
     return tuple(loops), [tuple(_at(each, loops) for each in one.results) for one in maps]
 
 
-def _at(expression: ir.AffineExpr, loops: Sequence[Index]) -> Index:
+def _at(expression: ir.AffineExpr, loops: Sequence[LoopSum]) -> LoopSum:
     if isinstance(expression, ir.AffineConstantExpr):
-        return Index(expression.value)
+        return LoopSum(expression.value)
     if not isinstance(expression, ir.AffineDimExpr):
-        raise UnsupportedError("an operand is not read in place")
+        raise NotIndexableError("an operand is not read in place")
     return loops[ir.AffineDimExpr(expression).position]
 
 
@@ -204,9 +197,6 @@ def repeats(op: ir.Operation, place: int) -> bool:
     return is_elementwise(op) and math.prod(value.shape) < math.prod(
         ir.RankedTensorType(op.result.type).shape
     )
-
-
-# Pack a kernel's constant input by an op that the compiler evaluates once.
 
 
 HOISTED = ("arith.constant", "util.global.load", "flow.tensor.constant")
@@ -243,7 +233,6 @@ def build_packed(value: ir.Value[Any], packed: Packed) -> ir.Value:
 
 
 def _matrix(value: ir.Value[Any], sizes: tuple[int, int]) -> ir.Value[Any]:
-    """Reshape a dense tensor to a matrix, by way of one dimension."""
     kind = ir.RankedTensorType(value.type)
     every = list(range(kind.rank))
     whole = sizes[0] * sizes[1]

@@ -14,13 +14,7 @@ INSIDE, OUTSIDE = "inside", "outside"
 
 @dataclass(frozen=True)
 class Access:
-    """How the loops read an input.
-
-    Attributes:
-        input: number of the input.
-        offset: place of the first element.
-        strides: elements from one iteration of each loop to the next; 0 if the element is the same.
-    """
+    """How the loops read an input: the place of the first element, and each loop's stride in elements."""
 
     input: int
     offset: int
@@ -32,8 +26,7 @@ class Range:
     """A test whether an index is in a range.
 
     Attributes:
-        offset: the index of the first iteration.
-        strides: the index's increase from one iteration of each loop to the next.
+        offset, strides: the index of the first iteration, and its increase in each loop.
         first, end: the first index in the range, and the first one after it.
     """
 
@@ -64,12 +57,10 @@ class Nest:
 
     @property
     def iterations(self) -> int:
-        """The number of iterations of all loops."""
         return math.prod(self.sizes)
 
     @property
     def summed(self) -> tuple[bool, ...]:
-        """Whether each loop is summed over."""
         return tuple(each is None for each in self.written)
 
     def merged(self) -> Nest:
@@ -89,7 +80,7 @@ class Nest:
                 strides[outer] == strides[inner] * nest.sizes[inner]
                 for strides in (
                     *(each.strides for each in (*nest.accesses, *nest.ranges)),
-                    _known(nest.written),
+                    tuple(each or 0 for each in nest.written),
                 )
             ):
                 groups[-1].append(inner)
@@ -100,24 +91,17 @@ class Nest:
     def _with_loops(self, groups: list[tuple[int, ...]]) -> Nest:
         """The nest in which each group of loops is one loop, with the strides of its innermost loop."""
         last = [each[-1] for each in groups]
+
+        def cut(strides: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(strides[loop] for loop in last)
+
         return replace(
             self,
             sizes=tuple(math.prod(self.sizes[loop] for loop in each) for each in groups),
-            accesses=tuple(
-                replace(each, strides=tuple(each.strides[loop] for loop in last)) for each in self.accesses
-            ),
+            accesses=tuple(replace(each, strides=cut(each.strides)) for each in self.accesses),
             written=tuple(self.written[loop] for loop in last),
-            ranges=tuple(
-                replace(each, strides=tuple(each.strides[loop] for loop in last)) for each in self.ranges
-            ),
+            ranges=tuple(replace(each, strides=cut(each.strides)) for each in self.ranges),
         )
-
-
-def _known(written: tuple[int | None, ...]) -> tuple[int, ...]:
-    return tuple(each or 0 for each in written)
-
-
-# Cut the loops of a nest into tiles, several of them for each workgroup of a GPU.
 
 
 WORKGROUPS = 528
@@ -155,7 +139,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Tiles:
+class NestTiles:
     """The tiles of a nest.
 
     Attributes:
@@ -172,12 +156,10 @@ class Tiles:
 
     @property
     def workgroups(self) -> int:
-        """The number of workgroups."""
         return self.parts * math.prod(each.tiles for each in self.axes if not each.stepped)
 
     @property
     def elements(self) -> int:
-        """The number of elements of a tile."""
         return math.prod(each.block for each in self.axes)
 
     @property
@@ -191,24 +173,24 @@ class Tiles:
         return self.parts * self.steps > _stepped(self.axes)
 
 
-def tiles_of(nest: Nest) -> Tiles:
+def tiles_of(nest: Nest) -> NestTiles:
     """The tiles of a nest with merged loops."""
     return _tiles_of_sums(nest) if any(nest.summed) else _tiles_of_elements(nest)
 
 
-def _tiles_of_sums(nest: Nest) -> Tiles:
+def _tiles_of_sums(nest: Nest) -> NestTiles:
     """Tiles of whole innermost loops, as many as fit."""
     axes: list[Axis] = []
     room = _SUMMED
     for loop in reversed(range(len(nest.sizes))):
         size = nest.sizes[loop]
-        block = min(_power_of_two(size), room)
+        block = min(power_of_two(size), room)
         axes.insert(0, Axis((loop,), size, block, nest.summed[loop]))
         room = room // block if block >= size else 1
     return _in_parts(tuple(axes), math.inf, sums=True)
 
 
-def _tiles_of_elements(nest: Nest) -> Tiles:
+def _tiles_of_elements(nest: Nest) -> NestTiles:
     """Tiles of lanes, which are next to each other in the result, and of rows, the next outer loop.
 
     A workgroup reads and computes once what is the same for all its rows. Several loops are lanes, if the
@@ -222,23 +204,22 @@ def _tiles_of_elements(nest: Nest) -> Tiles:
     axes = [*(Axis((loop,), nest.sizes[loop], 1) for loop in range(first)), lanes]
     if first:
         rows = axes[-2]
-        axes[-2] = replace(rows, block=min(_WRITTEN // lanes.block, _power_of_two(rows.size)), stepped=True)
+        axes[-2] = replace(rows, block=min(_WRITTEN // lanes.block, power_of_two(rows.size)), stepped=True)
     else:
         axes[0] = replace(lanes, stepped=True)
     return _in_parts(tuple(axes), _MOST_STEPS, sums=False)
 
 
-def _in_parts(axes: tuple[Axis, ...], most: float, *, sums: bool) -> Tiles:
+def _in_parts(axes: tuple[Axis, ...], most: float, *, sums: bool) -> NestTiles:
     """Parts for enough workgroups, and so many that none has more than `most` steps."""
     tiles = _stepped(axes)
     wanted = min(tiles, -(-WORKGROUPS // math.prod(each.tiles for each in axes if not each.stepped)))
     steps = int(min(most, -(-tiles // wanted)))
     steps = steps // _GROUP * _GROUP if steps > _GROUP else steps
-    return Tiles(axes, sums, steps, -(-tiles // steps))
+    return NestTiles(axes, sums, steps, -(-tiles // steps))
 
 
 def _stepped(axes: tuple[Axis, ...]) -> int:
-    """The number of tiles along the axes with steps."""
     return math.prod(each.tiles for each in axes if each.stepped)
 
 
@@ -256,6 +237,6 @@ def _waste(size: int, block: int) -> float:
     return 1 - size / (-(-size // block) * block)
 
 
-def _power_of_two(size: int) -> int:
-    """The least power of two that is not less."""
+def power_of_two(size: int) -> int:
+    """The least power of two that is not less than a size."""
     return 1 << max(0, size - 1).bit_length()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range, Tiles
+from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, NestTiles, Range
 from iree_tuner.kernels.plan_nest import COMPARISON
 
 NAME = "nest"
@@ -53,7 +53,7 @@ def unknown_term(nest: Nest) -> str:
     return ""
 
 
-def source_of(nest: Nest, tiles: Tiles, inputs: int) -> str:
+def source_of(nest: Nest, tiles: NestTiles, inputs: int) -> str:
     """The text of a module with the function.
 
     The function's parameters are pointers to the inputs (`x0`, `x1`, ...) and to the result (`out`). Sums are
@@ -81,12 +81,11 @@ class _Writer:
     """
 
     nest: Nest
-    tiles: Tiles
+    tiles: NestTiles
     lines: list[str] = field(default_factory=list[str])
     indent: str = "    "
 
     def source(self, inputs: int) -> str:
-        """The text of the module."""
         tiles, terms = self.tiles, range(len(self.nest.terms))
         pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out"])
         head = [*_IMPORTS]
@@ -203,7 +202,7 @@ class _Writer:
                 found.add(number)
         return frozenset(found)
 
-    def _strides(self, term: Term) -> tuple[int, ...]:
+    def _strides(self, term: FormulaTerm) -> tuple[int, ...]:
         """The strides of what a term reads or tests; empty for other terms."""
         if term.op == INPUT:
             return self.nest.accesses[term.input].strides
@@ -232,7 +231,6 @@ class _Writer:
         return f"tl.load({address}{' + 0 * lane' if where else ''}{masked})"  # all lanes have a mask
 
     def _test(self, tested: Range, place: int) -> str:
-        """Whether an index is in a range, for all lanes."""
         index = self._address("0 * lane", tested.strides, tested.offset, place)
         return f"({index} >= {tested.first}) & ({index} < {tested.end})"
 
@@ -253,7 +251,7 @@ class _Writer:
         return " + ".join(parts)
 
 
-def _value(term: Term, of: Sequence[str]) -> str:
+def _value(term: FormulaTerm, of: Sequence[str]) -> str:
     """The expression of a constant or a scalar op, of these operands."""
     kind = TYPES[term.element]
     if term.op == CONSTANT:

@@ -21,13 +21,7 @@ _PAD = "tensor.pad"
 
 @dataclass(frozen=True)
 class Padding:
-    """An image with zeros around it.
-
-    Attributes:
-        source: the image.
-        sizes: the number of zeros before and after the image in each dimension.
-        ops: the ops that add the zeros, producers first.
-    """
+    """An image with this number of zeros before and after it in each dimension, and the ops that add them."""
 
     source: ir.Value
     sizes: tuple[tuple[int, int], ...]

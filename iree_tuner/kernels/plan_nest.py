@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 
-from iree_tuner.kernels.element import Choice, Computed, Element, Read, Test
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
-from iree_tuner.kernels.fused_op import Plan
-from iree_tuner.kernels.moved import Index, Loop, UnsupportedError
+from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
+from iree_tuner.kernels.fused_op import Computed, Element, FusedPlan, Read, Select, Test
+from iree_tuner.kernels.moved import LoopSum, NotIndexableError, SplitLoop
 from iree_tuner.kernels.moves import Indices
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
 from iree_tuner.ops.element_type import ElementType
@@ -24,13 +23,10 @@ COMPARISON = "arith.cmpf"
 """The scalar op whose terms have the number of a predicate as their value."""
 
 
-def nest_of(plan: Plan, inputs: Sequence[ir.Value], kept: Sequence[int] | None = None) -> Nest | None:
-    """The loops of a plan; None if it uses the numbers of loops.
+def nest_of(plan: FusedPlan, inputs: Sequence[ir.Value], kept: Sequence[int] | None = None) -> Nest | None:
+    """The loops of a plan with these inputs of its graph; None if it uses the numbers of loops.
 
-    Args:
-        plan: the plan of an op.
-        inputs: the inputs of its graph.
-        kept: for a sum, the loops of its result, in order. Without it, the result has all loops.
+    For a sum, `kept` has the loops of its result, in order. Otherwise, the result has all loops.
     """
     loops = plan.loops
     order = range(len(loops)) if kept is None else kept
@@ -39,10 +35,10 @@ def nest_of(plan: Plan, inputs: Sequence[ir.Value], kept: Sequence[int] | None =
     for loop in reversed(order):
         written[loop] = stride
         stride *= loops[loop].size
-    walk = _Walk(loops, inputs)
+    walk = _Nest(loops, inputs)
     try:
         last = walk.term_of(plan.element)
-    except UnsupportedError:
+    except NotIndexableError:
         return None
     if (
         not walk.accesses or last != len(walk.terms) - 1
@@ -53,25 +49,20 @@ def nest_of(plan: Plan, inputs: Sequence[ir.Value], kept: Sequence[int] | None =
 
 
 @dataclass
-class _Walk:
-    """A walk through the elements of a plan.
+class _Nest:
+    """A walk through the elements of a plan (`nest_of`), with what was found so far."""
 
-    Attributes:
-        loops, inputs: see `nest_of`.
-        accesses, ranges, terms: what was found so far.
-    """
-
-    loops: Sequence[Loop]
+    loops: Sequence[SplitLoop]
     inputs: Sequence[ir.Value]
     accesses: list[Access] = field(default_factory=list[Access])
     ranges: list[Range] = field(default_factory=list[Range])
-    terms: list[Term] = field(default_factory=list[Term])
+    terms: list[FormulaTerm] = field(default_factory=list[FormulaTerm])
     _known: dict[tuple[Element, _Where], int] = field(default_factory=dict[tuple[Element, _Where], int])
 
     def term_of(self, element: Element, where: _Where = ()) -> int:
         """The number of an element's term, which is used where these terms are true.
 
-        Raises UnsupportedError for numbers of iterations and constants that are no floating-point numbers.
+        Raises NotIndexableError for numbers of iterations and constants that are no floating-point numbers.
         """
         if (element, where) not in self._known:
             match element:
@@ -80,14 +71,14 @@ class _Walk:
                 case Computed(op, operands, _):
                     of = {number: self.term_of(each, where) for number, each in operands.items()}
                     found = self._computed(op, of)
-                case Choice(loop, elements):
-                    found = self._chosen(Index.of(0, {loop: 1}), elements, where)
+                case Select(loop, elements):
+                    found = self._chosen(LoopSum.of(0, {loop: 1}), elements, where)
                 case Test(ranges, inside, outside):
                     found = self._tested(ranges, inside, outside, where)
             self._known[element, where] = found
         return self._known[element, where]
 
-    def _chosen(self, index: Index, elements: Sequence[Element], where: _Where) -> int:
+    def _chosen(self, index: LoopSum, elements: Sequence[Element], where: _Where) -> int:
         """One element for each value of an index. All of them may be read for each value."""
         found = self.term_of(elements[-1], where)
         for value, element in enumerate(elements[:-1]):
@@ -96,10 +87,10 @@ class _Walk:
         return found
 
     def _tested(
-        self, ranges: Sequence[tuple[Index, int, int]], inside: Element, outside: Element, where: _Where
+        self, ranges: Sequence[tuple[LoopSum, int, int]], inside: Element, outside: Element, where: _Where
     ) -> int:
         if len(ranges) > 1:
-            raise UnsupportedError("it tests several indices")
+            raise NotIndexableError("it tests several indices")
         ((index, first, end),) = ranges
         test = self._inside(index, first, end)
         other = self._add(replace(self.terms[test], op=OUTSIDE))
@@ -107,12 +98,12 @@ class _Walk:
             test, self.term_of(inside, (*where, test)), self.term_of(outside, (*where, other))
         )
 
-    def _inside(self, index: Index, first: int, end: int) -> int:
+    def _inside(self, index: LoopSum, first: int, end: int) -> int:
         self.ranges.append(Range(*self._along((index,), [1], clamps=False), first, end))
-        return self._add(Term(INSIDE, "i1", input=len(self.ranges) - 1))
+        return self._add(FormulaTerm(INSIDE, "i1", input=len(self.ranges) - 1))
 
     def _select(self, test: int, inside: int, outside: int) -> int:
-        return self._add(Term("arith.select", self.terms[inside].element, (test, inside, outside)))
+        return self._add(FormulaTerm("arith.select", self.terms[inside].element, (test, inside, outside)))
 
     def _along(self, index: Indices, steps: Sequence[int], *, clamps: bool) -> tuple[int, tuple[int, ...]]:
         """The offset and the strides of loops of an index, whose dimensions have these steps.
@@ -123,10 +114,10 @@ class _Walk:
         for each, step in zip(index, steps, strict=True):
             offset += each.constant * step
             for variable, factor in each.terms:
-                if isinstance(variable, Loop):
+                if isinstance(variable, SplitLoop):
                     strides[self.loops.index(variable)] += factor * step
                 elif not clamps:
-                    raise UnsupportedError("an index is clamped")
+                    raise NotIndexableError("an index is clamped")
                 else:
                     start, own = self._along((variable.index,), [factor * step], clamps=True)
                     offset += start
@@ -142,7 +133,7 @@ class _Walk:
         access = Access(self.inputs.index(value), *self._along(index, steps, clamps=bool(where)))
         if access not in self.accesses:
             self.accesses.append(access)
-        return self._add(Term(INPUT, _element(value), where, input=self.accesses.index(access)))
+        return self._add(FormulaTerm(INPUT, _element(value), where, input=self.accesses.index(access)))
 
     def _constant(self, value: ir.Value) -> int:
         op = producer(value)
@@ -150,8 +141,8 @@ class _Walk:
         if isinstance(found, ir.DenseElementsAttr):
             found = found.get_splat_value()
         if not isinstance(found, ir.FloatAttr):
-            raise UnsupportedError("a constant is no floating-point number")
-        return self._add(Term(CONSTANT, _element(value), value=found.value))
+            raise NotIndexableError("a constant is no floating-point number")
+        return self._add(FormulaTerm(CONSTANT, _element(value), value=found.value))
 
     def _computed(self, op: ir.Operation, of: dict[int, int]) -> int:
         block = op.regions[0].blocks[0]
@@ -159,14 +150,14 @@ class _Walk:
         *steps, last = (each.operation for each in block.operations)
         for step in steps:
             if step.name == "linalg.index":
-                raise UnsupportedError("it uses the number of an iteration")
+                raise NotIndexableError("it uses the number of an iteration")
             operands = tuple(known[each] if each in known else self._constant(each) for each in step.operands)
             value = step.attributes["predicate"] if step.name == COMPARISON else None
             number = float(ir.IntegerAttr(value).value) if value is not None else 0.0
-            known[step.result] = self._add(Term(step.name, _element(step.result), operands, number))
+            known[step.result] = self._add(FormulaTerm(step.name, _element(step.result), operands, number))
         return known[last.operands[0]]
 
-    def _add(self, term: Term) -> int:
+    def _add(self, term: FormulaTerm) -> int:
         self.terms.append(term)
         return len(self.terms) - 1
 

@@ -117,33 +117,39 @@ class Conv:
 
     @property
     def in_h(self) -> int:
-        """The number of rows of an image that are read."""
         return (self.out_h - 1) * self.strides[0] + (self.window_h - 1) * self.dilations[0] + 1
 
     @property
     def in_w(self) -> int:
-        """The number of columns of an image that are read."""
         return (self.out_w - 1) * self.strides[1] + (self.window_w - 1) * self.dilations[1] + 1
+
+
+def loops_of_conv(
+    problem: Problem, **roles: int
+) -> tuple[list[tuple[int, ...]], tuple[int, ...], tuple[int, ...]] | None:
+    """Loops of a static 2-D convolution by role, its strides and dilations; None for other problems.
+
+    `roles` are the numbers of loops of all of its roles.
+    """
+    workload = problem.workload
+    if not is_convolution(workload) or len(workload.loops) != sum(roles.values()) or workload.dynamic:
+        return None
+    found = [workload.role(each) for each in roles]
+    strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
+    fits = [*map(len, found)] == [*roles.values()] and len(strides) == len(dilations) == 2
+    return (found, tuple(strides), tuple(dilations)) if fits else None
 
 
 def conv_of(problem: Problem) -> Conv | None:
     """The problem as a 2-D convolution of `nhwc` by `hwcf`; None if it is another problem."""
-    workload = problem.workload
-    if not is_convolution(workload) or len(workload.loops) != 7 or workload.dynamic:
+    found = loops_of_conv(problem, batch=1, output_channel=1, input_channel=1, output_image=2, filter=2)
+    if found is None:
         return None
-    one = {role: workload.role(role) for role in ("batch", "output_channel", "input_channel")}
-    image, window = workload.role("output_image"), workload.role("filter")
-    if [*map(len, one.values()), len(image), len(window)] != [1, 1, 1, 2, 2]:
-        return None
-    (n,), (f,), (c,) = one["batch"], one["output_channel"], one["input_channel"]
-    (y, x), (ky, kx) = image, window
-    read, *others = (each.dimensions for each in workload.maps)
+    ((n,), (f,), (c,), (y, x), (ky, kx)), strides, dilations = found
+    read, *others = (each.dimensions for each in problem.workload.maps)
     if others != [(ky, kx, c, f), (n, y, x, f)] or (read[0], read[-1]) != (n, c):
         return None
-    strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
-    if len(strides) != 2 or len(dilations) != 2:
-        return None
-    sizes = workload.loops
+    sizes = problem.workload.loops
     return Conv(
         sizes[n], sizes[y], sizes[x], sizes[f], sizes[ky], sizes[kx], sizes[c],
         (strides[0], strides[1]), (dilations[0], dilations[1]),

@@ -58,7 +58,6 @@ class PtxGemm:
         return f"its sizes are not multiples of {rows} rows, {_COLUMNS} columns and a depth of {depth}"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """Choices of the warps of a workgroup and of a tile's depth."""
         del target
         return _tiles(problem)
 
@@ -68,11 +67,8 @@ class PtxGemm:
         if gemm is None or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         rows, threads = _ROWS_OF_WARP * knobs["warps"], 32 * knobs["warps"]
-        depth, a_row, b_row = (
-            knobs["depth"],
-            2 * knobs["depth"] + _PADDING_BYTES,
-            2 * _COLUMNS + _PADDING_BYTES,
-        )
+        depth, b_row = knobs["depth"], 2 * _COLUMNS + _PADDING_BYTES
+        a_row = 2 * depth + _PADDING_BYTES
         constants = {
             "N": gemm.n, "K": gemm.k, "BM": rows, "BK": depth, "THREADS": threads,
             "A_ROW": a_row, "B_ROW": b_row, "A_BYTES": rows * a_row, "B_BYTES": depth * b_row,
@@ -85,7 +81,6 @@ class PtxGemm:
 
 
 def _tiles(problem: Problem) -> tuple[Knobs, ...]:
-    """The knobs whose tiles divide a problem's sizes."""
     gemm = gemm_of(problem)
     if gemm is None or gemm.n % _COLUMNS:
         return ()
@@ -121,11 +116,7 @@ class Ptx:
 
 
 def without_unused(text: str) -> Ptx:
-    """Remove parameters that are never read from the only entry of a module.
-
-    Raises:
-        KernelError: the text has no entry, or several.
-    """
+    """Remove unread parameters of a module's only entry. Raises KernelError unless it has one."""
     found = list(_ENTRY.finditer(text))
     if len(found) != 1:
         raise KernelError(f"the PTX has {len(found)} entries, not one")
@@ -140,8 +131,7 @@ def without_unused(text: str) -> Ptx:
 def in_clusters(text: str, count: int) -> str:
     """Make `count` consecutive workgroups a cluster: they run together, and can wait for each other.
 
-    Raises:
-        KernelError: the entry does not declare its number of threads.
+    Raises KernelError if the entry does not declare its number of threads.
     """
     found = re.search(r"^\.(?:reqntid|maxntid)[^\n]*\n", text, re.MULTILINE)
     if found is None:

@@ -201,9 +201,6 @@ def starts_with(op: ir.Operation, start: float) -> bool:
     return value.value == 0.0 if start == 0.0 else value.value <= start
 
 
-# Sizes and strides of 2-D convolutions in any layout, for kernels.
-
-
 _Moves = tuple[int, int, int, int, int]
 
 
@@ -244,17 +241,14 @@ class ConvShape:
 
     @property
     def pixels(self) -> int:
-        """The number of pixels of the result."""
         return self.images * self.out_h * self.out_w
 
     @property
     def places(self) -> int:
-        """The number of positions of the window."""
         return self.window_h * self.window_w
 
     @property
     def channels_last(self) -> bool:
-        """Whether the channels of a pixel are contiguous."""
         return self.image[3] == 1
 
     def joined(self, *, images: bool) -> ConvShape:
@@ -329,9 +323,6 @@ def _dimension(map_: IndexingMap, loops: Set[int]) -> int | None:
     return next(found, None)
 
 
-# Sizes and strides of contractions, for kernels that read arrays in place.
-
-
 LEFT, RIGHT, RESULT, BIAS, ADDED = "LEFT", "RIGHT", "RESULT", "BIAS", "ADDED"
 
 _COPIED_BYTES = 16  # strides of a tensor map are multiples of 16: CUDA driver API, cuTensorMapEncodeTiled
@@ -380,22 +371,18 @@ class ProductShape:
 
     @property
     def m(self) -> int:
-        """The number of rows of the result."""
         return self.size("m")
 
     @property
     def n(self) -> int:
-        """The number of columns of the result."""
         return self.size("n")
 
     @property
     def k(self) -> int:
-        """The number of products in a sum."""
         return self.size("k")
 
     @property
     def batch(self) -> int:
-        """The number of matrix products."""
         return self.size("batch")
 
     def matrices(self, array: str, roles: tuple[str, str], element_bytes: int) -> Matrices | None:
@@ -451,7 +438,11 @@ def product_shape(problem: Problem) -> ProductShape | None:
     same = not problem.seen or not {"residual", "factor"} & set(problem.epilogue)
     added = result if same else _steps([each for own in seen for each in own], sizes)
     arrays = {LEFT: left, RIGHT: right, RESULT: result, BIAS: bias, ADDED: added}
-    own = {role: _in_order(loops[role], sizes, left if role == "k" else result) for role in ROLES}
+    own: dict[str, list[int]] = {}
+    for role in ROLES:
+        steps = left if role == "k" else result
+        long = [each for each in loops[role] if sizes[each] > 1]
+        own[role] = sorted(long, key=steps.__getitem__, reverse=True)
     groups = {role: _groups(own[role], sizes, list(arrays.values())) for role in ROLES}
     return ProductShape(
         {role: tuple(math.prod(sizes[each] for each in group) for group in groups[role]) for role in ROLES},
@@ -471,10 +462,6 @@ def _steps(loops: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:
     return {loop: math.prod(sizes[each] for each in loops[at + 1 :]) for at, loop in enumerate(loops)}
 
 
-def _in_order(loops: Sequence[int], sizes: Sequence[int], steps: Mapping[int, int]) -> list[int]:
-    return sorted((each for each in loops if sizes[each] > 1), key=lambda each: -steps[each])
-
-
 def _groups(
     loops: Sequence[int], sizes: Sequence[int], arrays: Sequence[Mapping[int, int]]
 ) -> list[list[int]]:
@@ -490,12 +477,7 @@ def _groups(
 
 @dataclass(frozen=True)
 class Gemm:
-    """A problem as one matrix multiplication: `m x k` by `k x n`.
-
-    Attributes:
-        m, n, k: sizes of the multiplication.
-        transposed: whether the second operand is stored as `n x k`.
-    """
+    """A problem as one matrix multiplication: `m x k` by `k x n`, stored as `n x k` if `transposed`."""
 
     m: int
     n: int

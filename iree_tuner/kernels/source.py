@@ -10,21 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.kernels.contest import Contest
 from iree_tuner.kernels.find import Place, Places, executable_target
 from iree_tuner.kernels.fused_op import FusedOps
-from iree_tuner.kernels.in_program import (
-    SPEC_FLAG,
-    Chosen,
-    Outlook,
-    outlook_of,
-)
+from iree_tuner.kernels.in_program import SPEC_FLAG, Chosen, Contest, Outlook, outlook_of
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs
 from iree_tuner.kernels.moves import with_packed
 from iree_tuner.kernels.problem import KernelError, Problem
-from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.site import Site
-from iree_tuner.kernels.spec import executable_names
+from iree_tuner.kernels.spec import executable_names, save_kernel_spec
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.kernels.variants import KernelVariants, prepare
 from iree_tuner.measure.statistics import FAR
@@ -44,16 +37,17 @@ from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.verdict import Tuned
 from iree_tuner.tuning.versions import ProgramVersion
 
-# Choices of kernels to try in a program: winners of contests, with chains and norms and without.
+_WITH_MOST = 2  # choices, those with most kernels, that are also tried with other flags
+
+_VARIANTS = {"smoke": 2, "quick": 4, "default": 32}
+"""The most variants of a kernel on a problem, by effort, for runs without a budget."""
+
+Making = Mapping[Site, Future[Code]]
+"""Code that workers make, by site."""
 
 
 def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
-    """The fastest kernel for each problem where a kernel wins alone.
-
-    Args:
-        contests: of all kernels and problems.
-        least: a speedup over the compiler's code; below 1, kernels that reach it are taken without a win.
-    """
+    """The fastest kernel for each problem where one wins alone; `least` below 1 adds near winners."""
     best: dict[Problem, Contest] = {}
     for contest in contests:
         if contest.best is None or not (contest.wins or contest.speedup >= least < 1.0):
@@ -65,9 +59,7 @@ def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
     return [(each.site, each.best.code) for each in best.values() if each.best is not None]
 
 
-def choices_of(
-    contests: Sequence[Contest], chains: Chosen = (), norms: Chosen = ()
-) -> dict[str, Chosen]:  # fmt: skip
+def choices_of(contests: Sequence[Contest], chains: Chosen = (), norms: Chosen = ()) -> dict[str, Chosen]:
     """Choices of kernels to try in the program: the ones that win alone, and these with near winners.
 
     In the program, the surrounding ops may cost more or less than alone: the compiler fuses them with the
@@ -84,10 +76,6 @@ def chains_in(outlook: Outlook) -> Chosen:
     fused = FusedOps()
     wanted = [site for _, site, kernel in outlook.pairs if kernel.name == fused.name]
     return [(site, fused.make(site.problem)) for site in dict.fromkeys(wanted)]
-
-
-Making = Mapping[Site, Future[Code]]
-"""Code that workers make, by site."""
 
 
 def make_norms(outlook: Outlook, lab: Lab) -> Making:
@@ -115,7 +103,6 @@ def norms_in(outlook: Outlook, making: Making, lab: Lab) -> Chosen:
 
 
 def _made_here(kernel: Kernel, problem: Problem, target: Target) -> Code:
-    """The part of `make_norms` that runs in a worker. Raises KernelError."""
     return kernel.make(problem, target, kernel.variants(problem, target)[0])
 
 
@@ -139,13 +126,6 @@ def with_chains(choices: Mapping[str, Chosen], chains: Chosen, norms: Chosen = (
     return found
 
 
-_WITH_MOST = 2
-"""So many choices of kernels, those with most kernels, are also tried with other flags."""
-
-_VARIANTS = {"smoke": 2, "quick": 4, "default": 32}
-"""The most variants of a kernel on a problem, by effort, for runs without a budget."""
-
-
 @dataclass(frozen=True)
 class Competitors:
     """The kernels that compute problems of a program.
@@ -154,11 +134,9 @@ class Competitors:
         outlook: all problems, each with every kernel that computes it.
         own: the outlook without the problems that joint products create.
         kinds: for each pair of `outlook`, the kernel's variants; None if the problem cannot be timed alone.
+        notes: why problems cannot be timed alone, and the time of problems that are several dispatches.
         replaced: keys of the workloads whose dispatches are large sums, which other ops or kernels replace.
-        norms: of `own`, chains and kernels of norms (`norms_in`).
-        joint_norms: the same for the program with joint products.
-        notes: why problems cannot be timed alone, and the time of problems that are several dispatches in the
-            program.
+        norms, joint_norms: chains and kernels of norms (`norms_in`), of `own` and with joint products.
     """
 
     outlook: Outlook
@@ -175,7 +153,6 @@ class Competitors:
 
     @property
     def chains(self) -> Chosen:
-        """Chains of ops that take fewer dispatches when written as one op."""
         return chains_in(self.own)
 
     def choices(self, results: Sequence[WorkloadResult], target: Target, lab: Lab) -> Mapping[str, Chosen]:
@@ -223,7 +200,6 @@ class Competitors:
 
     @property
     def apply(self) -> bool:
-        """Whether any kernel can be compared, alone or in the program."""
         return any(self.kinds) or bool(self.chains or self.norms or self.own.joint)
 
     def versions(self, target: Target, further: int) -> int:
@@ -252,16 +228,8 @@ def find_competitors(
 ) -> Competitors:  # fmt: skip
     """Ask kernels which places of a program they compute, and time the compiler's code for them.
 
-    Args:
-        finding: the places of the program (`find.begin_finding`).
-        dispatches: the program's dispatches by default.
-        kernels: the kernels to try.
-        lab: with the target that the program was read for.
-        records: keep the trials.
-
-    Raises:
-        CompileError: the program does not compile.
-        TunerError: it has no functions or no dispatches.
+    `finding` are the places (`find.begin_finding`), `dispatches` those by default. Raises CompileError if the
+    program does not compile, TunerError if it has no functions or no dispatches.
     """
     own = outlook_of(lab.compilers.wait(finding), kernels)
     known = {site for _, site, _ in own.pairs}
@@ -296,9 +264,8 @@ def find_competitors(
     joint_norms = norms_in(own.rewritten, making, lab) if own.rewritten is not None else ()
     sums = {name for place, site, _ in own.pairs if site.problem.fused for name in place.dispatches}
     replaced = frozenset(each.workload.key for each in dispatches if each.workload and each.name in sums)
-    return Competitors(
-        outlook, own, tuple(kinds), tuple(notes), replaced, norms_in(own, making, lab), joint_norms
-    )  # fmt: skip
+    norms = norms_in(own, making, lab)
+    return Competitors(outlook, own, tuple(kinds), tuple(notes), replaced, norms, joint_norms)
 
 
 def _in_program(place: Place, site: Site, dispatches: Sequence[Dispatch]) -> Workload | None:
@@ -345,10 +312,8 @@ def _chosen(results: Sequence[WorkloadResult], least: float) -> dict[Site, _Pick
             site, scale = kind.prepared.site, default_scale(kind, result.task, result.weight_us)
             speedup = comparison.speedup / scale
             wins = comparison.verdict == "win" or comparison.interval[0] / scale > FAR
-            wins &= speedup > configured
-            if (wins or (speedup >= least * configured > 0 and least < 1.0)) and speedup > best.get(
-                site, (0.0,)
-            )[0]:
+            wins = (wins and speedup > configured) or (speedup >= least * configured > 0 and least < 1.0)
+            if wins and speedup > best.get(site, (0.0,))[0]:
                 best[site] = speedup, _Pick(kind.kernel, Assignment.of(code.knobs), code)
     return {site: pick for site, (_, pick) in best.items()}
 
@@ -357,10 +322,9 @@ def _made(
     choices: Mapping[str, Mapping[Site, _Pick]], target: Target, lab: Lab
 ) -> dict[str, list[tuple[Site, Code]]]:
     """The code of each choice's variants, also for packed constants. Variants that fail are left out."""
+    submit = lab.compilers.submit
     making = {
-        (site, pick): lab.compilers.submit(
-            code_here, pick.kernel, site.problem, target, pick.knobs, pick.code
-        )
+        (site, pick): submit(code_here, pick.kernel, site.problem, target, pick.knobs, pick.code)
         for picks in choices.values()
         for site, pick in picks.items()
     }

@@ -2,51 +2,66 @@
 
 The compiler applies the spec to a program after the phase `abi`: by
 `--iree-preprocessing-transform-spec-filename`, or in memory (`put_into`).
+
+Specs are written to files, with the code that they link in a folder next to them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from iree.compiler import ir
-from iree.compiler.dialects import flow, preprocessing_transform, transform, util
+from iree.compiler.dialects import flow, hal, preprocessing_transform, transform, util
 from iree.compiler.dialects.transform import interpreter, structured
 
-from iree_tuner.compiler.unbound import attribute_from
+from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.session import CompileError
+from iree_tuner.compiler.unbound import attribute_from, parameters_of
+from iree_tuner.compiler.versions import installed
+from iree_tuner.compiler.worker import session_for
+from iree_tuner.device.outcome import Outcome
 from iree_tuner.errors import TunerError
+from iree_tuner.files import planned_folder, write
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.executable import (
     VARIANT,
-    Part,
+    Export,
     Scalar,
     build_executable,
     build_scalar_function,
     export_of,
     localize,
+    object_attribute,
     packed_ports,
     ports_of,
 )
+from iree_tuner.kernels.harness import substituted
 from iree_tuner.kernels.joint import JointProducts
-from iree_tuner.kernels.kernel import Code, Packed
+from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed
 from iree_tuner.kernels.moves import HOISTED, build_packed
 from iree_tuner.kernels.padding import build_insertion, insert_in_filled
-from iree_tuner.kernels.problem import Array, Problem
+from iree_tuner.kernels.problem import Array, KernelError, Problem
 from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.kernels.split_sums import added_up
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.program.bindings import Harness
+from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
+from iree_tuner.targets import Target
 
 MAIN = "__transform_main"
-
-_NAME_ONLY = "match.operation_name_only"
-_WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
-
 
 EXECUTABLE = "kernel_"
 """Prefix of the names of kernels' executables."""
 
+_SUFFIXES = {"object": ".o", "ptx": ".ptx"}
+_OBJECT = "kernel.o"
+_NAME_ONLY = "match.operation_name_only"
+_WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
 
 _Pair = tuple[str, str]
 """Names of a matcher and of the sequence that replaces its match."""
@@ -67,20 +82,16 @@ def build_kernel_spec(
 ) -> ir.Module:
     """Build a verified preprocessing spec. Where sites overlap, larger ones win, then earlier ones.
 
-    Args:
-        placements: sites with their code.
-        target: the program's executable target (`find.Places.target`).
-        context: of the spec, with its dialects loaded.
-        name: symbol name of the module.
-
-    Raises:
-        TunerError: the spec does not verify.
+    `target` is the program's executable target (`find.Places.target`), `context` has loaded dialects, and
+    `name` is the module's symbol. Raises TunerError if the spec does not verify.
     """
     with context, ir.Location.unknown(context):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(name)
         module.operation.attributes[_WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
-        spec = _Spec(module, _own(target, context))
+        spec = _KernelSpec(
+            module, target if target.context == context else attribute_from(str(target), context)
+        )
         first, last = list[_Pair](), list[_Pair]()
         rounds: dict[tuple[bool, int], list[_Pair]] = {}
         for placement in placements:
@@ -107,10 +118,6 @@ def build_kernel_spec(
     return module
 
 
-def _own(attribute: ir.Attribute, context: ir.Context) -> ir.Attribute:
-    return attribute if attribute.context == context else attribute_from(str(attribute), context)
-
-
 def put_into(module: ir.Module, chosen: Sequence[tuple[Site, Code]]) -> None:
     """Replace ops of a program by other ops (code of the kind `ops`), in the phase of preprocessing."""
     placements = [Placement(site, code) for site, code in chosen]
@@ -128,11 +135,10 @@ def put_into(module: ir.Module, chosen: Sequence[tuple[Site, Code]]) -> None:
 
 
 @dataclass
-class _Spec:
+class _KernelSpec:
     """A spec while it is built.
 
     Attributes:
-        module: the spec's module.
         target: executable target of the kernels.
         names: names that are taken.
         declared: globals of the program that the spec declares.
@@ -149,10 +155,10 @@ class _Spec:
         """Add a kernel: first the pair for programs with a constant to pack, then the pair for all others."""
         problem, code, packed = placement.site.problem, placement.code, placement.code.packed
         name = _unique(f"{EXECUTABLE}{problem.name}", self.names)
-        parts = [Part(code, ports_of(problem, code), placement.path)]
-        uses: list[tuple[str, Part, Packed | None]] = [(name, parts[0], None)]
+        parts = [Export(code, ports_of(problem, code), placement.path)]
+        uses: list[tuple[str, Export, Packed | None]] = [(name, parts[0], None)]
         if packed is not None:
-            parts.append(Part(packed.code, packed_ports(problem, packed), placement.packed_path))
+            parts.append(Export(packed.code, packed_ports(problem, packed), placement.packed_path))
             uses.insert(0, (_unique(f"{name}_packed", self.names), parts[1], packed))
         with ir.InsertionPoint(self.module.body):
             build_executable(name, parts, self.target)
@@ -163,7 +169,6 @@ class _Spec:
         return [(f"match_{use}", f"replace_{use}") for use, _, _ in uses]
 
     def add_ops(self, placement: Placement) -> _Pair:
-        """Add code that is ops."""
         name = _unique(f"{EXECUTABLE}{placement.site.problem.name}", self.names)
         program, _ = _function_in(placement.code.data)
         with ir.InsertionPoint(self.module.body):
@@ -207,14 +212,15 @@ def _unique(wanted: str, names: set[str]) -> str:
     return found
 
 
-def _build_function(name: str, executable: str, part: Part, problem: Problem, packing: Packed | None) -> None:
+def _build_function(
+    name: str, executable: str, part: Export, problem: Problem, packing: Packed | None
+) -> None:
     """Build a function of the problem's inputs that dispatches the executable and returns the result."""
     inputs, results = map(list, (map(_tensor, problem.inputs), map(_tensor, part.ports.results)))
     kind = ir.FunctionType.get(inputs, [_tensor(problem.result)])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
-    block = function.operation.regions[0].blocks.append(
-        *inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
-    )
+    places = [ir.Location.unknown()] * len(inputs)
+    block = function.operation.regions[0].blocks.append(*inputs, arg_locs=places)
     entry = ir.SymbolRefAttr.get([executable, VARIANT, export_of(part.code)])
     with ir.InsertionPoint(block):
         arguments: list[ir.Value] = list(block.arguments)
@@ -226,15 +232,13 @@ def _build_function(name: str, executable: str, part: Part, problem: Problem, pa
 
 
 def _build_ops(name: str, program: bytes) -> None:
-    """Copy the only function of a program, with another name."""
     _program, source = _function_in(program)
     inputs, *ops = source.arguments, *(op.operation for op in source.operations)
     result = ops[-1].operands[0].type
     kind = ir.FunctionType.get([each.type for each in inputs], [result])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
-    block = function.operation.regions[0].blocks.append(
-        *kind.inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
-    )
+    places = [ir.Location.unknown()] * len(inputs)
+    block = function.operation.regions[0].blocks.append(*kind.inputs, arg_locs=places)
     with ir.InsertionPoint(block):
         util.ReturnOp([copy_ops(ops[:-1], dict(zip(inputs, block.arguments, strict=True)))])
 
@@ -320,7 +324,13 @@ def _build_replacement(name: str, symbols: Sequence[str]) -> None:
         inputs, outputs = sequence.body.arguments
         root = transform.GetDefiningOp(handle, outputs).result
         table = _create("transform.util.get_nearest_symbol_table", [handle], [root])
-        *_, called = [_import_symbol(each, table) for each in symbols]
+        *_, called = [
+            _create(
+                "transform.util.import_symbol", [handle], [table],
+                {"symbol": ir.FlatSymbolRefAttr.get(each), "if_undefined": ir.UnitAttr.get()},
+            )
+            for each in symbols
+        ]  # fmt: skip
         segments = ir.DenseI32ArrayAttr.get([1, 1, 1, 1])
         ir.Operation.create(
             "transform.util.cast_and_call", operands=[root, inputs, outputs, called],
@@ -335,22 +345,13 @@ def _build_replacement(name: str, symbols: Sequence[str]) -> None:
         transform.YieldOp([])
 
 
-def _import_symbol(name: str, table: ir.Value) -> ir.Value:
-    attributes: dict[str, ir.Attribute] = {
-        "symbol": ir.FlatSymbolRefAttr.get(name),
-        "if_undefined": ir.UnitAttr.get(),
-    }
-    return _create("transform.util.import_symbol", [transform.AnyOpType.get()], [table], attributes)
-
-
 def _create(
     name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
     attributes: dict[str, ir.Attribute] | None = None,
 ) -> ir.Value:  # fmt: skip
     """Create an op of the transform dialect's extensions that has no builder; returns its first result."""
-    return ir.Operation.create(name, results=results, operands=operands, attributes=attributes or {}).results[
-        0
-    ]
+    op = ir.Operation.create(name, results=results, operands=operands, attributes=attributes or {})
+    return op.results[0]
 
 
 def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
@@ -383,3 +384,112 @@ def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
             if pairs is rounds[0]:  # merges joint products; after later rounds, it would undo local constants
                 transform.ApplyCommonSubexpressionEliminationOp(module)
         transform.YieldOp([])
+
+
+def save_kernel_spec(
+    chosen: Sequence[tuple[Site, Code]], target: str, context: ir.Context, output: Path,
+    *, movable: bool = False,
+) -> tuple[Path, ...]:  # fmt: skip
+    """Write a spec to `output`, and the code that it names to the folder `NAME.kernels`; returns the code's
+    paths.
+
+    Args:
+        chosen: sites with the kernel's code for each; see `build_kernel_spec` for sites that overlap.
+        target: the executable target, as text (`find.Places.target`).
+        context: for the IR.
+        output: the spec's file, `.mlir`.
+        movable: name the code by paths relative to the spec's folder, so that both can be moved together
+            (`located`); otherwise by absolute paths.
+
+    Raises:
+        TunerError: the files cannot be written.
+    """
+    folder = output.resolve().parent / f"{output.name.removesuffix('.mlir')}.kernels"
+    planned_folder(folder)
+    paths: list[Path] = []
+    placements: list[Placement] = []
+    for site, code in chosen:
+        own: list[str] = []
+        files = (code, *([code.packed.code] if code.packed else [])) if code.kind in _SUFFIXES else ()
+        for each in files:
+            digest = hashlib.sha256(each.data).hexdigest()[:16]
+            path = folder / f"{each.entry}_{digest}{_SUFFIXES[each.kind]}"
+            write(path, each.data)
+            paths.append(path)
+            own.append((path.relative_to(folder.parent) if movable else path).as_posix())
+        placements.append(Placement(site, code, *own))
+    write(output, str(build_kernel_spec(placements, attribute_from(target, context), context)))
+    return tuple(paths)
+
+
+def located(spec: Path, context: ir.Context) -> ir.Module:
+    """Read a spec, and make the paths of its code absolute, which the in-process compiler needs.
+
+    Raises TunerError if the spec cannot be read, or the code is missing.
+    """
+    try:
+        # IR as text: a file
+        module = ir.Module.parseFile(str(spec), context)
+    except (ir.MLIRError, ValueError) as error:
+        first = str(error).splitlines()[0]
+        raise TunerError(f"not a kernel spec: {first}", location=str(spec)) from None
+    with context:
+        for executable in ir.get_ops_of_type(module, hal.ExecutableOp):
+            for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp):
+                variant.attributes["objects"] = ir.ArrayAttr.get(
+                    [_located(each, spec) for each in variant.attributes["objects"]]
+                )
+    return module
+
+
+def _located(code: ir.Attribute, spec: Path) -> ir.Attribute:
+    fields = parameters_of(code)
+    if set(fields) != {"path"}:  # the code is embedded
+        return code
+    path = spec.resolve().parent / ir.StringAttr(fields["path"]).value
+    if not path.is_file():
+        hint = f"move it to the folder of {spec.name}"
+        raise TunerError("the spec's kernel file is missing", location=str(path), hint=hint)
+    return object_attribute({"path": ir.StringAttr.get(str(path))})
+
+
+def problems_in(spec: ir.Module) -> dict[str, str]:
+    """The name of the problem that each export of a kernel spec computes."""
+    with spec.context:
+        return {
+            export.sym_name.value: executable.sym_name.value.removeprefix(EXECUTABLE)
+            for executable in ir.get_ops_of_type(spec, hal.ExecutableOp)
+            for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp)
+            for export in ir.get_ops_of_type(variant, hal.ExecutableExportOp)
+        }
+
+
+def write_reproducer_here(
+    folder: Path, kernel: Kernel, problem: Problem, target: Target, knobs: Knobs, harness: Harness,
+    outcome: Outcome, message: str,
+) -> str:  # fmt: skip
+    """Write the dispatch with the kernel in it, and a script, for IREE's own tools (docs/failures.md).
+
+    Returns the folder's path; empty if no code can be made, so that they cannot reproduce it. Runs in
+    workers.
+    """
+    session = session_for(target.flags)
+    try:
+        code = kernel.make(problem, target, knobs)
+        with session.context, ir.Location.unknown():
+            module = to_bytecode(substituted(harness, session, problem, code, _OBJECT))
+    except (KernelError, CompileError):
+        return ""
+    failure = FailedCandidate(
+        workload=f"{problem.name}-{kernel.name}",
+        harness=replace(harness, module=module),
+        configuration=None,
+        flags=target.flags,
+        outcome=outcome,
+        message=message,
+        device=target.device or "",
+        versions=installed(),
+        default=harness,
+        files={_OBJECT: code.data},
+    )
+    return write_reproducer(folder, failure)[0]

@@ -1,7 +1,11 @@
-"""Split reductions of many values to few results into two ops: sums of parts, and the sums of these.
+"""Large sums: split into two ops, and with the elementwise ops that normalise by them.
 
 The compiler uses few threads for each result. For example, a group norm of an image has 64 sums of 81,920
 values, and takes 13 ms on an H200. The compiler's flag for split reductions does not change such sums.
+
+Ops that normalise groups by such sums are also slow. The compiler tiles the loops of an op. If an operand is
+the same for 20 elements that follow each other, the innermost loop has 20 iterations, and few threads read
+elements next to each other.
 """
 
 from __future__ import annotations
@@ -16,17 +20,31 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg, tensor
 
 from iree_tuner.compiler.linalg import generic
-from iree_tuner.kernels.chains import MOST_INPUTS, blocks_of, computed_once, epilogues_of, gathered
+from iree_tuner.kernels.chains import (
+    LEAST_ELEMENTS,
+    MOST_INPUTS,
+    blocks_of,
+    computed_once,
+    epilogues_of,
+    gathered,
+)
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.fused_op import Plan, build_sum, plan_of, workload_of
-from iree_tuner.kernels.moved import UnsupportedError
-from iree_tuner.kernels.moves import COLLAPSE, EXPAND, HOISTED, is_elementwise, is_source
+from iree_tuner.kernels.fused_op import FusedPlan, build, build_sum, plan_of, workload_of
+from iree_tuner.kernels.moved import NotIndexableError
+from iree_tuner.kernels.moves import COLLAPSE, EXPAND, HOISTED, is_elementwise, is_source, repeats
+from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 
-# Add up parts of sums, as an op of the program.
+OP = "normalize"
+"""The op of workloads of `find_normalizing`."""
+
+_MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
+_ENOUGH = 1 << 12  # partial sums that keep a device busy
+_WIDE = 64  # elements: the compiler's tiles suit loops of multiples of this
+_ADD, _IMPORT = "arith.addf", "hal.tensor.import"
 
 
 def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
@@ -36,23 +54,19 @@ def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
     outer = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(at) for at in range(kept)])
     maps = [ir.AffineMap.get_identity(rank), outer]
     kinds = ["parallel"] * kept + ["reduction"] * (rank - kept)
-    return generic([parts], zeros(list(kind.shape)[:kept], kind.element_type), maps, kinds, _plus)
+    return generic(
+        [parts],
+        zeros(list(kind.shape)[:kept], kind.element_type),
+        maps,
+        kinds,
+        lambda *each: arith.addf(each[1], each[0]),
+    )
 
 
 def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
     """A tensor of zeros, as ops at the current insertion point."""
     empty = tensor.EmptyOp(list(shape), element).result
     return linalg.fill(arith.constant(element, 0.0), outs=[empty])
-
-
-def _plus(term: ir.Value, total: ir.Value) -> ir.Value:
-    return arith.addf(total, term)
-
-
-_MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
-_ENOUGH = 1 << 12
-"""The number of partial sums that keeps a device busy."""
-_ADD, _IMPORT = "arith.addf", "hal.tensor.import"
 
 
 def find_sums(module: ir.Module) -> list[Site]:
@@ -88,7 +102,7 @@ def _site_of(
         values, every = gathered(before) if before else ([op.operands[0]], [])
         try:
             plan = plan_of(every, op.operands[0])
-        except UnsupportedError:
+        except NotIndexableError:
             continue
         if values and len(values) <= MOST_INPUTS and len(plan.loops) == len(plan.sizes):
             fused = program_of(values, op.result.type, partial(_build, op, apart, plan, values))
@@ -166,7 +180,7 @@ def _loops_apart(op: ir.Operation) -> list[int]:
 
 
 def _build(
-    op: ir.Operation, apart: Sequence[int], plan: Plan, values: Sequence[ir.Value], function: func.FuncOp
+    op: ir.Operation, apart: Sequence[int], plan: FusedPlan, values: Sequence[ir.Value], function: func.FuncOp
 ) -> ir.Value:  # fmt: skip
     """Build both sums at the current insertion point. Loops are the dimensions of the summed value."""
     kept, place = _kept(op), _place(op)
@@ -181,7 +195,6 @@ def _build(
 
 
 def _place(op: ir.Operation) -> dict[int, int]:
-    """The dimension of the summed value that each loop goes along."""
     read, _ = indexing_maps(op)
     return {ir.AffineDimExpr(each).position: at for at, each in enumerate(read.results)}
 
@@ -190,3 +203,79 @@ def _kept(op: ir.Operation) -> list[int]:
     """The dimensions of the summed value that the result has, in the result's order."""
     place = _place(op)
     return [place[ir.AffineDimExpr(each).position] for each in indexing_maps(op)[1].results]
+
+
+def find_normalizing(module: ir.Module) -> list[Site]:
+    """These ops of a program in the phase of preprocessing (after `abi`), in program order.
+
+    A site has all elementwise ops of the same size before its last one. Values that sums read, too, are
+    computed again instead of read. Vectors that are repeated are read as they are.
+    """
+    found: list[Site] = []
+    for ops in blocks_of(module):
+        once = {each for each in computed_once(ops) if not any(map(partial(repeats, each), _operands(each)))}
+        kept = epilogues_of(ops) | once
+        ends = [each for each in ops if each not in kept and _ends(each, kept)]
+        sites = [_normalizing_site(each, {*kept, *ends}) for each in ends]
+        found.extend(each for each in sites if each is not None)
+    return found
+
+
+def _operands(op: ir.Operation) -> range:
+    return range(len(op.operands)) if is_elementwise(op) else range(0)
+
+
+def _ends(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
+    """Whether an op is large and elementwise, and others than such ops and large sums use its result."""
+    if not is_elementwise(op) or is_source(op) or _size(op.result) < LEAST_ELEMENTS:
+        return False
+    return not all(_goes_on(use.owner.operation, _size(op.result), kept) for use in op.result.uses)
+
+
+def _goes_on(user: ir.Operation, size: int, kept: Collection[ir.Operation]) -> bool:
+    if user.name in (EXPAND, COLLAPSE):
+        return all(_goes_on(use.owner.operation, size, kept) for use in user.result.uses)
+    if is_elementwise(user):
+        return user not in kept and _size(user.result) == size
+    return is_large_sum(user)
+
+
+def _size(value: ir.Value) -> int:
+    return math.prod(ir.RankedTensorType(value.type).shape)
+
+
+def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
+    ops = computed_before(op.result, [each for each in kept if each != op], small=True)
+    values, every = gathered(ops)
+    few = [each for each in values if _size(each) < _size(op.result)]
+    if len(values) > MOST_INPUTS or not any(map(_of_large_sum, few)):
+        return None
+    try:
+        plan = plan_of(every, op.result)
+    except NotIndexableError:
+        return None
+    nest = nest_of(plan, values)
+    if nest is None or not _repeats_along_groups(nest.merged()):
+        return None
+    kind = op.result.type
+    fused = program_of(
+        values, kind, lambda function: build(plan, dict(zip(values, function.arguments, strict=True)), kind)
+    )
+    arrays = tuple(map(array_of, values))
+    problem = Problem(workload_of(kind, OP), arrays, array_of(op.result), fused=fused, nest=nest)
+    return Site(problem, case_of(values, every), function_of(op))
+
+
+def _of_large_sum(value: ir.Value) -> bool:
+    """Whether a value is a large sum, or computed from one by elementwise ops and reshapes."""
+    before = producer(value)
+    if before is None or is_large_sum(before):
+        return before is not None
+    on = before.name in (EXPAND, COLLAPSE) or is_elementwise(before)
+    return on and any(map(_of_large_sum, before.operands))
+
+
+def _repeats_along_groups(nest: Nest) -> bool:
+    """Whether the innermost loop is a narrow group along which operands repeat, and none is transposed."""
+    steps = {each.strides[-1] for each in nest.accesses}
+    return len(nest.sizes) > 1 and steps == {0, 1} and nest.sizes[-1] % _WIDE != 0

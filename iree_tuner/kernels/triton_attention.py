@@ -9,6 +9,7 @@ from itertools import product
 
 from iree_tuner.kernels.attention import AttentionShape, attention_shape
 from iree_tuner.kernels.kernel import Code, Knobs
+from iree_tuner.kernels.nest import power_of_two
 from iree_tuner.kernels.problem import LEAST_SCRATCH, KernelError, Problem
 from iree_tuner.kernels.triton_code import (
     ELEMENTS,
@@ -53,14 +54,12 @@ class TritonAttention(TritonKernel):
         return "" if math.prod(shape.batch) <= _MOST_BATCH else "it has too many heads"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The variants whose operands fit into shared memory, promising ones first."""
         del target
         shape = _shape(problem)
         causal = problem.after is not None
         return tuple(sorted(_variants(shape, causal), key=lambda each: _misfit(shape, each)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError if Triton rejects it."""
         if self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         from iree_tuner.kernels import triton_attention_source
@@ -75,8 +74,8 @@ class TritonAttention(TritonKernel):
             "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2, **none,
             **shape.batch_steps, **{f"IN_{name}": each for name, each in shape.steps.items()},
             "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
-            "WIDTH": _padded(shape.k1), "WIDTH_V": _padded(shape.n), "SPLITS": splits, "CLUSTER": splits > 1,
-            "BIASED": bool(bias), "MASKED": bias == "i1",
+            "WIDTH": power_of_two(shape.k1), "WIDTH_V": power_of_two(shape.n), "SPLITS": splits,
+            "CLUSTER": splits > 1, "BIASED": bool(bias), "MASKED": bias == "i1",
         }  # fmt: skip
         made = compiled(triton_attention_source.attention, pointers, constants, knobs)
         x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)
@@ -91,7 +90,7 @@ class TritonAttention(TritonKernel):
 
 def _part_bytes(shape: AttentionShape, knobs: Knobs) -> int:
     """Bytes of scratch memory for the partial results of one tile of queries, in f32."""
-    return knobs["splits"] * knobs["bm"] * (_padded(shape.n) + 2) * 4
+    return knobs["splits"] * knobs["bm"] * (power_of_two(shape.n) + 2) * 4
 
 
 def _shape(problem: Problem) -> AttentionShape:
@@ -111,15 +110,10 @@ def _shape(problem: Problem) -> AttentionShape:
     return replace(shape, batch=batch, m=shape.batch[most], batch_steps=left, steps=rows)
 
 
-def _padded(width: int) -> int:
-    """The next power of two, as sizes of tiles must be."""
-    return 1 << (width - 1).bit_length()
-
-
 def _variants(shape: AttentionShape, causal: bool) -> Iterator[Knobs]:
-    width, width_v = _padded(shape.k1), _padded(shape.n)
+    width, width_v = power_of_two(shape.k1), power_of_two(shape.n)
     for bm, bk, warps, stages in product((16, 32, 64, 128), (16, 32, 64, 128), (1, 2, 4, 8), (1, 2, 3, 4)):
-        if bm > max(16, _padded(shape.m)) or bk > max(16, _padded(shape.k2)):
+        if bm > max(16, power_of_two(shape.m)) or bk > max(16, power_of_two(shape.k2)):
             continue
         values = bm * max(bk, width_v)
         if not 8 <= values / (warps * 32) <= 192 or (warps == 8 and bm < 128):

@@ -36,7 +36,6 @@ class TritonKernel:
         return "" if find_spec("triton") else "Triton is not installed: pip install 'iree-tuner[triton]'"
 
     def tools(self) -> tuple[str, ...]:
-        """The version of Triton."""
         return (f"triton {version('triton')}",)
 
 
@@ -55,10 +54,8 @@ def compiled(
 ) -> Any:  # noqa: ANN401 - Triton has no types
     """Compile a function for these constants, with pointers that are aligned to 16 bytes.
 
-    The knobs `warps` and `stages` become options of the compiler.
-
-    Raises:
-        KernelError: Triton rejects the function.
+    The knobs `warps` and `stages` become options of the compiler. Raises KernelError if Triton rejects the
+    function.
     """
     from triton import compile as compile_  # pyright: ignore
     from triton import knobs as settings  # pyright: ignore
@@ -84,17 +81,17 @@ def code_of(
     bindings: Sequence[int], scratch: int, workgroups: tuple[int, int, int], knobs: Knobs, *,
     cluster: int = 1, partial_bytes: int = 0,
 ) -> Code:  # fmt: skip
-    """Make a kernel's code from Triton's result.
+    """Make a kernel's code from the result of `compiled`.
 
     Args:
-        made: the result of `compiled`.
+        made: that result.
         bindings: numbers of the parameters that are bound.
         scratch: number of the parameter for Triton's scratch memory, after the bindings.
         workgroups: number of workgroups in x, y and z.
         knobs: the knobs that it was compiled with.
         cluster: the number of workgroups of a cluster.
-        partial_bytes: if it is not 0, the last binding is so much memory, in which the workgroups of a
-            cluster share partial results. The kernel must then do without Triton's scratch memory.
+        partial_bytes: if not 0, the size of the last binding, in which the workgroups of a cluster share
+            partial results. The kernel must then do without Triton's scratch memory.
 
     Raises:
         KernelError: the code needs too much shared memory, or reads other parameters.

@@ -23,9 +23,6 @@ from iree_tuner.kernels.triton_code import (
 )
 from iree_tuner.targets import Target
 
-# Tilings of a convolution for a kernel on GPUs, and the predicted time of each.
-
-
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 # Limits of a multiprocessor, compute capability 9.0: CUDA C++ Programming Guide, "Technical Specifications".
 _SHARED, _REGISTERS, _THREADS = 228 * 1024, 65536, 2048
@@ -48,7 +45,7 @@ _MOST_IN_BOX = 256  # of each dimension: CUDA driver API, cuTensorMapEncodeTiled
 
 
 @dataclass(frozen=True)
-class Plan:
+class ConvTiling:
     """A convolution with the tiles of a kernel's knobs.
 
     Knobs are `boxed` (1: the copy engine loads boxes of images, 0: pixels are gathered through pointers),
@@ -63,18 +60,15 @@ class Plan:
 
     @property
     def bm(self) -> int:
-        """Pixels of a tile."""
         knobs = self.knobs
         return knobs["images"] * knobs["lines"] * knobs["pixels"] if knobs["boxed"] else knobs["bm"]
 
     @property
     def across(self) -> int:
-        """Filters of a tile."""
         return self.knobs["bn"] + self.knobs.get("more", 0)
 
     @property
     def tiles(self) -> int:
-        """The number of tiles of a group."""
         shape, knobs, across = self.shape, self.knobs, -(-self.shape.filters // self.across)
         if knobs["boxed"]:
             box = (knobs["images"], knobs["lines"], knobs["pixels"])
@@ -83,7 +77,6 @@ class Plan:
 
     @property
     def workgroups(self) -> int:
-        """The number of workgroups of a group."""
         return min(self.tiles, _MULTIPROCESSORS) if self.knobs.get("persistent") else self.tiles * self.split
 
     @property
@@ -152,14 +145,18 @@ class Plan:
         return (one * 14 * waiting + knobs["bn"] * knobs["bk"] / 8 * 6) / _LANES
 
 
-def plans(shape: ConvShape) -> list[Plan]:
+def plans(shape: ConvShape) -> list[ConvTiling]:
     """The plans whose stages fit into shared memory, promising ones first.
 
     The estimate is too coarse for plans with the same tile. Each further plan of a tile gets a small penalty,
     so that other tiles come between.
     """
-    found = [Plan(shape, knobs) for knobs in (*_boxed(shape), *_gathered(shape))]
-    whole = [each for each in found if each.shared_bytes <= SHARED_BYTES and _pipelined(each)]
+    found = [ConvTiling(shape, knobs) for knobs in (*_boxed(shape), *_gathered(shape))]
+    whole: list[ConvTiling] = []
+    for each in found:  # all stages are used, and there are two only if there are no more steps
+        stages = each.knobs["stages"]
+        pipelined = stages <= max(2, each.steps) and (stages > 2 or each.steps <= 2)
+        whole += [each] if pipelined and each.shared_bytes <= SHARED_BYTES else []
     parts = (part for each in whole for part in _split(each))
     fits = sorted((*whole, *parts), key=lambda each: (each.cycles, -each.knobs["stages"]))
     times = Counter[tuple[int, ...]]()
@@ -171,13 +168,7 @@ def plans(shape: ConvShape) -> list[Plan]:
     return [fits[at] for at in sorted(range(len(fits)), key=costs.__getitem__)]
 
 
-def _pipelined(plan: Plan) -> bool:
-    """Whether all stages are used, and there are two only if there are no more steps."""
-    stages = plan.knobs["stages"]
-    return stages <= max(2, plan.steps) and (stages > 2 or plan.steps <= 2)
-
-
-def _split(plan: Plan) -> Iterator[Plan]:
+def _split(plan: ConvTiling) -> Iterator[ConvTiling]:
     """The plan with several workgroups for each tile, where there are few tiles and many steps.
 
     Boxed plans keep descriptors in the memory that partial sums need. They were not faster with splits.
@@ -186,7 +177,7 @@ def _split(plan: Plan) -> Iterator[Plan]:
         return
     room = max(LEAST_SCRATCH, 16 * plan.shape.pixels * plan.shape.filters)  # as `problem.scratch_room`
     for split in _SPLITS:
-        one = Plan(plan.shape, {**plan.knobs, "split": split})
+        one = ConvTiling(plan.shape, {**plan.knobs, "split": split})
         few = one.workgroups <= 2 * _MULTIPROCESSORS and plan.steps >= _LEAST_STEPS * split
         if few and one.partial_bytes <= room and min(plan.bm, plan.knobs["bn"]) >= split:
             yield one
@@ -212,7 +203,7 @@ def _boxed(shape: ConvShape) -> Iterator[Knobs]:
             knobs = dict(zip(("images", "lines", "pixels"), box, strict=True))
             knobs |= {"boxed": 1, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
             yield {**knobs, "persistent": 0}
-            if Plan(shape, {**knobs, "persistent": 1}).tiles > _MULTIPROCESSORS:
+            if ConvTiling(shape, {**knobs, "persistent": 1}).tiles > _MULTIPROCESSORS:
                 yield {**knobs, "persistent": 1}
             if (bn, bm) == _MORE and bn < f:
                 yield {**knobs, "more": bn // 2, "persistent": 0}
@@ -292,17 +283,15 @@ class TritonConv(TritonKernel):
         return "" if plans(shape) else "no tile fits it"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The variants, lowest predicted cost first."""
         del target
         shape = shape_for(problem)
         return () if shape is None else tuple(plan.knobs for plan in plans(shape))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError if Triton rejects it."""
         shape = shape_for(problem)
         if shape is None or target.backend != self.backend or self.refuses(problem):
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
-        plan = Plan(shape, knobs)
+        plan = ConvTiling(shape, knobs)
         made = _compiled(problem, plan)
         partial = plan.partial_bytes
         bindings = [*range(len(problem.inputs)), _RESULT, *([_PARTIAL] if partial else [])]
@@ -336,7 +325,7 @@ def _step(problem: Problem, shape: ConvShape, name: str) -> Step | None:
     return (_OPERATIONS[operation], "image") if result.dimension_of(n) == 0 else None
 
 
-def constants_of(problem: Problem, plan: Plan) -> dict[str, object]:
+def constants_of(problem: Problem, plan: ConvTiling) -> dict[str, object]:
     """The compile-time constants of the source."""
     shape, knobs = plan.shape, plan.knobs
     narrow = ["truncf"] if str(problem.workload.types[2]) != "f32" else []
@@ -364,7 +353,7 @@ def constants_of(problem: Problem, plan: Plan) -> dict[str, object]:
     return found | own
 
 
-def _compiled(problem: Problem, plan: Plan) -> Any:  # noqa: ANN401 - Triton has no types
+def _compiled(problem: Problem, plan: ConvTiling) -> Any:  # noqa: ANN401 - Triton has no types
     from iree_tuner.kernels import triton_conv_source
 
     function = triton_conv_source.boxed if plan.knobs["boxed"] else triton_conv_source.gathered

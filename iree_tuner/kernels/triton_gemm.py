@@ -37,7 +37,6 @@ class TritonGemm(TritonKernel):
     summary = "f16 and bf16 products with f32 sums and epilogues, any layout, for Hopper, by Triton"
 
     def refuses(self, problem: Problem) -> str:
-        """Other types and epilogues, and operands that are not indexed by permuted loops."""
         shape = product_shape(problem)
         if shape is None:
             return "it is not a product whose operands are read in place"
@@ -51,18 +50,17 @@ class TritonGemm(TritonKernel):
             return "its epilogue has two biases"
         if why := unfit_arrays(problem):
             return why
-        return (
-            "" if next(variants(shape, Limits(2)), None) else "no tile divides its innermost reduction loop"
-        )
+        fits = next(variants(shape, Limits(2)), None)
+        return "" if fits else "no tile divides its innermost reduction loop"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        """The variants whose stages fit into shared memory, promising ones first."""
         del target
         shape = product_shape(problem)
-        return () if shape is None else ordered(shape, _limits(problem))
+        added = not {"residual", "factor"}.isdisjoint(problem.epilogue)
+        limits = Limits(_result_bytes(problem), scratch_room(problem), added)
+        return () if shape is None else ordered(shape, limits)
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Compile the source for a problem. Raises KernelError if Triton rejects it."""
         shape = product_shape(problem)
         if shape is None or self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
@@ -79,11 +77,6 @@ class TritonGemm(TritonKernel):
         )  # fmt: skip
 
 
-def _limits(problem: Problem) -> Limits:
-    added = not {"residual", "factor"}.isdisjoint(problem.epilogue)
-    return Limits(_result_bytes(problem), scratch_room(problem), added)
-
-
 def _result_bytes(problem: Problem) -> int:
     return 4 if problem.result.element_type == "f32" else 2
 
@@ -91,8 +84,7 @@ def _result_bytes(problem: Problem) -> int:
 def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any, dict[str, object]]:
     """The function of a variant in `triton_source`, and its constants.
 
-    Raises:
-        KernelError: the variant needs the copy engine, which cannot read the operands.
+    Raises KernelError if the variant needs the copy engine, which cannot read the operands.
     """
     from iree_tuner.kernels import triton_source
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from iree_tuner.kernels.kernel import Code, Knobs
-from iree_tuner.kernels.nest import Nest, Tiles, tiles_of
+from iree_tuner.kernels.nest import Nest, NestTiles, tiles_of
 from iree_tuner.kernels.nest_source import NAME, source_of, unknown_term
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
@@ -25,7 +25,6 @@ class TritonNorms(TritonKernel):
     summary = "sums of many values, ops that normalise groups by them, slices and joins, by Triton"
 
     def refuses(self, problem: Problem) -> str:
-        """Other ops and types, and sums that are not f32."""
         nest = problem.nest
         if nest is None:
             return "it is no sum of many values, no op that normalises by one and no large chain"
@@ -41,7 +40,6 @@ class TritonNorms(TritonKernel):
         return (_SUMS if problem.nest is not None and any(problem.nest.summed) else _ELEMENTS,)
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
-        """Write the source for a problem and compile it. Raises KernelError if Triton rejects it."""
         if problem.nest is None or self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         function, tiles = function_of(problem.nest, len(problem.inputs))
@@ -52,7 +50,7 @@ class TritonNorms(TritonKernel):
         return replace(code, parts=tiles.parts if tiles.sums else 0)
 
 
-def function_of(nest: Nest, inputs: int) -> tuple[Any, Tiles]:
+def function_of(nest: Nest, inputs: int) -> tuple[Any, NestTiles]:
     """The function in Triton that computes a nest with this number of inputs, and its tiles."""
     merged = nest.merged()
     tiles = tiles_of(merged)

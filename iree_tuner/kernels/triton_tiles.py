@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from iree_tuner.kernels.kernel import Knobs
+from iree_tuner.kernels.nest import power_of_two
 from iree_tuner.kernels.shapes import BIAS, LEFT, RESULT, RIGHT, Matrices, ProductShape
 from iree_tuner.kernels.triton_code import SHARED_BYTES
 
@@ -51,7 +52,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Engine:
+class CopyEngine:
     """A problem as matrices for the bulk copy engine; `result` is None if the engine cannot write it."""
 
     left: Matrices
@@ -59,14 +60,14 @@ class Engine:
     result: Matrices | None
 
 
-def engine_of(shape: ProductShape, result_bytes: int) -> Engine | None:
+def engine_of(shape: ProductShape, result_bytes: int) -> CopyEngine | None:
     """The problem as matrices for the copy engine; None if the engine cannot read an operand."""
     left = shape.matrices(LEFT, ("m", "k"), _BYTES)
     right = shape.matrices(RIGHT, ("k", "n"), _BYTES)
     result = shape.matrices(RESULT, ("m", "n"), result_bytes)
     if left is None or right is None:
         return None
-    return Engine(left, right, None if result is None or result.turned else result)
+    return CopyEngine(left, right, None if result is None or result.turned else result)
 
 
 def tiles_of(shape: ProductShape, knobs: Knobs) -> int:
@@ -117,11 +118,9 @@ def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
         yield {**tile, "persistent": 0, "split": 1}
         for split in _SPLITS:
             few = count * split <= 2 * MULTIPROCESSORS and shape.k // bk >= 4 * split
-            if (
-                few
-                and partial_bytes(shape, {**tile, "persistent": 0, "split": split}) <= limits.scratch_bytes
-            ):
-                yield {**tile, "persistent": 0, "split": split}
+            knobs = {**tile, "persistent": 0, "split": split}
+            if few and partial_bytes(shape, knobs) <= limits.scratch_bytes:
+                yield knobs
         if engine is None:
             continue
         values_bytes = bm * bn * limits.result_bytes
@@ -152,13 +151,13 @@ def _tiles(shape: ProductShape) -> Iterator[dict[str, int]]:
 
 
 def _rows(shape: ProductShape) -> list[int]:
-    most = max(_LEAST, _padded(shape.m))
+    most = max(_LEAST, power_of_two(shape.m))
     few = [each for each in (16, 32) if each <= most and shape.m <= 2 * each]
     return [*few, *(each for each in (64, 128, 256) if each <= max(_WIDE_ROWS, most))]
 
 
 def _columns(shape: ProductShape) -> list[int]:
-    most = max(_LEAST, _padded(shape.n))
+    most = max(_LEAST, power_of_two(shape.n))
     return [each for each in (16, 32, 64, 128, 256) if each <= most]
 
 
@@ -166,7 +165,7 @@ def _depths(shape: ProductShape) -> list[int]:
     """The depths of a step to try. With several loops of the depth, a step must divide the innermost one."""
     inner = shape.sizes["k"][-1]
     several = len(shape.sizes["k"]) > 1
-    most = max(_LEAST, _padded(shape.k))
+    most = max(_LEAST, power_of_two(shape.k))
     found = [each for each in (16, 32, 64, 128, 256) if each <= most and not (several and inner % each)]
     deep = [each for each in found if each >= 64]
     return deep or found[-1:]
@@ -177,11 +176,10 @@ def _one_row(shape: ProductShape) -> Iterator[Knobs]:
     along = shape.steps[RIGHT]["k"][-1] == 1
     several = len(shape.sizes["k"]) > 1
     for bn, bk in product((2, 4, 8, 16, 32, 64, 128), (16, 32, 64, 128, 256, 512, 1024)):
-        if bn > max(2, _padded(shape.n)) or bk > max(_LEAST, _padded(shape.k)):
+        if bn > max(2, power_of_two(shape.n)) or bk > max(_LEAST, power_of_two(shape.k)):
             continue
-        if (several and shape.sizes["k"][-1] % bk) or (
-            (bk < 128 if along else bn < 32) and shape.k * shape.n > 1 << 16
-        ):
+        narrow = (bk < 128 if along else bn < 32) and shape.k * shape.n > 1 << 16
+        if narrow or (several and shape.sizes["k"][-1] % bk):
             continue
         for warps, stages in product((1, 2, 4, 8), (2, 3, 4)):
             held = bn * bk / (warps * 32)
@@ -192,11 +190,6 @@ def _one_row(shape: ProductShape) -> Iterator[Knobs]:
 def _shared(knobs: Knobs) -> int:
     """Bytes of a workgroup's shared memory for operands."""
     return (knobs.get("bm", 1) + knobs["bn"]) * knobs["bk"] * _BYTES * knobs["stages"]
-
-
-def _padded(size: int) -> int:
-    """The next power of two, as sizes of tiles must be."""
-    return 1 << (size - 1).bit_length()
 
 
 def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
@@ -223,7 +216,6 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
 
 
 def _values(shape: ProductShape, array: str) -> int:
-    """The number of elements of an array."""
     steps = shape.steps[array]
     return math.prod(
         size

@@ -25,8 +25,8 @@ from iree_tuner.kernels.harness import (
 )
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed, Packing
 from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
-from iree_tuner.kernels.save import write_reproducer_here
 from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.spec import write_reproducer_here
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.program import time_program
 from iree_tuner.ops.workload import Workload
@@ -54,7 +54,6 @@ class Prepared:
     """A problem as a single dispatch, with its default.
 
     Attributes:
-        site: the site of the problem.
         bench: the dispatch, with scratch memory.
         default: the compiler's default, built.
         default_us: the default's time, in microseconds a run.
@@ -71,19 +70,10 @@ class Prepared:
 
 
 class KernelVariants:
-    """The variants of a kernel on a problem: a `CandidateKind`.
+    """The variants of a kernel on a problem that it does not refuse: a `CandidateKind`.
 
-    Args:
-        kernel: a kernel that does not refuse the problem.
-        prepared: the problem.
-        lab: where variants are made.
-        records: where reproducers go.
-        competes_for: the workload in the program, if it differs from the problem's workload alone.
-
-    Attributes:
-        prepared: the problem.
-        kernel: the kernel.
-        knobs: all choices of the kernel's knobs, most promising first.
+    `competes_for` is the workload in the program, if it differs from the problem's workload alone; `knobs`
+    has all choices of the kernel's knobs, most promising first.
     """
 
     own_digest = ""  # never equal to the compiler's own code
@@ -110,15 +100,12 @@ class KernelVariants:
 
     @property
     def size(self) -> int:
-        """The number of variants."""
         return len(self.knobs)
 
     def strategy(self, name: str, seed: int) -> FixedOrder:  # noqa: ARG002 (a kernel says what to try first)
-        """Try variants in the kernel's order."""
         return FixedOrder([Assignment.of(knobs) for knobs in self.knobs])
 
     def study(self) -> StudyKey:
-        """The key of trials of this kernel's code on this problem and device."""
         setting = setting_on(self._lab.target, self._lab.measurer.facts, cold=self._lab.cold)
         return study_of(
             self.prepared.site, self.kernel, self.bench.harness, self.prepared.workload, self.size, setting
@@ -127,7 +114,6 @@ class KernelVariants:
     def submit(
         self, assignment: Assignment, limits: CompileLimits, *, place: int, verify: bool
     ) -> Future[Built]:
-        """Make the code, and replace the dispatch's executable by it."""
         del place  # there is one code address
         return self._lab.slots.submit(
             make_here, self.kernel, self.prepared.site.problem, self._lab.target, dict(assignment),
@@ -135,7 +121,6 @@ class KernelVariants:
         )  # fmt: skip
 
     def reproduce(self, trial: Trial) -> str:
-        """Write a reproducer with the kernel's code and a command of IREE's tools; returns its path."""
         folder = self._records.failures
         if folder is None:
             return ""
@@ -151,15 +136,10 @@ class KernelVariants:
 def study_of(
     site: Site, kernel: Kernel, harness: Harness, workload: Workload, variants: int, setting: Setting
 ) -> StudyKey:
-    """The key of trials: trials of earlier runs with an equal key are reused.
+    """The key of trials of a kernel on a site: trials of earlier runs with an equal key are reused.
 
-    Args:
-        site: the problem.
-        kernel: the kernel.
-        harness: the compiler's dispatch of the problem, in which the kernel is timed.
-        workload: the dispatch's root op.
-        variants: the number of variants.
-        setting: the machine and the versions.
+    `harness` has the compiler's dispatch of the problem, in which the kernel is timed, and `workload` its
+    root op.
     """
     parts = (fingerprint(harness), site.case, site.problem.constants)
     code = hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
@@ -173,13 +153,10 @@ def make_here(
     """Make a kernel's code and build the harness with it. Runs in workers, also on other hosts.
 
     If the kernel can pack a constant of the program, the code for the packed constant is timed: the program
-    will use that code. The results of the other code are compared, if it is to be `checked`.
-
-    The digest is the digest of the kernel's code. A digest of the executable would not do: compiler 3.13
-    writes four bytes into an object's table of entries that differ from process to process.
-
-    Raises:
-        UnfitError: this host does not have the kernel's `tools` in the same versions.
+    will use that code. The results of the other code are compared, if it is to be `checked`. The digest is of
+    the kernel's code, as compiler 3.13 writes four bytes into an object's table of entries that differ from
+    process to process. Raises UnfitError if this host does not have the kernel's `tools` in the same
+    versions.
     """
     if missing := kernel.missing():
         raise UnfitError(f"the kernel '{kernel.name}' is not compiled there: {missing}")
@@ -257,7 +234,6 @@ def prepare(sites: Sequence[Site], lab: Lab, timed: Collection[Site] = ()) -> li
 
 
 def _spent_us(compiling: Future[Compiled], lab: Lab) -> float:
-    """The time of a problem with the program's ops, in microseconds; 0 if these do not run."""
     with suppress(TunerError, WorkerError):
         data = lab.compilers.wait(compiling).data
         lab.settle()

@@ -14,15 +14,7 @@ if TYPE_CHECKING:
     from iree_tuner.measure.measurer import Measurer
     from iree_tuner.measure.statistics import Comparison, Verdict, compare_pairs
 
-__all__ = [
-    "Builder",
-    "Built",
-    "Comparison",
-    "Measurer",
-    "Verdict",
-    "build_here",
-    "compare_pairs",
-]
+__all__ = ["Builder", "Built", "Comparison", "Measurer", "Verdict", "build_here", "compare_pairs"]
 
 _HOMES = {
     "Builder": "builder",

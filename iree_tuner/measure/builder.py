@@ -27,9 +27,7 @@ _MOST_BLANK = 4 << 30  # bytes of parameters
 DEFAULT_TIMEOUT_S = 60.0
 
 Build = Callable[[bytes, tuple[str, ...], Configuration | None, int, int, bool], Built]
-"""The function that runs in a worker; see
-`build_here`.
-"""
+"""The function that runs in a worker; see `build_here`."""
 
 
 class Builder:
@@ -39,15 +37,11 @@ class Builder:
         target: whose flags to compile with.
         workers: where.
         timeout_s: limit of one compilation.
-        build: what compiles, a module-level function; tests and benchmarks put others in its place.
+        build: a module-level function that compiles; tests replace it.
     """
 
     def __init__(
-        self,
-        target: Target,
-        workers: Calls,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-        build: Build = build_here,
+        self, target: Target, workers: Calls, timeout_s: float = DEFAULT_TIMEOUT_S, build: Build = build_here
     ) -> None:
         self._target = target
         self._workers = workers
@@ -66,7 +60,7 @@ class Builder:
     def build_placements(
         self, harness: Harness, configuration: Configuration | None, count: int
     ) -> list[Built]:
-        """The same code at `count` places (see `device.placement`)."""
+        """The same code at `count` places (see `measure.candidate`)."""
         futures = [self.submit(harness, configuration, placement) for placement in range(count)]
         return [self.result(future) for future in futures]
 
@@ -92,8 +86,7 @@ class Builder:
     ) -> Future[Built]:
         """Begin a compilation; `result` says how it ended. `timeout_s` can only shorten the builder's own.
 
-        A default that has been built, or is being built, is not built again: the profile, the baselines and
-        kernels' contests need the same.
+        The default of a harness is built once: the profile, the baselines and kernels' contests share it.
         """
         is_default = configuration is None and not placement and not most_ops and verify
         known = self._defaults.get(harness.module) if is_default else None
@@ -124,24 +117,19 @@ class Builder:
                 return Built("compile_crash", message=str(end))
 
 
-def _failed(future: Future[Built]) -> bool:
-    """Whether it ended without a result: another attempt may do better."""
+def _failed(future: Future[T]) -> bool:
+    """Whether it ended without a result, so that another attempt may succeed."""
     return future.cancelled() or (future.done() and future.exception() is not None)
 
 
-# Have a device's driver compile executables before they are measured.
-#
-# CUDA's driver compiles PTX when an executable is loaded, on the host, which takes seconds for large
-# code. It keeps the result in its cache on disk (`CUDA_CACHE_PATH`), which processes share, so that loading
-# again costs less than a millisecond. Other processes than the measuring one therefore load first.
-
-
 class Loader:
-    """Loads executables in workers of its own.
+    """Loads executables ahead, in workers of its own, so that a device's driver compiles them before
+    measuring.
 
-    Args:
-        device: URI of the device; each worker has a context on it.
-        workers: where; without a limit of memory, as drivers map more than they use.
+    CUDA's driver compiles PTX when an executable is loaded, on the host, which takes seconds for large code.
+    It keeps the result in its cache on disk (`CUDA_CACHE_PATH`), which processes share: the measuring worker
+    then loads it in less than a millisecond. The workers have no limit of memory: drivers map more than they
+    use.
     """
 
     def __init__(self, device: str, workers: Calls) -> None:
@@ -155,17 +143,16 @@ class Loader:
     def load_ahead(
         self, compiling: Future[T], vmfb: Callable[[T], bytes], wanted: Sequence[Parameter]
     ) -> None:
-        """Load a program that is being compiled as soon as it is there; nothing waits for it.
+        """Load a program as soon as it is compiled; nothing waits for it.
 
         Args:
             compiling: the program.
-            vmfb: of what is compiled.
+            vmfb: its VM module.
             wanted: its parameters.
         """
 
         def load(compiled: Future[T]) -> None:
-            failed = compiled.cancelled() or compiled.exception() is not None
-            if not failed and (made := vmfb(compiled.result())):
+            if not _failed(compiled) and (made := vmfb(compiled.result())):
                 with suppress(RuntimeError):  # all is being closed
                     self._workers.submit(load_here, made, self._device, tuple(wanted), timeout_s=_AHEAD_S)
 
@@ -191,7 +178,7 @@ def loader_for(device: str, jobs: int, calls: Calls | None = None) -> Loader | N
 
 
 def load_here(vmfb: bytes, device: str, wanted: Sequence[Parameter] = ()) -> None:
-    """Load an executable or a program, and forget it. Its parameters are zero, and not too large for that."""
+    """Load and forget an executable or a program, with zeros for parameters, unless these are too large."""
     try:
         if sum(map(stored_bytes, wanted)) > _MOST_BLANK:
             return
@@ -201,4 +188,4 @@ def load_here(vmfb: bytes, device: str, wanted: Sequence[Parameter] = ()) -> Non
         modules = [hal, module] if parameters is None else [parameters, hal, module]
         rt.VmContext(config.vm_instance, modules=modules)
     except (*RUNTIME_ERRORS, TunerError):
-        return  # `Loader.result` says who tells of it
+        return  # the measuring worker reports it, see `Loader.result`

@@ -1,9 +1,18 @@
-"""Compile one candidate: the prepared dispatch with its configuration on its ops. Runs in workers."""
+"""Compile one candidate: the prepared dispatch with its configuration on its ops. Runs in workers.
+
+Put the same code at another address.
+
+The time of a loop depends on its place in cache lines and fetch blocks. The place depends on the length of
+names in front of it in the object file: in a program, on everything that is linked before it.
+`benchmarks/code_placement.py` shows by how much. So a comparison builds its executables at several places, by
+giving the dispatch's executable a longer name.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,9 +22,33 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.outcome import Outcome
-from iree_tuner.device.placement import place
 from iree_tuner.program.bindings import OP_TAG
 from iree_tuner.space.configuration import Configuration
+
+STEP_BYTES = 16
+"""Functions start at multiples of this on the CPUs that LLVM compiles for here."""
+
+
+def place(module: ir.Module, placement: int) -> None:
+    """Lengthen the name of a harness's executable by `placement` steps, in place; 0 changes nothing."""
+    if placement == 0:
+        return
+    (executable,) = (op.operation for op in module.body.operations if op.operation.name == "hal.executable")
+    old = ir.StringAttr(executable.attributes["sym_name"]).value
+    new = old + "_" * (placement * STEP_BYTES)
+    executable.attributes["sym_name"] = ir.StringAttr.get(new)
+
+    def rename(op: ir.Operation) -> ir.WalkResult:
+        for name in list(op.attributes):
+            value = op.attributes[name]
+            if isinstance(value, ir.FlatSymbolRefAttr) and value.value == old:
+                op.attributes[name] = ir.FlatSymbolRefAttr.get(new)
+            elif isinstance(value, ir.SymbolRefAttr) and value.value[0] == old:
+                op.attributes[name] = ir.SymbolRefAttr.get([new, *value.value[1:]])
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(rename)
+
 
 _LOWERING_CONFIG = "lowering_config"
 GIVEN_UP = "given up"
@@ -31,12 +64,12 @@ class Built:
     Attributes:
         outcome: `ok`, or how the compilation ended.
         vmfb: the VM module; empty unless `ok`.
-        message: the first error, with what it was about.
+        message: the first error, with its context.
         seconds: time in the compiler.
-        ops: operations before code generation, nested ones too; 0 where it did not come so far.
-        cpu_s: processor time of that; less than `seconds` where others want the cores too. 0 where unknown.
-        code: what was linked instead of the compiler's own, such as a kernel; None where nothing was.
-        code_digest: equal for equal `code`; empty where it is the executable that says what is equal.
+        ops: operations before code generation, including nested ones; 0 if it was not reached.
+        cpu_s: processor time of that, less than `seconds` on a busy machine; 0 if unknown.
+        code: what was linked instead of the compiler's own code, such as a kernel, or None.
+        code_digest: equal for equal `code`; empty if the executable itself is compared.
         for_check: the module whose results are compared, if `vmfb` reads an operand that was packed before;
             empty if that is built for finals only. None if `vmfb` itself is compared.
     """
@@ -53,7 +86,7 @@ class Built:
 
     @property
     def crowding(self) -> float:
-        """How much longer it took than on an idle machine; 1 at least."""
+        """Time in the compiler relative to an idle machine; at least 1."""
         return max(1.0, self.seconds / self.cpu_s) if self.cpu_s > 0 else 1.0
 
     @property
@@ -73,7 +106,7 @@ def start_here(flags: tuple[str, ...]) -> None:
 
 
 def _session(flags: tuple[str, ...], verify: bool = True) -> CompilerSession:
-    """The session for candidates, which are one function each: threads would only wait for each other."""
+    """The session for candidates: each is one function, which several threads would not compile faster."""
     # The flag is global to the process: another session may have left it on.
     session = session_for((*flags, _TUNER_ATTRIBUTES_OFF))
     session.context.enable_multithreading(False)
@@ -91,11 +124,19 @@ def build_here(
 ) -> Built:
     """Compile a harness, with a configuration or (None) with the compiler's own choice.
 
-    Whether the configuration arrived is checked at `executable-configurations`, which costs a fraction
-    of code generation. A dispatch with more than `most_ops` operations (0: no limit) before code generation
-    is given up: LLVM takes more than proportionally longer for it. `verify` is whether the IR is verified
-    after each pass, as by `iree-compile`; without, an eighth of the time is saved, the code is the same, and
-    what is invalid ends in another way, or even compiles: what is to be used has to be built once more.
+    Whether the configuration was applied is checked at `executable-configurations`, which costs a fraction of
+    code generation.
+
+    Args:
+        harness: bytecode.
+        flags: of the compiler.
+        configuration: what to set on its ops.
+        placement: see `measure.candidate`.
+        most_ops: the most operations before code generation; 0: no limit. LLVM's time grows faster than their
+            number.
+        verify: whether the IR is verified after each pass, as by `iree-compile`. Without, compiling valid IR
+            is an eighth faster and gives the same code; invalid IR fails otherwise or even compiles, so that
+            results to keep must be built again.
     """
     start, cpu = time.perf_counter(), time.process_time()
     session = _session(flags, verify)
@@ -118,28 +159,14 @@ def _build(
     place(module, placement)
     expected = put_in_place(module, configuration) if configuration else {}
     session.run(module, start="executable-sources", stop="executable-configurations")
-    missing = _missing(module, expected)
-    if missing:
+    if missing := _missing(module, expected):
         return Built("not_applied", message=missing)
     session.run(module, start="executable-configurations", stop="executable-targets")
-    ops = _count(module)
+    ops = len(_walked(module, lambda _: True))
     if most_ops and ops > most_ops:
-        return Built(
-            "compile_timeout", message=f"{GIVEN_UP} before code generation: {ops} operations", ops=ops
-        )
+        message = f"{GIVEN_UP} before code generation: {ops} operations"
+        return Built("compile_timeout", message=message, ops=ops)
     return Built("ok", session.to_vmfb(module, start="executable-targets"), ops=ops)
-
-
-def _count(module: ir.Module) -> int:
-    count = 0
-
-    def visit(_: ir.Operation) -> ir.WalkResult:
-        nonlocal count
-        count += 1
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return count
 
 
 def put_in_place(module: ir.Module, configuration: Configuration) -> dict[str, ir.Attribute]:
@@ -157,7 +184,6 @@ def put_in_place(module: ir.Module, configuration: Configuration) -> dict[str, i
 
 
 def _missing(module: ir.Module, expected: dict[str, ir.Attribute]) -> str:
-    """Why a configuration did not arrive; empty when it did."""
     if not expected:
         return ""
     arrived = {label: op.attributes.get(_LOWERING_CONFIG, None) for label, op in _tagged(module)}
@@ -170,11 +196,16 @@ def _missing(module: ir.Module, expected: dict[str, ir.Attribute]) -> str:
 
 
 def _tagged(module: ir.Module) -> list[tuple[str, ir.Operation]]:
-    found: list[tuple[str, ir.Operation]] = []
+    tagged = _walked(module, lambda op: OP_TAG in op.attributes)
+    return [(ir.StringAttr(op.attributes[OP_TAG]).value, op) for op in tagged]
+
+
+def _walked(module: ir.Module, wanted: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if OP_TAG in op.attributes:
-            found.append((ir.StringAttr(op.attributes[OP_TAG]).value, op))
+        if wanted(op):
+            found.append(op)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)

@@ -23,10 +23,7 @@ Rows = Sequence[Sequence[float]]
 """Rounds of samples: the default's, then one of each candidate."""
 
 Take = Callable[[int], Sequence[Rows]]
-"""Takes so many more rounds at each place of the code; the new rows of each."""
-
-Clock = Callable[[], float]
-"""The time, in seconds."""
+"""Takes a number of further rounds at each place of the code; returns the new rows of each place."""
 
 _HOPE_Z = 3.0
 _LONG_S = 0.25  # a round
@@ -37,12 +34,11 @@ class JudgePlan:
     """How a comparison is made.
 
     Attributes:
-        rounds: pairs for each candidate at most, over all places.
+        rounds: the most pairs for each candidate, over all places.
         margin: the relative difference that is worth a change.
-        first: pairs before the first look; the next looks are at twice as many, and so on.
-        seconds: what a comparison may take; decided from how long its rounds took so far. A few pairs are
-            taken in any case. If rounds are long, and a candidate is far faster or slower than the default,
-            a first look comes after `FAR_PAIRS`. They are enough if they decide the fastest candidate.
+        first: pairs before the first decision; it is repeated at twice as many, and so on.
+        seconds: time limit; the pace of the rounds so far decides how many fit. `LEAST_PAIRS` are taken in
+            any case, or `FAR_PAIRS` if rounds are long and these decide about the fastest candidate.
         hope: a gain that is not given up while it is possible; smaller ones may be.
     """
 
@@ -53,11 +49,13 @@ class JudgePlan:
     hope: float = 0.03
 
 
-def judge(take: Take, candidates: int, plan: JudgePlan, clock: Clock = time.monotonic) -> list[Comparison]:
+def judge(
+    take: Take, candidates: int, plan: JudgePlan, clock: Callable[[], float] = time.monotonic
+) -> list[Comparison]:
     """Compare each candidate with the default, until all are decided or the plan's limits are reached.
 
-    Looking again and again finds chance gains; what pays for it is that `CONFIDENCE_Z` is high enough for all
-    looks together. Giving up costs nothing in this respect: it only ends in ties.
+    Deciding repeatedly finds chance gains; `CONFIDENCE_Z` is high enough for all decisions together. Giving
+    up only ends in ties.
     """
     end = clock() + plan.seconds
     start = clock()
@@ -91,12 +89,11 @@ def _array(rows: Rows, candidates: int) -> Floats:
 
 
 def _share(rounds: int, places: int) -> int:
-    """Rounds of one place."""
     return max(1, -(-rounds // places))
 
 
 def _decided(found: Comparison, plan: JudgePlan) -> bool:
-    """Whether more rounds would hardly change the verdict, or only to a gain that is not worth them."""
+    """Whether more rounds are unlikely to change the verdict, except to a gain that is not worth them."""
     if found.verdict != "tie":
         return True
     error = math.log(found.interval[1] / found.speedup) / CONFIDENCE_Z

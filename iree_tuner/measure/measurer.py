@@ -35,7 +35,7 @@ Agree = Callable[[bytes, AnyBench, Sequence[int]], Agreement]
 
 _FINAL_BATCH_S = 0.01
 _SEEDS = (0, 1, 2)
-_THOROUGH = 0.7  # times as long as the first check of one seed, which makes the data, too
+_THOROUGH = 0.7  # times as long as the first check of one seed, which also makes the data
 _THOROUGH_S = 0.15  # at least: all seeds, and many runs in a row
 _SOME_S = 1.0  # of checks, from which others can be predicted
 _SETUP_S = 30.0  # start of the device, loading, data
@@ -46,14 +46,14 @@ _UNKNOWN_US = 1e6  # for the time of a default that was never timed
 class Measurer:
     """One device's measuring worker. It is restarted after a crash, a hang or a device error.
 
-    Nothing else may use the device's cores while it works; the tuning loop sees to that.
+    Nothing else may use the device's cores while it works; the tuning loop ensures that.
 
     Args:
         device: device URI; benches are measured here whatever device they name.
         workers: a pool of one process.
-        screen, rounds, agree: what runs in it, module-level functions; tests put others in their place.
+        screen, rounds, agree: module-level functions that run in it; tests replace them.
         setup_s: time that a call may take in addition to running the dispatch.
-        name: what tells it from devices of other hosts; its URI by default.
+        name: distinguishes it from devices of other hosts; its URI by default.
     """
 
     def __init__(
@@ -86,12 +86,11 @@ class Measurer:
 
     @property
     def there(self) -> bool:
-        """Whether its worker is there; one on another host may leave and come back."""
+        """Whether its worker is reachable; one on another host may leave and come back."""
         return self.workers.there
 
     @cached_property
     def facts(self) -> DeviceFacts:
-        """The facts that the device's host knows about it. Raises WorkerError."""
         return self.workers.call(facts_of, self.device) if self._elsewhere else facts_of(self.device)
 
     def submit_screen(
@@ -99,11 +98,7 @@ class Measurer:
     ) -> Future[Timed]:
         """Begin to time an executable and to check it on one seed; `result` says how it ended.
 
-        Args:
-            vmfb: the executable.
-            bench: what it is compared with.
-            limit_us: it is `too_slow` beyond that.
-            plan: how many samples, and whether its numbers are checked.
+        If it takes longer than `limit_us`, it is `too_slow`.
         """
         plan = plan or ScreenPlan()
         run_us = limit_us or self._default_us.get(bench.default, _UNKNOWN_US)
@@ -138,10 +133,10 @@ class Measurer:
         return self.result(self.submit_screen(vmfb, bench, limit_us, plan))
 
     def time_default(self, bench: AnyBench, *, checked: bool = True) -> Timed:
-        """The time of a default. The same code, in this bench or in another, is not timed a second time.
+        """The time of a default. Equal code, in any bench, is timed once.
 
-        `checked` says whether anything will be compared with its results: to hold them and their tolerances
-        takes longer than the timing.
+        `checked` is whether candidates will be compared with its results: computing these and their
+        tolerances takes longer than the timing.
         """
         key = bench.default, bench.cold
         found = self._default_times.get((*key, True)) or self._default_times.get((*key, checked))
@@ -161,7 +156,7 @@ class Measurer:
             plan: when to stop.
 
         Raises:
-            WorkerError: an executable that ran in the screening did not here.
+            WorkerError: an executable that ran in the screening does not run here.
         """
 
         def take(rounds: int) -> list[list[list[float]]]:
@@ -172,10 +167,7 @@ class Measurer:
     def rounds(self, vmfbs: Sequence[bytes], bench: AnyBench, rounds: int) -> list[list[float]]:
         """Rounds of one sample of each executable, which take turns; microseconds of one run.
 
-        Asked again for the same executables, it goes on with the next rounds.
-
-        Raises:
-            WorkerError: one of them did not run.
+        Further calls for the same executables take the next rounds. Raises WorkerError if one does not run.
         """
         run_us = self._default_us.get(bench.default, _UNKNOWN_US)
         batch_s = max(_FINAL_BATCH_S, run_us / 1e6)
@@ -208,31 +200,27 @@ class Measurer:
         return end.value if isinstance(end, Ok) else Agreement(False, math.inf, str(end))
 
     def default_us(self, bench: AnyBench) -> float:
-        """The time that `time_default` found, in microseconds of a run; 0 where it was not asked."""
+        """The time that `time_default` found, in microseconds of a run; 0 before it was called."""
         every = (self._default_times.get((bench.default, bench.cold, checked)) for checked in (True, False))
         return next((min(timed.samples_us) for timed in every if timed), 0.0)
 
     def check_s(self, bench: AnyBench) -> float:
-        """Seconds that the first `agrees` takes; 0 where the default was not checked."""
+        """Predicted seconds of the first `agrees`; 0 if the default was not checked."""
         pace = self._checks_s / self._predicted_s if self._checks_s > _SOME_S else 1.0
         return pace * self._first_check_s(bench)
 
     def _first_check_s(self, bench: AnyBench) -> float:
-        """The same from the time of its default alone, without the times of others."""
+        """The prediction from the default's own check alone."""
         timed = self._default_times.get((bench.default, bench.cold, True))
-        if timed is None:
-            return 0.0
-        return _THOROUGH_S + _THOROUGH * timed.check_s
+        return 0.0 if timed is None else _THOROUGH_S + _THOROUGH * timed.check_s
 
     def close(self) -> None:
         """Stop the worker."""
         self.workers.close()
 
     def _remember(self, default: bytes, future: Future[Timed]) -> None:
-        """Keep a default's time, which time limits follow from."""
         if not future.cancelled() and future.exception() is None and future.result().samples_us:
             self._default_us = {default: max(future.result().samples_us)}
 
     def _limit_s(self, run_us: float, batches_s: float) -> float:
-        """Time limit of one call, from the times of one run of the dispatch and of its batches."""
         return self._setup_s + _RUNS * run_us / 1e6 + batches_s

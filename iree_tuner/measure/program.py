@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from iree_tuner.compiler.worker import Calls, SentPath, WorkerError, WrittenPath
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.program_worker import (
@@ -38,35 +38,34 @@ from iree_tuner.measure.timing import leave_here
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
 
-# The measuring worker's calls about whole programs, which are kept as files.
-
-
+_AS_GIVEN = ProgramRun()
+_SHALLOW = ErrorDepth()
+_TOGETHER = 6  # compilations that take turns with the default: all of them are loaded at once
+_WORTH_SCREENING = 32  # rounds of a comparison
 _TIMEOUT_S = 600.0  # of the default
 _LEAST_S = 60.0  # of another: to load, and to run a few times
 _PATIENCE = 20.0  # times what the default takes
 _ROUNDS_ALONE = 8
 SCREENED, _HOPELESS = 5, 1.5
-"""Rounds after which those are out that never came near the default, and so many times its time."""
-_FEW = 2
-"""Of so many that take turns, it pays to have fewer of them soon."""
+"""Rounds after which versions are out that always took longer than this factor times the default."""
+_FEW = 2  # versions: fewer are not screened
 
 
 @dataclass(frozen=True)
 class ProgramComparison:
-    """A compilation of a program against the default one.
+    """The comparison of a compilation of a program with the default one.
 
     Attributes:
         function: the entry functions that were run.
-        comparison: times of one invocation, with the program's default instead of the default; None
-            where there is an error.
+        comparison: times of one invocation, of the program and its default; None if there is an error.
         agreement: whether the results are the same, within the types' tolerance.
-        error: why it was not timed: it does not load or run, killed its process, or has wrong results. Empty
-            if it was.
-        check_s: seconds that loading it and comparing its results took, at each place of the code. Work that
-            is done once for all versions does not count.
+        error: why it was not timed: it does not load or run, killed its process, or has wrong results; or
+            empty.
+        check_s: seconds to load it and compare its results, at each place of the code, without work that is
+            done once for all versions.
         memory_provided: whether memory for results and temporary values was given to it once
             (`program.provided_memory`), and not allocated in each call.
-        by_case: where the program was given several sizes, each with its name and its own comparison.
+        by_case: if the program was run with several sizes, the name and comparison of each.
     """
 
     function: str
@@ -84,18 +83,17 @@ class ProgramComparison:
 
     @property
     def wins_somewhere(self) -> bool:
-        """Whether it is measurably faster, at least on one of several sizes."""
+        """Whether it is measurably faster, for at least one of several sizes."""
         every = [each.comparison for _, each in self.by_case] or [self.comparison]
         return any(each is not None and each.verdict == "win" for each in every)
 
     @property
     def ok(self) -> bool:
-        """Whether it runs and its results are right."""
         return not self.error
 
 
 def compared_on(cases: Sequence[tuple[str, ProgramComparison]]) -> ProgramComparison:
-    """The comparison of a version on several sizes: its worst end on one of them counts."""
+    """The comparison of a version for several sizes; the worst case counts."""
     (_, first), *others = cases
     if not others:
         return first
@@ -117,7 +115,7 @@ def compared_on(cases: Sequence[tuple[str, ProgramComparison]]) -> ProgramCompar
 
 
 class _FailedError(Exception):
-    """One of the programs that take turns failed: its number among them, and why."""
+    """One of the programs that take turns failed; `index` is its number among them."""
 
     def __init__(self, index: int, message: str) -> None:
         super().__init__(message)
@@ -145,7 +143,7 @@ class ProgramBench:
         self._runtime_of: dict[str, RuntimeFlags] = {}
 
     def write(self, vmfbs: Sequence[bytes]) -> list[str]:
-        """A file for each program, as each is loaded. Raises TunerError where there is no room."""
+        """A file for each program, as each is loaded. Raises TunerError if there is no room."""
         paths: list[str] = []
         for number, vmfb in enumerate(vmfbs):
             content = self._folder / hashlib.sha256(vmfb).hexdigest()
@@ -161,10 +159,10 @@ class ProgramBench:
             self._runtime_of[paths[-1]] = self._runtimes[number] if self._runtimes else ()
         return paths
 
-    def check_default(self, paths: Sequence[str], depth: Depth | None = None) -> str:
-        """Run defaults; the names of the last one's functions. Others are given its time, and more.
+    def check_default(self, paths: Sequence[str], depth: ErrorDepth | None = None) -> str:
+        """Run defaults, from which time limits of others follow; the names of the last one's functions.
 
-        With a depth, also find out how far the others' results may be from its own.
+        With a depth, also computes how much other versions' results may differ.
         """
         if depth is not None:
             self._write_widened()
@@ -186,7 +184,7 @@ class ProgramBench:
             self._table = replace(self._table, widened=self.write([made])[0] if made else "")
 
     def save(self, path: str, folder: Path) -> Saved:
-        """Write a program's results. Raises TunerError where it does not run."""
+        """Write a program's results. Raises TunerError if it does not run."""
         found = self._workers.call(save_here, self._of([path]), 0, str(folder), timeout_s=_TIMEOUT_S)
         if isinstance(found, Failed):
             self._replace_worker()
@@ -194,12 +192,12 @@ class ProgramBench:
         return found
 
     def checked(
-        self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: Depth
+        self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: ErrorDepth
     ) -> ProgramComparison:
-        """The check of a compilation before it is timed: its agreement over all places, or an error.
+        """Check a compilation before it is timed: `blank` with its agreement over all places, or an error.
 
-        All are compared with the default at the first place; those at others, whose code is the same, only
-        on the first inputs.
+        All are compared with the default at the first place; those at other places, which have the same code,
+        only for the first inputs.
         """
         self._write_widened()
         worst, took_s = blank.agreement, 0.0
@@ -210,7 +208,8 @@ class ProgramBench:
             blank = replace(blank, check_s=took_s)
             if isinstance(found, Failed):
                 self._replace_worker()
-                return replace(blank, agreement=_unknown(found.message), error=found.message)
+                unknown = Agreement(False, math.inf, found.message)
+                return replace(blank, agreement=unknown, error=found.message)
             if not found.ok or found.loose:
                 found = self._by_the_host(found, table, depth, brief=place > 0)
             if not found.ok:
@@ -219,8 +218,8 @@ class ProgramBench:
             worst = max(found, worst, key=lambda each: each.worst)
         return replace(blank, agreement=worst)
 
-    def _by_the_host(self, found: Agreement, table: Table, depth: Depth, *, brief: bool) -> Agreement:
-        """The verdict of the processor's results on two that differ; the findings, if it has none in time."""
+    def _by_the_host(self, found: Agreement, table: Table, depth: ErrorDepth, *, brief: bool) -> Agreement:
+        """The processor's verdict on results that differ; `found`, if there is none in time."""
         if self._for_host is not None:
             made, self._for_host = self._for_host(), None
             self._host_path = self.write([made])[0] if made else ""
@@ -232,12 +231,12 @@ class ProgramBench:
         self._host_path = ""  # it is not asked again
         return found
 
-    def _agree(self, table: Table, depth: Depth, *, brief: bool) -> Agreement | Failed:
-        """The default is tried again where it died: what ran in its process before may have harmed it."""
+    def _agree(self, table: Table, depth: ErrorDepth, *, brief: bool) -> Agreement | Failed:
+        """Retried if the default dies: earlier programs in its process may have harmed it."""
         for is_last in (False, True):
             try:
-                failed = self._workers.call(load_here, table, 1, timeout_s=self._limit_s)
                 limit_s = self._limit_s
+                failed = self._workers.call(load_here, table, 1, timeout_s=limit_s)
                 return failed or self._workers.call(
                     same_here, table, 1, depth, brief=brief, timeout_s=limit_s
                 )
@@ -249,7 +248,7 @@ class ProgramBench:
         raise AssertionError("one of two attempts returns or raises")
 
     def screen(self, paths: Sequence[str], group: Sequence[int], found: dict[int, ProgramComparison]) -> None:
-        """A few rounds: a version that is far slower in each of them has lost, and takes no more turns."""
+        """A few rounds: a version that is far slower in each of them loses, and takes no more turns."""
         alive = [index for index in group if found[index].ok]
         if len(alive) < _FEW:
             return
@@ -257,10 +256,10 @@ class ProgramBench:
         try:
             one = self.rounds(turns, 1, 0)
             if max(one[0][1:]) <= _HOPELESS * one[0][0]:
-                return  # none is slower by so much in each round
+                return
             rows = np.asarray([*one, *self.rounds(turns, SCREENED - 1, 1)])
         except (_FailedError, WorkerError):
-            return  # the comparison finds out who it was
+            return  # the comparison finds the failing version
         for comparison, index, times in zip(compare_rows([rows]), alive, rows.T[1:], strict=True):
             if times.min() > _HOPELESS * rows[:, 0].max():
                 found[index] = replace(found[index], comparison=replace(comparison, verdict="lose"))
@@ -269,7 +268,7 @@ class ProgramBench:
         self, paths: Sequence[Sequence[str]], group: Sequence[int], found: dict[int, ProgramComparison],
         plan: JudgePlan,
     ) -> None:  # fmt: skip
-        """Time the versions of a group that are right and not out yet; again without one that fails."""
+        """Time the correct remaining versions of a group; repeated without one that fails."""
         group = [index for index in group if found[index].comparison is None]
         while alive := [index for index in group if found[index].ok]:
             turns = [[here[0], *(here[index + 1] for index in alive)] for here in paths]
@@ -288,7 +287,7 @@ class ProgramBench:
                 failed = alive[error.index - 1]
                 found[failed] = replace(found[failed], error=error.message)
                 continue
-            except WorkerError as error:  # while the default ran: who harmed it?
+            except WorkerError as error:  # while the default ran: another version harmed it
                 if len(alive) > 1:
                     for index in alive:
                         self.compare(paths, [index], found, plan)
@@ -302,7 +301,7 @@ class ProgramBench:
             return
 
     def rounds(self, paths: Sequence[str], rounds: int, start: int) -> list[list[float]]:
-        """Rounds of one sample of each. Raises _FailedError where one that is not the default fails."""
+        """Rounds of one sample of each program. Raises _FailedError if one fails that is not the default."""
         rows: list[list[float]] = []
         while len(rows) < rounds:
             try:
@@ -328,7 +327,7 @@ class ProgramBench:
         return replace(self._table, paths=tuple(paths), runtimes=runtimes)
 
     def _replace_worker(self) -> None:
-        """After an error on a GPU nothing runs in the process."""
+        """End the worker after an error on a GPU: nothing runs in its process any more."""
         if not on_host(self._table.device):
             self._workers.end(self._workers.submit(leave_here, timeout_s=_TIMEOUT_S))
 
@@ -339,7 +338,7 @@ def program_bench(
     for_host: Callable[[], bytes] | None = None, runtimes: Sequence[RuntimeFlags] = (),
     widened: Callable[[], bytes] | None = None,
 ) -> Generator[ProgramBench]:  # fmt: skip
-    """A bench whose files live as long as it does; `measure.program.compare_programs` has its arguments."""
+    """A bench with temporary files; for the arguments, see `compare_programs`."""
     with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
         try:
             yield ProgramBench(Path(folder), device, workers, run, batch_s, for_host, runtimes, widened)
@@ -348,19 +347,8 @@ def program_bench(
                 workers.submit(forget_here)
 
 
-def _unknown(message: str) -> Agreement:
-    return Agreement(False, math.inf, message)
-
-
-_TOGETHER = 6  # compilations that take turns with the default: all of them are loaded at once
-_WORTH_SCREENING = 32  # rounds of a comparison
-
-_AS_GIVEN = ProgramRun()
-_SHALLOW = Depth()
-
-
 def compare_programs(
-    placed: Sequence[Sequence[bytes]], device: str, workers: Calls, rounds: int, depth: Depth,
+    placed: Sequence[Sequence[bytes]], device: str, workers: Calls, rounds: int, depth: ErrorDepth,
     run: ProgramRun = _AS_GIVEN, *, batch_s: float = 0.05, seconds: float = 120.0,
     for_host: Callable[[], bytes] | None = None, runtimes: Sequence[RuntimeFlags] = (),
     widened: Callable[[], bytes] | None = None,
@@ -376,14 +364,14 @@ def compare_programs(
         workers: the measuring worker.
         rounds: pairs of batches at most for each compilation, over all places.
         depth: where errors of its results come from.
-        run: which functions, on which inputs, with which parameters.
+        run: functions, inputs and parameters.
         batch_s: least length of a sample, in seconds.
-        seconds: time that the programs may take together.
-        for_host: makes the same program for this machine's processor, or empty bytes; asked once, if results
+        seconds: time limit for all programs together.
+        for_host: makes the same program for this machine's processor, or empty bytes; called once, if results
             differ on another device: results that match the processor's are right.
         runtimes: the runtime's flags for the default and for each other; its own defaults without.
-        widened: makes the same program with f32 for f16 and bf16 (`program.widened`), or empty bytes; asked
-            once. How far the default is from it says how far right versions may be from the default.
+        widened: makes the same program with f32 for f16 and bf16 (`program.widened`), or empty bytes; called
+            once. Its distance from the default is what correct versions may differ by.
 
     Returns:
         One for each other compilation, in their order.
@@ -415,9 +403,9 @@ class Ran:
     Attributes:
         function: the entry functions, in order.
         outputs: their results, in files.
-        agreement: with another compilation of it; None where there was none to compare with.
-        checks: for each of the program's own checks, its function and why it fails; empty where it passes.
-        overwrites: that invocations change constants of the program; empty where they do not.
+        agreement: with another compilation of it, or None.
+        checks: for each of the program's own checks, its function and why it fails; empty if it passes.
+        overwrites: that invocations change constants of the program; or empty.
     """
 
     function: str
@@ -429,7 +417,7 @@ class Ran:
 
 def run_program(
     vmfb: bytes, folder: Path, device: str, workers: Calls, run: ProgramRun = _AS_GIVEN,
-    *, default: bytes = b"", depth: Depth = _SHALLOW, widened: Callable[[], bytes] | None = None,
+    *, default: bytes = b"", depth: ErrorDepth = _SHALLOW, widened: Callable[[], bytes] | None = None,
 ) -> Ran:  # fmt: skip
     """Run a program, keep its results in a folder, and compare them with another compilation's.
 
@@ -438,14 +426,14 @@ def run_program(
         folder: where results are written, `result_N.npy`.
         device: device URI.
         workers: the measuring worker.
-        run: which functions, on which inputs, with which parameters.
+        run: functions, inputs and parameters.
         default: the program as the compiler makes it; empty for no comparison.
         depth: where errors of its results come from.
         widened: see `compare_programs`.
 
     Raises:
-        TunerError: it, or the other one, does not run; or the results cannot be written.
-        WorkerError: it died or did not come back.
+        TunerError: one of them does not run; or the results cannot be written.
+        WorkerError: one of them died or did not come back.
     """
     with program_bench(device, workers, run, 0.0, widened=widened if default else None) as bench:
         paths = bench.write([vmfb, default] if default else [vmfb])
@@ -462,15 +450,8 @@ def time_program(
     vmfb: bytes, device: str, workers: Calls, run: ProgramRun = _AS_GIVEN, rounds: int = 16,
     batch_s: float = 0.05,
 ) -> tuple[float, ...]:  # fmt: skip
-    """Microseconds of one invocation of a program, one value a batch.
-
-    Args:
-        vmfb: the program, compiled.
-        device: device URI.
-        workers: the measuring worker.
-        run: which functions, each once an invocation, on which inputs, with which parameters.
-        rounds: how many batches.
-        batch_s: least length of a batch, in seconds.
+    """Microseconds of one invocation of a compiled program, for `rounds` batches of `batch_s` seconds or
+    more.
 
     Raises:
         TunerError: the program cannot be run as asked, or fails.

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from iree_tuner.compiler.worker import memory_of_machine
-from iree_tuner.device.conditioning import Depth, Results, Spreads, agreement_of, arbitrated
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.device.program_loaded import SEEDS, Known, LoadedProgram, first_line, forget_inputs
+from iree_tuner.device.program_loaded import SEEDS, KnownResults, LoadedProgram, first_line, forget_inputs
 from iree_tuner.device.program_parameters import forget_parameters
-from iree_tuner.device.program_run import Member, ProgramRun
+from iree_tuner.device.program_run import ArchiveMember, ProgramRun
 from iree_tuner.device.sensors import sensors_for
+from iree_tuner.device.slack import ErrorDepth, Results, Spreads, agreement_of, arbitrated
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.sampling import interleave
 from iree_tuner.measure.timing import let_go
@@ -37,17 +37,12 @@ CALL_S = 60.0
 """`rounds_here` returns then with the rounds that it has."""
 
 _loaded: OrderedDict[tuple[str, str, ProgramRun], LoadedProgram] = OrderedDict()
-_known: OrderedDict[Hashable, Known] = OrderedDict()
+_known: OrderedDict[Hashable, KnownResults] = OrderedDict()
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A program that does not load or run.
-
-    Attributes:
-        index: of the program in the request.
-        message: one line.
-    """
+    """A program that does not load or run: its index in the request, and one line."""
 
     index: int
     message: str
@@ -61,10 +56,10 @@ class Table:
         paths: their VM modules, the default's first.
         device: device URI.
         run: how each is run.
-        marker: a file in which the number of the program stands that runs, for when this process dies.
+        marker: a file with the number of the running program, for when this process dies.
         batch_s: least length of a sample, in seconds.
-        for_host: the same program for this machine's processor, asked where results differ; empty without.
-        widened: the same program with f32 for narrow floats (`program.widened`); empty without.
+        for_host: the same program for this machine's processor, which decides if results differ; or empty.
+        widened: the same program with f32 for narrow floats (`program.widened`); or empty.
         runtimes: for each path, flags of the runtime that its device is opened with.
     """
 
@@ -79,14 +74,10 @@ class Table:
 
 
 def load_here(table: Table, index: int) -> Failed | None:
-    """Load a program, if it is not loaded; the default first.
-
-    Raises:
-        TunerError: the default cannot be run as asked.
-    """
+    """Load a program, the default first. Raises TunerError if the default cannot be run as asked."""
     if index == 0:
         let_go()
-    with _Marked(table.marker) as mark:
+    with _ProgramMarker(table.marker) as mark:
         mark(index)
         try:
             _program(table, index)
@@ -97,13 +88,12 @@ def load_here(table: Table, index: int) -> Failed | None:
     return None
 
 
-def default_here(table: Table, depth: Depth | None = None) -> str | Failed:
-    """Run the default; the names of its functions. With a depth, also find out how far right versions may be.
+def default_here(table: Table, depth: ErrorDepth | None = None) -> str | Failed:
+    """Run the default; returns the names of its functions. With a depth, also computes the results' spreads.
 
-    Raises:
-        TunerError: it cannot be run as asked.
+    Raises TunerError if it cannot be run as asked.
     """
-    with _Marked(table.marker) as mark:
+    with _ProgramMarker(table.marker) as mark:
         mark(0)
         program = _program(table, 0)
         try:
@@ -120,10 +110,10 @@ class Output:
     """A result of a program.
 
     Attributes:
-        path: where it is, .npy.
+        path: of the .npy file.
         shape: of the tensor.
         element_type: as NumPy names it.
-        least, greatest, mean: of its values; not a number where there are none.
+        least, greatest, mean: of its values; NaN if there are none.
         first: the first values, in row-major order.
     """
 
@@ -138,7 +128,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Saved:
-    """The results of a program in files, and what its first invocation showed (`Known`)."""
+    """The results of a program in files, and what its first invocation showed (`KnownResults`)."""
 
     outputs: tuple[Output, ...]
     checks: tuple[str, ...]
@@ -147,7 +137,7 @@ class Saved:
 
 def save_here(table: Table, index: int, folder: str) -> Saved | Failed:
     """Write a program's results for the first inputs into a folder."""
-    with _Marked(table.marker) as mark:
+    with _ProgramMarker(table.marker) as mark:
         mark(index)
         try:
             program = _program(table, index)
@@ -164,19 +154,18 @@ def _save(value: np.ndarray, path: Path) -> Output:
     except OSError as error:
         raise TunerError(f"cannot write: {error.strerror}", location=str(path)) from None
     wide = value.astype(np.float64, copy=False) if value.dtype.kind != "c" else np.abs(value)
-    least, greatest, mean = (
-        (float(wide.min()), float(wide.max()), float(wide.mean())) if wide.size else (float("nan"),) * 3
-    )
+    nan = float("nan")
+    least, greatest, mean = (wide.min(), wide.max(), wide.mean()) if wide.size else (nan, nan, nan)
     first = tuple(float(each) for each in wide.reshape(-1)[:_SHOWN])
-    return Output(str(path), value.shape, value.dtype.name, least, greatest, mean, first)
+    return Output(str(path), value.shape, value.dtype.name, float(least), float(greatest), float(mean), first)
 
 
-def same_here(table: Table, index: int, depth: Depth, *, brief: bool = False) -> Agreement | Failed:
-    """Whether a program's results are the default's, or, where those are wrong, what the processor gets.
+def same_here(table: Table, index: int, depth: ErrorDepth, *, brief: bool = False) -> Agreement | Failed:
+    """Whether a program's results agree with the default's or, where those are wrong, with the processor's.
 
-    `brief` looks at the first inputs only: of code that was compared, at another address.
+    With `brief`, only for the first inputs: for code that was compared before, at another address.
     """
-    with _Marked(table.marker) as mark:
+    with _ProgramMarker(table.marker) as mark:
         mark(0)
         default, spreads = _default(table, depth)
         mark(index)
@@ -196,15 +185,15 @@ def same_here(table: Table, index: int, depth: Depth, *, brief: bool = False) ->
             found = _arbitrated(table, found, got, default, spreads, depth)
         if default.unwritten:
             found = replace(found, note=table.run.blamed(f"by default, {default.unwritten}"))
-        for said in filter(None, (_failing(default), default.overwrites)):
-            found = replace(found, note="; ".join(filter(None, (f"by default, {said}", found.note))))
+        for message in filter(None, (_failing(default), default.overwrites)):
+            found = replace(found, note="; ".join(filter(None, (f"by default, {message}", found.note))))
         if found.ok and other.known is not default:
             other.forget_results()
         return found
 
 
-def _default(table: Table, depth: Depth) -> tuple[Known, Spreads]:
-    """The findings about the default's results; it is loaded, and runs, where there are none yet."""
+def _default(table: Table, depth: ErrorDepth) -> tuple[KnownResults, Spreads]:
+    """The default's results and their spreads; it is loaded and run if they are not known."""
     path, runtime = table.paths[0], table.runtimes[0] if table.runtimes else ()
     known = _known_of(path, table.device, table.run, runtime)
     if known.results is None or depth not in known.spreads:
@@ -215,15 +204,14 @@ def _default(table: Table, depth: Depth) -> tuple[Known, Spreads]:
     return known, known.spreads[depth]
 
 
-def _failing(known: Known) -> str:
+def _failing(known: KnownResults) -> str:
     """The first of a program's own checks that fails; empty if none does."""
     return next((f"a check of the program fails in {why}" for why in known.checks if why), "")
 
 
 def _arbitrated(
-    table: Table, found: Agreement, got: Results, default: Known, spreads: Spreads, depth: Depth
+    table: Table, found: Agreement, got: Results, default: KnownResults, spreads: Spreads, depth: ErrorDepth
 ) -> Agreement:
-    """Ask the processor's results."""
     own = replace(depth, moves=())
     exact: dict[int, Sequence[np.ndarray]] = dict(zip(SEEDS, default.exact, strict=False))
     try:
@@ -237,8 +225,8 @@ def _arbitrated(
         return found
 
 
-def _spreads(table: Table, default: LoadedProgram, depth: Depth) -> Spreads:
-    """How far right versions may be from the default's results: by the widened program, where it runs."""
+def _spreads(table: Table, default: LoadedProgram, depth: ErrorDepth) -> Spreads:
+    """How much correct versions may differ from the default's results: by the widened program, if it runs."""
     if depth in default.known.spreads or not table.widened:
         return default.spreads(depth)
     try:
@@ -249,14 +237,12 @@ def _spreads(table: Table, default: LoadedProgram, depth: Depth) -> Spreads:
 
 
 def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Failed:
-    """Rounds of one sample of each, in microseconds; fewer than asked for, at least one, when they take long.
+    """Rounds of one sample of each program, in microseconds; at least one, fewer than asked for if they are
+    long.
 
-    Args:
-        table: the versions that take turns.
-        rounds: how many.
-        start: how many there have been.
+    `start` is the number of rounds before.
     """
-    with _Marked(table.marker) as mark:
+    with _ProgramMarker(table.marker) as mark:
         sources: list[_Invocations] = []
         current = 0
         try:
@@ -275,20 +261,20 @@ def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Fa
 
 
 def forget_here() -> None:
-    """Let go of programs, which have weights, and of inputs and parameters on devices."""
+    """Free programs, which have weights, and inputs and parameters on devices."""
     _loaded.clear()
     forget_inputs()
     forget_parameters()
 
 
-class _Marked:
-    """Writes down which program runs."""
+class _ProgramMarker:
+    """Writes the number of the running program to a file."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self.last = 0
 
-    def __enter__(self) -> _Marked:
+    def __enter__(self) -> _ProgramMarker:
         self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600)
         return self
 
@@ -301,14 +287,14 @@ class _Marked:
 
 
 def marked(path: Path) -> int:
-    """Which program ran last."""
+    """The number of the program that ran last."""
     return int.from_bytes(path.read_bytes()[:4], "little") if path.exists() else 0
 
 
 class _Invocations:
-    """Takes samples of a program: the time of whole invocations, as its user sees it."""
+    """Samples of the time of whole invocations, as the program's user sees it."""
 
-    def __init__(self, program: LoadedProgram, batch_s: float, mark: _Marked, index: int) -> None:
+    def __init__(self, program: LoadedProgram, batch_s: float, mark: _ProgramMarker, index: int) -> None:
         program.settle()
         self._program = program
         self._count = program.count_for(batch_s)
@@ -316,7 +302,6 @@ class _Invocations:
         self._index = index
 
     def batch(self) -> float:
-        """Microseconds of one invocation."""
         self._mark(self._index)
         return self._program.batch(self._count) / self._count * 1e6
 
@@ -344,13 +329,13 @@ def _load(path: str, device: str, table: Table, runtime: RuntimeFlags = ()) -> L
     return _loaded[key]
 
 
-def _known_of(path: str, device: str, run: ProgramRun, runtime: RuntimeFlags) -> Known:
-    """The facts about a program, by its contents: comparisons use one name for several programs in turn."""
-    inputs = [each.path if isinstance(each, Member) else each for each in run.inputs]
+def _known_of(path: str, device: str, run: ProgramRun, runtime: RuntimeFlags) -> KnownResults:
+    """The facts about a program, by its contents: comparisons reuse names for different programs."""
+    inputs = [each.path if isinstance(each, ArchiveMember) else each for each in run.inputs]
     files = [Path(each) for each in (*inputs, *(path for _, path in run.parameters)) if isinstance(each, str)]
     changed = tuple(each.stat().st_mtime_ns for each in files if each.exists())
     key = (Path(path).name.partition(".")[0], device, run, changed, runtime)
-    found = _known.setdefault(key, Known())
+    found = _known.setdefault(key, KnownResults())
     _known.move_to_end(key)
     while len(_known) > 1 and (
         len(_known) > _KEPT or sum(each.bytes for each in _known.values()) > _MOST_KNOWN

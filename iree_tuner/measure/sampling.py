@@ -17,7 +17,7 @@ _LONG_US = 5e5
 
 
 class SampleSource(Protocol):
-    """Something that can be timed."""
+    """A program or dispatch that can be timed."""
 
     def batch(self) -> float:
         """Microseconds of one run, from one batch of runs."""
@@ -32,9 +32,9 @@ class ScreenPlan:
         batch_s: least length of a batch, in seconds.
         least: samples at least.
         most: samples at most.
-        precision: relative difference of the three least samples, at which it is enough.
-        checked: whether its numbers are looked at, too.
-        for_check: the executable whose numbers are looked at, if it is another one (`Built.for_check`).
+        precision: it ends when the three least samples differ relatively by no more.
+        checked: whether its results are also checked.
+        for_check: the executable whose results are checked, if it is another one (`Built.for_check`).
     """
 
     batch_s: float = 0.005
@@ -47,13 +47,13 @@ class ScreenPlan:
 
 @dataclass(frozen=True)
 class Screened:
-    """Samples of one candidate.
+    """Samples of one candidate, in microseconds.
 
     Attributes:
         samples_us: the samples that count.
-        discarded: how many were thrown away because the device throttled or changed its clock.
+        discarded: how many do not, because the device throttled or changed its clock.
         too_slow: whether it was given up after its first samples.
-        disturbed: whether the device was disturbed all the time, so that samples count which should not.
+        disturbed: whether the device was disturbed all the time, so that disturbed samples count.
     """
 
     samples_us: tuple[float, ...]
@@ -66,8 +66,7 @@ def screen(source: SampleSource, sensors: Sensors, plan: ScreenPlan, limit_us: f
     """Sample until the least times agree, or there are enough samples.
 
     Two samples beyond the limit and none within it end it: a single one may be a spike. Disturbed samples are
-    taken again, until there are twice `plan.most` in all; on a device that is disturbed all the time they
-    count.
+    taken again, until there are twice `plan.most` in all; if all are disturbed, they count.
     """
     kept: list[float] = []
     disturbed: list[float] = []
@@ -99,9 +98,9 @@ def interleave(
 ) -> list[list[float]]:
     """Rounds of one sample of each source.
 
-    The order changes from round to round, so that each follows each equally often and takes each turn equally
-    often (E. J. Williams, 1949, designs balanced for residual effects). A round that was disturbed is taken
-    again, at most `rounds` times in all; after that, disturbed ones count.
+    The order changes from round to round, so that each source follows each other one and takes each turn
+    equally often (E. J. Williams, 1949, designs balanced for residual effects). At most `rounds` disturbed
+    rounds are taken again; after that, disturbed ones count.
     """
     rows: list[list[float]] = []
     again = rounds
@@ -120,7 +119,7 @@ def interleave(
 def turns(count: int, place: int) -> list[int]:
     """The order in round `place`: 0, 1, -1, 2, -2 and so on, shifted by it.
 
-    It is backwards in every other `count` rounds, which balances odd counts too.
+    It is reversed in every other `count` rounds, which also balances odd counts.
     """
     zigzag = [(step + 1) // 2 * (1 if step % 2 else -1) for step in range(count)]
     order = [(step + place) % count for step in zigzag]
@@ -128,7 +127,7 @@ def turns(count: int, place: int) -> list[int]:
 
 
 def drift(baselines_us: Sequence[float]) -> float:
-    """How far a repeated time moved: the ratio of the medians of its last and its first third, minus 1."""
+    """The relative change of a repeated time, from the median of its first third to that of its last."""
     third = len(baselines_us) // 3
     if not third:
         return 0.0
@@ -136,17 +135,16 @@ def drift(baselines_us: Sequence[float]) -> float:
     return last / first - 1.0
 
 
-# How one sample is taken: the time of one run of a dispatch, from a batch of many. No IREE in here.
+# How one sample is taken: the time of one run of a dispatch, from a batch of many.
 #
 # A sample is `(t(n) - t(0)) / n`: `t(0)` is a call that runs nothing, and its least time is the cost of a
-# call without the runs. The other way is the slope `(t(n + m) - t(n)) / m`. It needs a second batch for each
-# sample, and a disturbance of the short one makes the sample too *small*, which a minimum then believes: on
-# two busy cores some slopes were negative. `t(0)` leaves out what only a call with work in it costs: on an
-# H100, where slopes spread a little less, samples are larger than slopes by 1 to 2 %. Candidates and default
-# alike bear it, so that a gain is seen a little smaller than it is. Executables that take turns share one
+# call without the runs. The alternative is the slope `(t(n + m) - t(n)) / m`. It needs a second batch for
+# each sample, and a disturbance of the short one makes the sample too *small*, so that the minimum is wrong:
+# on two busy cores some slopes were negative. `t(0)` leaves out what only a call with work in it costs: on an
+# H100, where slopes spread a little less, samples are larger than slopes by 1 to 2 %. That is the same for
+# candidates and default, so that gains are slightly underestimated. Executables that take turns share one
 # `t(0)`: an error of it must not favour one. Drivers' own timestamps would be better on GPUs; the HAL's
 # profiling is not implemented on CUDA in 3.13.
-
 
 _MOST_REPEATS = 1 << 16  # of a command buffer, all of whose commands are recorded before it ends
 _MARGIN = 1.05
@@ -158,11 +156,9 @@ _SURELY = 20.0  # times what a batch needs: no interruption is as long
 
 
 class Runs(Protocol):
-    """A function that runs something so many times in one call, and returns the seconds."""
+    """A function that runs something `repeats` times in one call, and returns the seconds."""
 
-    def run(self, repeats: int) -> float:
-        """Run it."""
-        ...
+    def run(self, repeats: int) -> float: ...
 
 
 @cache
@@ -184,17 +180,13 @@ def call_cost(runs: Runs) -> float:
 
 
 class Batches:
-    """Takes samples of one executable.
+    """Takes samples of one executable, which is loaded and warm.
 
     Args:
-        runs: the executable, loaded and warm.
-        batch_s: least length of a batch, in seconds; never below 1000 steps of the clock or 20 calls that run
+        runs: the executable.
+        batch_s: least length of a batch, in seconds; at least 1000 steps of the clock or 20 calls that run
             nothing, so that their errors are a small part of a sample.
-        overhead_s: the cost of a call that runs nothing; measured by default.
-
-    Attributes:
-        overhead_s: what is taken off a batch.
-        repeats: runs in a batch.
+        overhead_s: the cost of a call that runs nothing, which is subtracted; measured by default.
     """
 
     def __init__(self, runs: Runs, batch_s: float, overhead_s: float | None = None) -> None:
@@ -203,11 +195,10 @@ class Batches:
         self.repeats = self._calibrate(max(batch_s, _CLOCK_STEPS * clock_step(), _CALLS * self.overhead_s))
 
     def batch(self) -> float:
-        """Microseconds of one run."""
         return self._seconds(self.repeats) / self.repeats * 1e6
 
     def _calibrate(self, batch_s: float) -> int:
-        """Repeats that take `batch_s`; twice, as an interruption makes a short batch look long enough."""
+        """Repeats that take `batch_s`, confirmed by a second batch: interruptions lengthen a batch."""
         repeats = 1
         while True:
             elapsed = self._seconds(repeats)
@@ -221,5 +212,5 @@ class Batches:
             repeats = min(_MOST_REPEATS, max(repeats + 1, min(wanted, repeats * _GROWTH)))
 
     def _seconds(self, repeats: int) -> float:
-        """Of so many runs; a call is never quicker than the clock can tell."""
+        """Seconds of a number of runs; at least a step of the clock."""
         return max(self._runs.run(repeats) - self.overhead_s, clock_step())

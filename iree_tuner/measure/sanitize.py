@@ -1,7 +1,7 @@
-"""A program's dispatches one by one where reads and writes beyond their inputs are found out.
+"""A program's dispatches, run one by one so that reads and writes beyond their inputs are found.
 
-On this machine's processor an input ends where a protected page begins: reading on is a fault. On
-CUDA each input is an allocation of exactly its size, and NVIDIA's compute-sanitizer watches the process.
+On this machine's processor an input ends where a protected page begins: reading on is a fault. On CUDA each
+input is an allocation of exactly its size, and NVIDIA's compute-sanitizer watches the process.
 """
 
 from __future__ import annotations
@@ -37,13 +37,9 @@ _USAGE = rt.BufferUsage.DEFAULT | rt.BufferUsage.MAPPING
 
 @dataclass(frozen=True)
 class Watched:
-    """The code that is run.
+    """The program in parts that is run on a device.
 
-    Attributes:
-        pieces: the program in parts.
-        device: device URI.
-        run: inputs and parameters.
-        marker: a file in which the number of the dispatch stands that runs.
+    The number of the running dispatch is written to the file `marker`.
     """
 
     pieces: Pieces
@@ -53,7 +49,7 @@ class Watched:
 
 
 def guarded_here(watched: Watched, skipped: Collection[int]) -> int:
-    """Run all dispatches but those skipped, with guarded inputs, and count them. A defect kills it."""
+    """Run and count all dispatches except `skipped`, with guarded inputs. A defect kills the process."""
     loaded = _Guarded(watched.pieces, watched.device, watched.run)
     count = 0
     values = {number: Held(each) for number, each in loaded.inputs(SEEDS[1]).items()}
@@ -80,14 +76,12 @@ class _Guarded(LoadedParts):
         self._kept: list[object] = []
 
     def values(self, part: ProgramPart, read: Sequence[Held], byte: int) -> list[Array | float | int]:
-        """A part's results for values."""
         try:
             return super().values(part, read, byte)
         finally:
             self._kept.clear()
 
     def buffer(self, raw: npt.NDArray[np.uint8], byte: int) -> rt.HalBuffer:
-        """A buffer with bytes, and nothing behind them."""
         if not self.guarded or not raw.size:
             return super().buffer(raw, byte)
         if not on_host(self.device_uri):
@@ -98,7 +92,7 @@ class _Guarded(LoadedParts):
 
 
 def _before_a_guard(raw: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """A copy whose last byte is at most an alignment in front of a page that may not be touched."""
+    """A copy that ends less than `_ALIGNMENT` bytes in front of a page that must not be accessed."""
     page = mmap.PAGESIZE
     room = -(-raw.size // page) * page
     memory = mmap.mmap(-1, room + page)
@@ -113,7 +107,7 @@ def _before_a_guard(raw: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 
 def main() -> None:
-    """Run what a file says, except for some dispatches, for a sanitizer that starts this process."""
+    """Run what a file says, except for some dispatches. For a sanitizer, which starts this process."""
     watched = pickle.loads(Path(sys.argv[1]).read_bytes())  # written by who starts this
     assert isinstance(watched, Watched)
     guarded_here(watched, tuple(map(int, sys.argv[2:])))

@@ -15,15 +15,15 @@ Verdict = Literal["win", "lose", "tie"]
 CONFIDENCE_Z = 2.4
 """Standard errors from the estimate to the end of its interval.
 
-More than the usual 1.96, as errors that are estimated from disturbed samples are rough, and as a comparison
-is looked at several times. Chosen by simulation (docs/measuring.md).
+More than the usual 1.96, because disturbed samples give rough errors, and because a comparison is decided
+several times. Chosen by simulation (docs/measuring.md).
 """
 
 LEAST_PAIRS = 8
-"""Fewer say too little about their spread: a tie, unless all of them say the same by far."""
+"""Fewer pairs do not show their spread: a tie, unless all of them differ far in one direction."""
 
 FAR, FAR_PAIRS = 3.0, 3
-"""No noise makes each of so many pairs differ by such a factor."""
+"""A factor, and a number of pairs that do not all differ by it because of noise."""
 
 _TRIMMED = 0.25  # at each end: the mean of the middle half
 _BLOCKS = (1, 5, 10)  # values
@@ -41,7 +41,7 @@ Pairs = tuple[Sequence[float], Sequence[float]]
 class Comparison:
     """The comparison of an executable with the default, from paired samples in one or more groups.
 
-    The samples of a group are taken with the code at one address in memory (see `device.placement`).
+    The samples of a group are taken with the code at one address in memory (see `measure.candidate`).
 
     Attributes:
         default_us: the median time of the default over all groups, in microseconds.
@@ -51,9 +51,9 @@ class Comparison:
             is a nominal level of 98 %.
         floor_speedup: the geometric mean over the groups of the ratios of the lower quartiles, which noise
             affects less than the medians.
-        by_group: the ratio default / candidate of each group (see `compare_rows`). verdict: `win` or `lose`
-        if the whole interval is farther from 1 than `margin`, and the lower quartiles
-            agree. Otherwise `tie`.
+        by_group: the ratio default / candidate of each group (see `compare_rows`).
+        verdict: `win` or `lose` if the whole interval is farther from 1 than `margin`, and the lower
+            quartiles agree. Otherwise `tie`.
         pairs: the number of pairs in all groups.
     """
 
@@ -68,13 +68,13 @@ class Comparison:
 
 
 _LOOKS_SLOWER = 0.95
-"""Equal versions tie a little below 1 as often as above. Farther below, only noise hides that one loses."""
+"""Equal versions tie slightly below 1 as often as above. Farther below, a tie is a loss hidden by noise."""
 
 
 def over_cases(comparisons: Sequence[Comparison]) -> Comparison:
     """The comparison over several cases, such as sizes of a program, by geometric means.
 
-    If one of them loses, or ties and looks slower, it is that one. Otherwise it wins if one of them wins.
+    If one loses, or ties and looks slower, the slowest such case is returned. Otherwise it wins if one wins.
     """
     slower = [each for each in comparisons if each.verdict != "win" and each.speedup < _LOOKS_SLOWER]
     slower = [each for each in comparisons if each.verdict == "lose"] or slower
@@ -96,8 +96,7 @@ def over_cases(comparisons: Sequence[Comparison]) -> Comparison:
 def compare_pairs(groups: Sequence[Pairs], *, margin: float = 0.01) -> Comparison:
     """Compare paired samples. `margin` is the smallest relative difference that counts.
 
-    Raises:
-        ValueError: no groups, an empty one, or one whose samples are not pairs.
+    Raises ValueError if there are no groups, or one is empty or does not consist of pairs.
     """
     if not groups or any(len(first) != len(second) or not len(first) for first, second in groups):
         raise ValueError("samples must come in pairs, and there must be some")
@@ -110,16 +109,17 @@ def compare_pairs(groups: Sequence[Pairs], *, margin: float = 0.01) -> Compariso
 def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comparison]:
     """Judge several candidates that took turns with one default.
 
-    Pairs are taken a moment apart, so that what disturbs the machine disturbs both; the ratio within a pair
-    is judged, by the mean of the middle half of its logarithms, which spikes do not move.
+    Pairs are taken a moment apart, so that disturbances affect both samples. The ratio within a pair is
+    judged, by the mean of the middle half of its logarithms, which spikes do not change.
 
-    Where times are long or short at random (another tenant's load, modes), the lower quartiles of some rounds
-    say more than each pair does; they are paired and averaged likewise. Of these estimates the surest counts.
+    Where times are long or short at random (another tenant's load, modes), the lower quartiles of several
+    rounds are more precise than single pairs; they are paired and averaged likewise. The estimate with the
+    smallest error is used.
 
-    Its standard error is the largest of several. Disturbances that last, and modes that an executable stays
-    in for a while, make neighboring pairs alike, so that errors are also estimated from blocks of pairs; and
-    a mode that lasts as long as the executable stays loaded shows only in the differences between groups,
-    because each group loads its own.
+    Its standard error is the largest of several. Long disturbances, and modes of an executable that last for
+    a while, make neighboring pairs alike, so that errors are also estimated from blocks of pairs. A mode that
+    lasts as long as the executable stays loaded shows only in the differences between groups, because each
+    group loads its own.
 
     Args:
         groups: for each group an array of rounds by (default, candidates), in microseconds.
@@ -155,14 +155,11 @@ def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comp
 
 
 def center_of(samples_us: Sequence[float]) -> tuple[float, float]:
-    """Mean of the middle half of the samples' logarithms, and its standard error.
+    """Mean of the middle half of the logarithms of one executable's samples, and its standard error.
 
-    For samples of one executable alone. As in `compare_rows`, the error is the largest of the errors that
-    single samples and blocks of them give; it does not include effects that last longer than the samples
-    took.
-
-    Raises:
-        ValueError: no samples, or one that is not above 0.
+    As in `compare_rows`, the error is the largest one of single samples and blocks of them; it does not
+    include effects that last longer than the samples took. Raises ValueError for no samples, or one that is
+    not above 0.
     """
     found = np.asarray(samples_us, float)
     if not found.size or not (found > 0).all():
@@ -172,7 +169,7 @@ def center_of(samples_us: Sequence[float]) -> tuple[float, float]:
 
 
 def _lengths(groups: Sequence[Floats]) -> list[int]:
-    """Rounds that can be joined to one value, with enough values left in each group."""
+    """Numbers of rounds that can be joined to one value, with enough values left in each group."""
     shortest = min(len(rows) for rows in groups)
     return [length for length in _JOINED if length == 1 or shortest // length >= _LEAST_BLOCKS]
 
@@ -192,11 +189,9 @@ def _estimate(groups: Sequence[Floats], length: int) -> tuple[Floats, Floats]:
 
 
 def _joined(stack: Floats, length: int) -> Floats:
-    """Logarithms of default / candidate, one value for so many rounds: of their lower quartiles.
+    """Logarithms of default / candidate, of the lower quartiles of `length` rounds each.
 
-    Args:
-        stack: groups by rounds by (default, candidates).
-        length: how many rounds; what is left over at the end is not used.
+    `stack` is groups by rounds by (default, candidates); remaining rounds at the end are not used.
     """
     low = stack
     if length > 1:
@@ -208,9 +203,9 @@ def _joined(stack: Floats, length: int) -> Floats:
 
 
 def _centers(logs: Floats) -> tuple[Floats, Floats]:
-    """Of groups by values by candidates: centers, and their variances by each block length.
+    """Centers of values (groups by values by candidates), and their variances by each block length.
 
-    A variance is 0 where there are too few values to know it.
+    A variance is 0 if there are too few values for it.
     """
     groups, count, candidates = logs.shape
     cut = int(_TRIMMED * count)
@@ -231,7 +226,6 @@ def _centers(logs: Floats) -> tuple[Floats, Floats]:
 
 
 def _far_verdict(groups: Sequence[Floats], candidate: int, pairs: int) -> Verdict:
-    """The verdict of a few pairs of a candidate."""
     ratios = np.concatenate([rows[:, 0] / rows[:, 1 + candidate] for rows in groups])
     if pairs < FAR_PAIRS or (ratios.min() < FAR and ratios.max() > 1.0 / FAR):
         return "tie"
@@ -239,7 +233,7 @@ def _far_verdict(groups: Sequence[Floats], candidate: int, pairs: int) -> Verdic
 
 
 def _quartiles(rows: Floats) -> Floats:
-    """Lower quartiles of columns: a sample, not a value between two."""
+    """Lower quartiles of columns; each is a sample, not a value between two."""
     return np.sort(rows, axis=0)[int(_LOW * (len(rows) - 1))]
 
 

@@ -1,8 +1,7 @@
 """The measuring worker's functions. Every function here runs in it.
 
-It keeps the data that candidates of one bench share from one call to the next: the default's results, the
-buffers that runs rotate through, and the sensors. Filling 64 MiB for each candidate would cost more than
-timing it.
+Calls for one bench share data in this process: the default's results, the buffers that runs rotate through,
+and the sensors. Filling 64 MiB for each candidate would cost more than timing it.
 """
 
 from __future__ import annotations
@@ -21,10 +20,9 @@ from iree_tuner.compiler.task import SpentError
 from iree_tuner.device.bench import Bench, JointBench
 from iree_tuner.device.data import forget_values
 from iree_tuner.device.device_facts import copies_for, memory_bytes
-from iree_tuner.device.memory import Arena, Memory
+from iree_tuner.device.memory import Arena, Memory, Recent
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.outcome import UNKNOWN, Outcome, Readings, Sensors
-from iree_tuner.device.recent import Recent
 from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.measure.sampling import Batches, ScreenPlan, call_cost, interleave, screen
@@ -33,7 +31,7 @@ from iree_tuner.targets import on_host
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, probe
 
 ENDED_BY = signal.SIGALRM
-"""Ends this process where a run takes far too long: its candidate is too slow, which is no crash."""
+"""Ends this process if a run takes far too long: its candidate is too slow, which is not a crash."""
 
 _KEPT_PART = 1 / 32  # of a device's memory, for what candidates of several workloads take turns on
 _KEPT_UNKNOWN = 512 << 20
@@ -49,7 +47,7 @@ _NEVER = 2**31 - 1
 
 
 class DeviceError(SpentError):
-    """The device refused to run something. On a GPU nothing runs after that in this process."""
+    """The device refused to run something. After that, nothing runs on a GPU in this process."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +57,11 @@ class Timed:
     Attributes:
         outcome: `ok`, or how it ended.
         samples_us: device time of one run, one value a batch, in microseconds.
-        message: the reason, where it failed; see `Trial.corrects`.
+        message: the reason of a failure; see `Trial.corrects`.
         seconds: time in the worker.
-        check_s: of that, for its numbers: making inputs and what is right for them, comparing.
-        worst: largest error as a multiple of its tolerance; None where it was not checked.
-        readings: conditions meanwhile.
+        check_s: the part of it for its results: generating inputs, computing correct results, comparing.
+        worst: largest error as a multiple of its tolerance; None if it was not checked.
+        readings: the sensors' readings during the measurement.
         repeats: runs in a batch.
         copies: copies of the data that the runs rotated through.
     """
@@ -80,8 +78,6 @@ class Timed:
 
 
 class _Stopwatch:
-    """Adds up the seconds that its blocks take."""
-
     def __init__(self) -> None:
         self.seconds = 0.0
         self._begun = 0.0
@@ -94,8 +90,6 @@ class _Stopwatch:
 
 
 class _Station:
-    """The data that the candidates of a bench share in this process."""
-
     def __init__(self, bench: Bench) -> None:
         self.memory = Memory.for_checks(bench.harness, bench.device)
         self.check = Check(bench, self.memory)
@@ -120,7 +114,6 @@ def _station(bench: Bench) -> _Station:
 
 
 def _rotation(bench: Bench) -> Memory:
-    """The buffers that timed runs rotate through."""
     harness, device = bench.harness, bench.device
     copies = copies_for(harness, device, bench.cold)
     if on_host(device):
@@ -147,7 +140,7 @@ def start_here(device: str) -> None:
 def _keep_memory() -> None:
     """Use freed memory again: checks make arrays as large as a bench.
 
-    To make one of 135 MB took 24 ms, half of them for mapping its pages (two cores of an AMD EPYC).
+    Allocating 135 MB took 24 ms, half of them for mapping its pages (two cores of an AMD EPYC).
     """
     with suppress(AttributeError, OSError):  # another C library has no such knobs
         libc = ctypes.CDLL(None)
@@ -156,12 +149,10 @@ def _keep_memory() -> None:
 
 
 def screen_here(vmfb: bytes, bench: Bench | JointBench, limit_us: float | None, plan: ScreenPlan) -> Timed:
-    """Load an executable, check its numbers on one seed where the plan asks for it, and time it.
+    """Load an executable, check its results on one seed if the plan asks for it, and time it.
 
-    A first run far beyond `limit_us` ends it, and so do the first samples beyond it.
-
-    Raises:
-        DeviceError: a run failed on a GPU, or the default does not run.
+    A first run far beyond `limit_us` ends it, and so do the first samples beyond it. Raises DeviceError if a
+    run fails on a GPU, or the default does not run.
     """
     if isinstance(bench, JointBench):
         return _screen_joint(vmfb, bench, limit_us, plan)
@@ -174,7 +165,7 @@ def screen_here(vmfb: bytes, bench: Bench | JointBench, limit_us: float | None, 
 
 
 def _screen_joint(vmfb: bytes, bench: JointBench, limit_us: float | None, plan: ScreenPlan) -> Timed:
-    """One dispatch after the other, to the first that fails; the time is the sum of all their calls."""
+    """Screen one dispatch after the other until one fails; the time is the sum of all their calls."""
     seconds, check_s, least_us, worst = 0.0, 0.0, 0.0, None
     for number, (part, own, calls) in enumerate(bench.each(vmfb)):
         left_us = None if limit_us is None else max(0.0, limit_us - least_us) / max(1, calls)
@@ -217,17 +208,17 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
             first_us = loaded.run(1) * 1e6
         if first_us > hopeless_us:
             return Timed("too_slow", (first_us,), repeats=1, copies=1)
-        worst, said = None, ""
+        worst, message = None, ""
         if station:
             with checking:
                 agreement = station.check.quick(checked)
-                said = station.check.default() if vmfb == bench.default and agreement.ok else ""
+                message = station.check.default() if vmfb == bench.default and agreement.ok else ""
             worst = agreement.worst
-            # A default that is not what the program has says how fast others are, right or wrong.
-            stands_in = bench.by_reference and vmfb == bench.default
-            if not agreement.ok and not stands_in:
+            # A default that replaces the program's own code is a baseline for times, right or wrong.
+            replaces = bench.by_reference and vmfb == bench.default
+            if not agreement.ok and not replaces:
                 return Timed("wrong_result", message=agreement.message, worst=worst)
-            said = agreement.note if agreement.corrects else said
+            message = agreement.note if agreement.corrects else message
             loaded.use(rotation)
             loaded.run(1)
         source = Batches(loaded, plan.batch_s)
@@ -238,8 +229,8 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         return Timed("run_error", message=_first_line(error))
     return Timed(
         "too_slow" if found.too_slow else "ok",
-        tuple(found.samples_us),
-        said,
+        found.samples_us,
+        message,
         check_s=checking.seconds,
         worst=worst,
         readings=Readings(throttled=found.discarded),
@@ -262,7 +253,7 @@ class _Table:
         self.rounds = 0
 
     def use(self, memory: Memory) -> None:
-        """Go on in memory that others may have had meanwhile."""
+        """Go on in this memory, which others may have used since."""
         for each in self._loaded:
             if each.memory is not memory:
                 each.use(memory)
@@ -279,10 +270,8 @@ def rounds_here(
 ) -> list[list[float]]:
     """Rounds of samples, in microseconds of one run: one of each executable, in an order that changes.
 
-    All use the same memory, so that where data lies makes no difference between them.
-
-    Raises:
-        DeviceError: one of them does not load or run.
+    All use the same memory, so that its address makes no difference between them. Raises DeviceError if one
+    of them does not load or run.
     """
     if isinstance(bench, JointBench):
         total = [[0.0] * len(vmfbs) for _ in range(rounds)]
@@ -304,11 +293,7 @@ def rounds_here(
 
 
 def agree_here(vmfb: bytes, bench: Bench | JointBench, seeds: Sequence[int]) -> Agreement:
-    """Check an executable's numbers thoroughly (see `check.check`).
-
-    Raises:
-        DeviceError: it does not load or run.
-    """
+    """Check an executable's results (`check.check`). Raises DeviceError if it does not load or run."""
     if isinstance(bench, JointBench):
         every = [agree_here(part, own, seeds) for part, own, _ in bench.each(vmfb)]
         return next((each for each in every if not each.ok), max(every, key=lambda each: each.worst))
@@ -320,11 +305,11 @@ def agree_here(vmfb: bytes, bench: Bench | JointBench, seeds: Sequence[int]) -> 
 
 @contextmanager
 def ended_after(device: str, seconds: float) -> Generator[None]:
-    """End this process when a run on the host takes longer: nothing else ends it. See `ENDED_BY`."""
+    """End this process if a run on the host takes longer: nothing else ends it. See `ENDED_BY`."""
     if not on_host(device) or seconds == float("inf"):
         yield
         return
-    signal.signal(ENDED_BY, signal.SIG_DFL)  # the runtime holds the interpreter: no handler of its would run
+    signal.signal(ENDED_BY, signal.SIG_DFL)  # the runtime holds the interpreter: its handlers would not run
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
@@ -333,7 +318,7 @@ def ended_after(device: str, seconds: float) -> Generator[None]:
 
 
 def let_go() -> None:
-    """Free what dispatches were compared in: whole programs come next, which are large, too."""
+    """Free the memory of dispatches: whole programs, which are also large, are next."""
     _stations.clear()
     _rotations.clear()
     _arenas.clear()

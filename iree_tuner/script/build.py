@@ -12,8 +12,8 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.session import CompileError, CompilerSession, Phase
 from iree_tuner.compiler.worker import Crash, WorkerError, Workers, session_for
 from iree_tuner.device.bench import Bench
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
 from iree_tuner.program.dispatch import Dispatch
@@ -110,11 +110,11 @@ def _finish(module: ir.Module, session: CompilerSession, script: bytes) -> Scrip
 # Whether the code that a script makes of dispatches is right.
 
 
-def depth_of(program: Program, lab: Lab) -> Depth:
-    """The depth of a program, from which errors of its results follow."""
+def depth_of(program: Program, lab: Lab) -> ErrorDepth:
+    """Where errors of a program's results come from."""
     dispatches = extract(program, lab.target, lab.compilers).dispatches
     lengths = [each.workload.reduction_length for each in dispatches if each.workload is not None]
-    return Depth(max(lengths, default=1), max(1, len(dispatches)))
+    return ErrorDepth(max(lengths, default=1), max(1, len(dispatches)))
 
 
 def agree_alone(

@@ -20,8 +20,7 @@ from iree.compiler.dialects import arith, hal, iree_codegen, util
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.device.outcome import Outcome
-from iree_tuner.device.placement import place
-from iree_tuner.measure.candidate import put_in_place
+from iree_tuner.measure.candidate import place, put_in_place
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.store.causes import cause_of

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
 from iree_tuner.check.check import THOROUGH_SEEDS
-from iree_tuner.check.reference.ahead import write_ahead
+from iree_tuner.check.reference.outputs import write_ahead
 from iree_tuner.cluster import QUEUED, need_dask
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Calls, Workers

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from iree_tuner.device.conditioning import Depth
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels import in_program, source
 from iree_tuner.kernels.find import Places, begin_finding, executable_target
@@ -118,7 +118,7 @@ class TuningLoop(Run):
         with self.timeline.stage("reading the program"):
             read = read_program(self.program, lab, self.watch, self.how.functions)
         longest, known = max(task.workload.reduction_length for task in read.tasks), self.versions.depth
-        self.versions.depth = Depth(
+        self.versions.depth = ErrorDepth(
             max(known.longest, longest), max(known.dispatches, len(read.dispatches)), known.moves
         )
         return read

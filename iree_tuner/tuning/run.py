@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.program.source import Program
 from iree_tuner.spec.io import read_starters, shipped_specs
 from iree_tuner.tuning.budget import Budget
@@ -49,7 +49,7 @@ class Run:
         self.rooflines = Path(options.db).with_name("rooflines.json") if options.db else None
         self.budget = Budget(options.budget_s or math.inf, self.timeline, lab.jobs, self.stop)
         self.versions = ProgramVersions(
-            self.program, self.cases, lab, self.watch, Depth(), self.budget.measured
+            self.program, self.cases, lab, self.watch, ErrorDepth(), self.budget.measured
         )
         # time that an interrupted run has searched with each choice of flags
         self.before_s = 0.0

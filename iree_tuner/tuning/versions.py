@@ -14,11 +14,11 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.worker import Ok
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.device.placement import STEP_BYTES
 from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
+from iree_tuner.measure.candidate import STEP_BYTES
 from iree_tuner.measure.program import ProgramComparison, compare_programs, compared_on, time_program
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.dump_body import own_target
@@ -90,7 +90,7 @@ class ProgramVersions:
     """
 
     def __init__(
-        self, program: Program, run: ProgramRun, lab: Lab, watch: Observer, depth: Depth,
+        self, program: Program, run: ProgramRun, lab: Lab, watch: Observer, depth: ErrorDepth,
         measured: MeasuredTimes | None = None,
     ) -> None:  # fmt: skip
         self._program = program
@@ -345,7 +345,7 @@ def with_entries(program: Program, entries: Sequence[SpecEntry], context: ir.Con
 
 
 def placed_program(program: Program, placement: int) -> Program:
-    """The program with its code at another address (`device.placement`): its module has a longer name."""
+    """The program with its code at another address (`measure.candidate`): its module has a longer name."""
     if placement == 0:
         return program
     module = parse_module(program.data, new_context(), program.name)

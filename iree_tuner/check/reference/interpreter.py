@@ -10,15 +10,9 @@ import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.dialects import hal
 
-from iree_tuner.check.reference import attention, scalars, structured
+from iree_tuner.check.reference import scalars, structured
 from iree_tuner.check.reference.structured import WORK_LIMIT, Loops
-from iree_tuner.check.reference.values import (
-    UnsupportedError,
-    Value,
-    from_memory,
-    rounded,
-    to_memory,
-)
+from iree_tuner.check.reference.values import UnsupportedError, Value, from_memory, rounded, to_memory
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import fold
 from iree_tuner.program.bindings import Binding
@@ -37,10 +31,7 @@ _TERMINATORS = ("linalg.yield", "iree_linalg_ext.yield", "func.return")
 class Interpreter:
     """One run of one function.
 
-    Args:
-        memory: the harness's buffer, which is changed as the dispatch would.
-        bindings: where the dispatch's bindings are in it.
-        constants: what the dispatch is given besides its buffers.
+    `memory` is the harness's buffer, which is changed as by the dispatch. `constants` are the dispatch's own.
     """
 
     def __init__(
@@ -78,7 +69,7 @@ class Interpreter:
 
     def _structured(self, op: ir.Operation) -> None:
         operands = [self._get(operand) for operand in op.operands]
-        evaluate = attention.evaluate if op.name in _ATTENTION else structured.evaluate
+        evaluate = structured.evaluate_attention if op.name in _ATTENTION else structured.evaluate
         found = evaluate(op, operands, self._body, self._spend)
         if len(op.results):
             for result, value in zip(op.results, found, strict=True):
@@ -110,7 +101,7 @@ class Interpreter:
         return found
 
     def _get_constant(self, value: ir.Value) -> Value:
-        """A value, also of a constant within a region that is not run, as the value of a padding."""
+        """A value, also of a constant in a region that is not run, like the value of a padding."""
         if value not in self._values and not isinstance(value.owner, ir.Block):
             self._evaluate(value.owner.operation)
         return self._get(value)
@@ -159,9 +150,6 @@ class Interpreter:
         place = self._values[target][(*structured.slices(op, self._get), ...)]  # a view, of one element too
         value = to_memory(self._get(source), ElementType.of(source.type))
         place[...] = value.reshape(place.shape)
-
-    def _load_whole(self, op: ir.Operation) -> None:
-        self._set(op, self._get(op.operands[0]))
 
     def _store_whole(self, op: ir.Operation) -> None:
         source, target = op.operands[0], op.operands[1]
@@ -213,7 +201,7 @@ class Interpreter:
         "util.assume.int": _fold,
         "iree_tensor_ext.dispatch.tensor.load": _load,
         "iree_tensor_ext.dispatch.tensor.store": _store,
-        "iree_codegen.load_from_buffer": _load_whole,
+        "iree_codegen.load_from_buffer": lambda self, op: self._set(op, self._get(op.operands[0])),
         "iree_codegen.store_to_buffer": _store_whole,
         "memref.subview": _subview,
         "tensor.empty": _empty,
@@ -227,7 +215,6 @@ class Interpreter:
 
 
 def _tensor_type(subspan: ir.Operation) -> ir.RankedTensorType | ir.MemRefType:
-    """The tensor that a subspan holds."""
     _, parsed = held(subspan)
     if isinstance(parsed, ir.MemRefType):
         strides, _ = parsed.get_strides_and_offset()
@@ -241,7 +228,7 @@ def _tensor_type(subspan: ir.Operation) -> ir.RankedTensorType | ir.MemRefType:
 
 
 def _in_type(value: Value, kind: ir.Type) -> Value:
-    """Floats that lie in a tensor of a narrow type between two ops may overflow there; digits are kept."""
+    """Floats in tensors of a narrow type overflow as they would there; digits are kept."""
     if not ElementType.of(kind).is_float:
         return value
     narrow = rounded(value, ElementType.of(kind))
@@ -249,7 +236,6 @@ def _in_type(value: Value, kind: ir.Type) -> Value:
 
 
 def _without_ones(part: Value, shape: Sequence[int]) -> Value:
-    """A view with dimensions of one element dropped."""
     keep = list(shape)
     index: list[int | slice] = []
     for size in part.shape:

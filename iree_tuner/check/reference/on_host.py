@@ -33,18 +33,14 @@ _TARGET, _INITIAL_VALUE = "target", "initial_value"
 
 
 class OnHost:
-    """The dispatch of a bench on this machine's processor, compiled when it is asked first.
-
-    Args:
-        bench: what is measured on another device.
-    """
+    """The dispatch of a bench of another device on this machine's processor; compiled at the first use."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
         self._loaded: LoadedDispatch | Unsupported | None = None
 
     def outputs(self, seed: int) -> list[npt.NDArray[np.generic]] | Unsupported:
-        """Its results for a seed's inputs, in the order of `device.data.written`; or why nothing."""
+        """Its results for a seed's inputs, in the order of `device.data.written`; or why there are none."""
         if self._loaded is None:
             self._loaded = self._load()
         if isinstance(self._loaded, Unsupported):
@@ -73,11 +69,7 @@ class OnHost:
 
 
 def compile_for_host(harness: Harness) -> bytes:
-    """A harness that was made for any target, as a VM module for this machine's processor.
-
-    Raises:
-        CompileError: the compiler does not take its dispatch there.
-    """
+    """A harness for any target, as a VM module for this machine's processor. Raises CompileError."""
     session = session_for(host_target().flags)
     with session.context, ir.Location.unknown():
         module = session.parse(harness.module)
@@ -86,7 +78,6 @@ def compile_for_host(harness: Harness) -> bytes:
 
 
 def _retarget(module: ir.Module, session: CompilerSession) -> None:
-    """Give a module's devices and executables the attributes that a program for the host gets."""
     example = _example()
     session.run(example, stop="executable-sources")
     device = ir.get_ops_of_type(example, util.GlobalOp)[0].attributes[_INITIAL_VALUE]
@@ -99,7 +90,6 @@ def _retarget(module: ir.Module, session: CompilerSession) -> None:
 
 
 def _example() -> ir.Module:
-    """A program with one dispatch."""
     real = ir.F32Type.get()
     vector = ir.RankedTensorType.get([4], real)
     module = ir.Module.create()
@@ -109,9 +99,6 @@ def _example() -> ir.Module:
         (given,) = function.arguments
         maps = [ir.AffineMap.get_identity(1)] * 2
         out = tensor.empty((4,), real)
-        func.ReturnOp([generic([given], out, maps, ("parallel",), _doubled)])
+        doubled = generic([given], out, maps, ("parallel",), lambda *values: arith.addf(values[0], values[0]))
+        func.ReturnOp([doubled])
     return module
-
-
-def _doubled(value: ir.Value, _: ir.Value) -> ir.Value:
-    return arith.addf(value, value)

@@ -1,6 +1,9 @@
-"""A harness's outputs, as the reference has them."""
+"""A harness's outputs by the reference. Compile workers write them to files while a device measures."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +13,7 @@ from iree.compiler.dialects import hal
 from iree_tuner.check.reference.interpreter import Interpreter
 from iree_tuner.check.reference.values import Unsupported, UnsupportedError
 from iree_tuner.compiler.context import new_context
-from iree_tuner.device.data import values_in, written
+from iree_tuner.device.data import dtype_of, fill, stored_shape, values_in, written
 from iree_tuner.ops.structure import fold
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.harness import find_function
@@ -19,11 +22,9 @@ from iree_tuner.program.harness import find_function
 def reference_outputs(
     harness: Harness, buffer: npt.NDArray[np.uint8]
 ) -> list[npt.NDArray[np.generic]] | Unsupported:
-    """The dispatch's results for a buffer, in the order of `device.data.written`; or why that is not known.
+    """The dispatch's results, in the order of `device.data.written`; or why they are unknown.
 
-    Args:
-        harness: its module has the dispatch as the compiler got it.
-        buffer: the harness's buffer before the run; it is not changed.
+    `buffer` is the harness's buffer before the run; it is not changed.
     """
     context = new_context()
     with context, ir.Location.unknown():
@@ -39,7 +40,7 @@ def reference_outputs(
 
 
 def _dispatch(module: ir.Module) -> tuple[ir.Operation, list[int]]:
-    """The function of the one dispatch that a harness runs, and the constants that it is given."""
+    """The function of the one dispatch that a harness runs, and its constants."""
     found: list[ir.OpView] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -53,10 +54,46 @@ def _dispatch(module: ir.Module) -> tuple[ir.Operation, list[int]]:
     lookup = dispatch.entry_point.owner
     assert not isinstance(lookup, ir.Block), "the entry point is looked up by an op"
     export = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
-    constants: list[int] = []
-    for value in dispatch.constants:
-        constant = fold(value, [])
-        if constant is None:
-            raise UnsupportedError("a constant of unknown value")
-        constants.append(constant)
-    return find_function(module, export[-1]), constants
+    constants = [fold(value, []) for value in dispatch.constants]
+    if None in constants:
+        raise UnsupportedError("a constant of unknown value")
+    return find_function(module, export[-1]), [each for each in constants if each is not None]
+
+
+Array = npt.NDArray[np.generic]
+
+
+def write_ahead(harness: Harness, prefix: str, seeds: Sequence[int]) -> None:
+    """Write the reference's results for some seeds to `PREFIX.SEED`. Runs in a compile worker."""
+    found: list[Array] | Unsupported = []
+    for seed in seeds:
+        if not isinstance(found, Unsupported):  # what it does not interpret depends on no values
+            found = reference_outputs(harness, fill(harness.bindings, harness.stride, seed))
+        path = _path(prefix, seed)
+        part = path.with_name(f"{path.name}.part")
+        with part.open("wb") as file:
+            if isinstance(found, Unsupported):
+                np.save(file, np.array(found.reason))
+            else:
+                for each in found:  # as bytes: NumPy does not write all types
+                    np.save(file, np.ascontiguousarray(each).reshape(-1).view(np.uint8))
+        part.replace(path)
+
+
+def read_ahead(harness: Harness, prefix: str, seed: int) -> list[Array] | Unsupported | None:
+    """The results for a seed, in the order of `device.data.written`; None if they are not there yet."""
+    path = _path(prefix, seed)
+    if not prefix or not path.exists():
+        return None
+    found: list[Array] = []
+    with path.open("rb") as file:
+        for _, tensor, _ in written(harness.bindings):
+            raw = np.load(file)
+            if raw.dtype.kind == "U":
+                return Unsupported(str(raw))
+            found.append(raw.view(dtype_of(tensor.element_type)).reshape(stored_shape(tensor)))
+    return found
+
+
+def _path(prefix: str, seed: int) -> Path:
+    return Path(f"{prefix}.{seed}")

@@ -61,10 +61,8 @@ _FLOAT_UNARY: dict[str, Callable[[Value], Value]] = {
     "math.cos": np.cos,
     "math.tan": np.tan,
     "math.atan": np.arctan,
-    "math.erf": lambda x: _erf(x),
+    "math.erf": np.vectorize(math.erf, otypes=[np.float64]),
 }
-
-_FEW_BITS = 8
 
 _FLOAT_STEPS: dict[str, Callable[[Value], Value]] = {
     "math.floor": np.floor,
@@ -100,14 +98,7 @@ _UNSIGNED_BINARY: dict[str, Binary] = {
     "arith.ceildivui": lambda a, b: (a + b - 1) // _nonzero(b),
 }
 
-_COMPARE: tuple[Binary, ...] = (
-    np.equal,
-    np.not_equal,
-    np.less,
-    np.less_equal,
-    np.greater,
-    np.greater_equal,
-)
+_COMPARE: tuple[Binary, ...] = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 _FLOAT_PREDICATES: tuple[Binary, ...] = (  # of arith.cmpf, 1 to 6: ordered, and in 8 to 13 also true for NaN
     np.equal,
     np.greater,
@@ -173,8 +164,11 @@ def _convert(op: ir.Operation, value: Value, kind: ElementType) -> Value:
             raise UnsupportedError(op.name)
 
 
+_FEW_BITS = 8
+
+
 def _of_few_bits(value: Value, kind: ElementType) -> Value:
-    """Floats of eight bits and less are rounded by each op: no processor adds them."""
+    """Floats of up to eight bits are rounded by each op: no processor adds them."""
     return rounded(value, kind) if kind.is_float and kind.bits <= _FEW_BITS else value
 
 
@@ -219,7 +213,3 @@ def _nonzero(divisor: Value) -> Value:
 def _truncating_division(a: Value, b: Value) -> Value:
     quotient = np.abs(a) // np.abs(_nonzero(b))
     return np.where((a < 0) != (b < 0), -quotient, quotient)
-
-
-def _erf(x: Value) -> Value:
-    return np.vectorize(math.erf, otypes=[np.float64])(x)

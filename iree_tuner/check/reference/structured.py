@@ -1,14 +1,21 @@
-"""Linalg ops, by their own bodies: all parallel points at once, one reduction step after the other."""
+"""Linalg ops, by their own bodies: all parallel points at once, one reduction step after the other.
+
+Attention has no such body: it is computed by the formula of the ops' definitions (LinalgExtOps.td).
+`iree_linalg_ext.online_attention` has the sums, maxima and results so far as operands and returns new ones.
+The compiler may use powers of two or of e: only the last product of sums leaves a dispatch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from string import ascii_lowercase
 
 import numpy as np
 from iree.compiler import ir
 
-from iree_tuner.check.reference.values import UnsupportedError, Value
+from iree_tuner.check.reference.values import UnsupportedError, Value, rounded
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import accesses, indexing_maps, iterators
 
@@ -19,6 +26,8 @@ STEP_WORK = 1 << 13
 
 Body = Callable[[ir.Block, Sequence[Value], "Loops"], list[Value]]
 """Evaluates a block on values for its arguments; the loops are for `linalg.index`."""
+
+Get = Callable[[ir.Value], Value]
 
 
 class Loops:
@@ -33,7 +42,6 @@ class Loops:
 
     @property
     def work(self) -> int:
-        """Evaluations of the body, with the cost of the steps."""
         steps = prod(self.sizes[loop] for loop in self.reduction)
         return prod(self.sizes) + steps * STEP_WORK
 
@@ -95,7 +103,7 @@ def evaluate(
 
 
 def _results(op: ir.Operation) -> int:
-    """How many operands are written: results of tensors, or the outputs of an op on memrefs."""
+    """The number of operands that are written: results of tensors, or outputs on memrefs."""
     if len(op.results):
         return len(op.results)
     segments = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
@@ -122,7 +130,6 @@ def _initial(loops: Loops, maps: Sequence[ir.AffineMap], inits: Sequence[Value])
 
 
 def _fetch(loops: Loops, indexing_map: ir.AffineMap, operand: Value) -> Value:
-    """An operand's elements at all points of the current step."""
     if not operand.ndim:
         return operand
     access = IndexingMap.of(indexing_map)
@@ -138,16 +145,12 @@ def _fetch(loops: Loops, indexing_map: ir.AffineMap, operand: Value) -> Value:
 
 def _store(loops: Loops, indexing_map: ir.AffineMap, state: Value, init: Value) -> Value:
     result = np.empty(init.shape, np.asarray(state).dtype)
-    covered = prod(_size_along(loops, expression) for expression in indexing_map.results)
+    covered = prod(loops.sizes[e.position] for e in indexing_map.results if isinstance(e, ir.AffineDimExpr))
     if covered != result.size or covered != prod(loops.shape):
         raise UnsupportedError(f"a result of which only some elements are computed: {indexing_map}")
     place = tuple(np.broadcast_to(loops.value(e), loops.shape) for e in indexing_map.results)
     result[place] = np.broadcast_to(state, loops.shape)
     return result
-
-
-def _size_along(loops: Loops, expression: ir.AffineExpr) -> int:
-    return loops.sizes[expression.position] if isinstance(expression, ir.AffineDimExpr) else 1
 
 
 def _combine(expression: ir.AffineBinaryExpr, left: Value, right: Value) -> Value:
@@ -167,9 +170,6 @@ def _combine(expression: ir.AffineBinaryExpr, left: Value, right: Value) -> Valu
 # Ops that move elements and compute none: slices, reshapes, padding, packing.
 
 
-Get = Callable[[ir.Value], Value]
-
-
 def slices(op: ir.Operation, get: Get) -> tuple[slice, ...]:
     """The part of a tensor that an op with offsets, sizes and strides is about."""
     offsets = _mixed(op, "offsets", get)
@@ -185,7 +185,7 @@ _SEGMENT = {"offsets": -3, "sizes": -2, "strides": -1, "low": 1, "high": 2}
 
 
 def _mixed(op: ir.Operation, name: str, get: Get) -> list[int]:
-    """Integers, some as attributes and some as operands."""
+    """Integers, each of which is an attribute or an operand."""
     segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     place = _SEGMENT[name] % len(segments)
     start = sum(segments[:place])
@@ -286,3 +286,113 @@ def _shape(kind: ir.Type, name: str) -> list[int]:
     if shape.count(-1) > 1 or (-1 in shape and not prod(size for size in shape if size != -1)):
         raise UnsupportedError(f"{name} with several dynamic sizes")
     return shape
+
+
+_STEPS = 128  # of a product by BLAS, which take as long as the evaluation of a body
+
+
+def evaluate_attention(
+    op: ir.Operation, operands: Sequence[Value], body: Body, spend: Callable[[int], None]
+) -> list[Value]:
+    """The results of an attention op, online or not."""
+    online = op.name == "iree_linalg_ext.online_attention"
+    maps = [_loops(each) for each in accesses(op)]
+    written = 3 if online else 1
+    query, key, _, scale = operands[:4]
+    masks = list(zip(maps, operands, strict=True))[4:-written]
+    query_loops, key_loops, value_loops, result_loops = *maps[:3], maps[-written]
+    inner = [loop for loop in query_loops if loop in key_loops and loop not in result_loops]
+    keys = [loop for loop in key_loops if loop in value_loops and loop not in result_loops]
+    rows = [loop for loop in query_loops if loop not in inner]
+    score_loops = rows + keys
+    sizes = _loop_sizes(maps, operands)
+    apart = [loop for loop in result_loops if loop not in rows]
+    points = prod(sizes[loop] for loop in score_loops)
+    steps = prod(sizes[loop] for loop in inner) + prod(sizes[loop] for loop in apart)
+    spend(points + points * steps // _STEPS)
+    with np.errstate(all="ignore"):
+        scores = _product(query, query_loops, key, key_loops, score_loops) * scale
+        scores = _elementwise(op, scores, score_loops, sizes, body)
+        for mask_loops, mask in masks:
+            placed = _spread(mask, mask_loops, score_loops)
+            is_boolean = ElementType.of(op.operands[4].type).is_integer
+            scores = np.where(placed != 0, scores, -np.inf) if is_boolean else scores + placed
+        return _softmax_product(op, operands, maps, scores, score_loops, rows, written)
+
+
+def _softmax_product(
+    op: ir.Operation, operands: Sequence[Value], maps: Sequence[list[int]], scores: Value,
+    score_loops: list[int], rows: list[int], written: int,
+) -> list[Value]:  # fmt: skip
+    value, value_loops, result_loops = operands[2], maps[2], maps[-written]
+    axes = tuple(range(len(rows), len(score_loops)))
+    largest = scores.max(axis=axes)
+    if written == 3:
+        largest = np.maximum(largest, _spread(operands[-2], maps[-2], rows))
+    weights = np.exp(scores - np.expand_dims(largest, axes))
+    total = weights.sum(axis=axes)
+    if written == 1:
+        weights = weights / np.expand_dims(total, axes)
+    weights = rounded(weights, ElementType.of(op.operands[2].type))
+    result = _product(weights, score_loops, value, value_loops, result_loops)
+    if written == 1:
+        return [result]
+    factor = np.exp(_spread(operands[-2], maps[-2], rows) - largest)
+    total = total + _spread(operands[-1], maps[-1], rows) * factor
+    result = result + operands[-3] * _spread(factor, rows, result_loops)
+    return [result, _spread(largest, rows, maps[-2]), _spread(total, rows, maps[-1])]
+
+
+def _elementwise(
+    op: ir.Operation, scores: Value, score_loops: list[int], sizes: dict[int, int], body: Body
+) -> Value:
+    block = op.regions[0].blocks[0]
+    axis = {loop: i for i, loop in enumerate(score_loops)}
+    loops = _Scores([sizes.get(loop, 1) for loop in range(max(sizes) + 1)], axis)
+    (found,) = body(block, [scores], loops)
+    return np.broadcast_to(found, scores.shape)
+
+
+class _Scores(Loops):
+    """The iteration space of the scores, whose axes are not in the order of the loops."""
+
+    def __init__(self, sizes: Sequence[int], axis: dict[int, int]) -> None:
+        super().__init__(sizes, ["parallel"] * len(sizes))
+        self._axis = axis
+
+    def index(self, loop: int) -> Value:
+        if loop not in self._axis:
+            raise UnsupportedError("attention with an index that its scores do not have")
+        shape = [1] * len(self._axis)
+        shape[self._axis[loop]] = self.sizes[loop]
+        return np.arange(self.sizes[loop]).reshape(shape)
+
+
+def _loops(access: IndexingMap) -> list[int]:
+    found = [loop for loop in access.dimensions if loop is not None]
+    if len(found) != len(access.results):
+        raise UnsupportedError(f"attention with a map {access}")
+    return found
+
+
+def _loop_sizes(maps: Sequence[list[int]], operands: Sequence[Value]) -> dict[int, int]:
+    return {
+        loop: size
+        for loops, operand in zip(maps, operands, strict=True)
+        for loop, size in zip(loops, operand.shape, strict=True)
+    }
+
+
+def _product(a: Value, a_loops: list[int], b: Value, b_loops: list[int], result: list[int]) -> Value:
+    def names(loops: list[int]) -> str:
+        return "".join(ascii_lowercase[loop] for loop in loops)
+
+    return np.einsum(f"{names(a_loops)},{names(b_loops)}->{names(result)}", a, b, optimize=True)
+
+
+def _spread(value: Value, loops: list[int], onto: list[int]) -> Value:
+    """A tensor with one axis for each of the loops `onto`, of size 1 where it does not depend on the loop."""
+    present = [loop for loop in onto if loop in loops]
+    moved = value.transpose([loops.index(loop) for loop in present])
+    shape = iter(moved.shape)
+    return moved.reshape([next(shape) if loop in loops else 1 for loop in onto])

@@ -1,6 +1,6 @@
 """The machine's sensors, read while it is measured: clocks, throttling, temperature, load.
 
-One file a source. A source that is not there, or breaks, is None in the readings, never an error.
+One file a source. A missing or broken source is None in the readings, never an error.
 """
 
 from __future__ import annotations
@@ -17,36 +17,33 @@ __all__ = ["describe", "sensors_for"]
 
 
 class _Silent(NoSensors):
-    """A GPU that tells nothing."""
+    """A GPU without sensors."""
 
     source = "none"
     tells_throttling = False
 
 
 class _WithHost:
-    """A GPU's own sensors, and the load of the host that feeds it."""
+    """A GPU's own sensors for clock and temperature, and those of its host for load."""
 
     def __init__(self, device: Sensors, host: Sensors) -> None:
         self._device = device
         self._host = host
 
     def start(self) -> None:
-        """Begin on both."""
         self._host.start()
         self._device.start()
 
     def disturbed(self) -> bool:
-        """Whether the GPU was: the host's clock does not matter to it."""
         return self._device.disturbed()
 
     def readings(self) -> Readings:
-        """Clock and temperature of the GPU, load of the host."""
         host = self._host.readings()
         return replace(self._device.readings(), load=host.load, stolen=host.stolen)
 
 
 def sensors_for(device_uri: str) -> Sensors:
-    """Those of a device; what there is, and nothing raises. NVIDIA's need `nvidia-ml-py`, AMD's `amdsmi`."""
+    """The sensors of a device; nothing raises. NVIDIA's need `nvidia-ml-py`, AMD's `amdsmi`."""
     device = find_hal_device(device_uri)
     if device.on_host:
         return CpuSensors()
@@ -54,7 +51,7 @@ def sensors_for(device_uri: str) -> Sensors:
 
 
 def describe(device_uri: str) -> dict[str, object]:
-    """Which sensors a device has and what they say now, for people."""
+    """The source of a device's sensors and their current readings, for people."""
     device = find_hal_device(device_uri)
     sensors = CpuSensors() if device.on_host else _of_gpu(device)
     sensors.start()

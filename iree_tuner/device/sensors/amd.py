@@ -1,4 +1,4 @@
-"""AMD's GPUs, through AMD SMI (`amdsmi`). Written from its documentation, and not run on such a GPU yet.
+"""AMD's GPUs, through AMD SMI (`amdsmi`). Written from its documentation, not run on such a GPU yet.
 
 Names: rocm.docs.amd.com, AMD SMI, Python API and "GPU violations".
 """
@@ -6,13 +6,12 @@ Names: rocm.docs.amd.com, AMD SMI, Python API and "GPU violations".
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
+from iree_tuner.device.hal_device import plain_uuid
 from iree_tuner.device.outcome import Readings
-from iree_tuner.device.sensors.clock import ClockWatch
-
-R = TypeVar("R")
+from iree_tuner.device.sensors.clock import ClockWatch, attempt
 
 _COUNTERS = ("acc_prochot_thrm", "acc_ppt_pwr", "acc_socket_thrm", "acc_vr_thrm", "acc_hbm_thrm")
 """The counters of `amdsmi_get_violation_status`, on MI300 and newer."""
@@ -31,12 +30,11 @@ class AmdSensors:
         self._counted = 0.0
 
     def start(self) -> None:
-        """Begin a measurement."""
         self._clock.start(self._clock_mhz())
         self._counted = self._count()
 
     def disturbed(self) -> bool:
-        """Whether it throttled, or its clock moved by more than a tenth, since the last look."""
+        """Whether it throttled, or its clock changed by more than a tenth, since the last call."""
         before, self._counted = self._counted, self._count()
         moved = self._clock.moved(self._clock_mhz())
         # Older GPUs have a state instead of counters.
@@ -44,11 +42,11 @@ class AmdSensors:
         return moved or self._counted > before or (isinstance(now, int) and now != 0)
 
     def readings(self) -> Readings:
-        """Conditions since `start`; load is the host's to tell."""
+        """Readings since `start`, without load."""
         return Readings(clock_mhz=self._clock.mean(self._clock_mhz()), temperature_c=self._temperature())
 
     def identity(self) -> tuple[str, str, int]:
-        """Name, version of the driver, and compute units (0 where unknown)."""
+        """Name, version of the driver, and compute units (0 if unknown)."""
         asic = self._ask("amdsmi_get_gpu_asic_info")
         driver = self._ask("amdsmi_get_gpu_driver_info")
         units = asic.get("num_compute_units")
@@ -56,17 +54,16 @@ class AmdSensors:
         return name, version, units if isinstance(units, int) else 0
 
     def memory_bytes(self) -> int | None:
-        """All of its memory."""
         found = self._ask("amdsmi_get_gpu_vram_usage").get("vram_total")
         return found << 20 if isinstance(found, int) else None  # reported in MiB
 
     def _clock_mhz(self) -> float | None:
-        graphics = _try(lambda: self._smi.AmdSmiClkType.GFX)
+        graphics = attempt(lambda: self._smi.AmdSmiClkType.GFX)
         found = self._ask("amdsmi_get_clock_info", graphics)
         return _number(found.get("clk", found.get("cur_clk")))
 
     def _temperature(self) -> float | None:
-        return _try(
+        return attempt(
             lambda: _number(
                 self._smi.amdsmi_get_temp_metric(
                     self._handle,
@@ -81,32 +78,23 @@ class AmdSensors:
         return sum(_number(found.get(name)) or 0.0 for name in _COUNTERS)
 
     def _ask(self, name: str, *args: object) -> Mapping[str, object]:
-        """A function's answer; empty for whatever goes wrong."""
-        found = _try(lambda: getattr(self._smi, name)(self._handle, *args))
+        found = attempt(lambda: getattr(self._smi, name)(self._handle, *args))
         return found if isinstance(found, Mapping) else {}
 
 
 def open_amd(uuid: str) -> AmdSensors | None:
-    """The GPU with this UUID of HIP, in plain digits; None where AMD SMI is not there, or it is not."""
-    smi = _try(lambda: importlib.import_module("amdsmi"))
+    """The GPU with this UUID of HIP, in plain digits; None if it or AMD SMI is missing."""
+    smi = attempt(lambda: importlib.import_module("amdsmi"))
     if smi is None or not uuid:
         return None
-    _try(lambda: smi.amdsmi_init())
-    for handle in _try(lambda: list(smi.amdsmi_get_processor_handles())) or []:
-        found = _try(lambda h=handle: smi.amdsmi_get_gpu_enumeration_info(h)["hip_uuid"])
-        if str(found).lower().removeprefix("gpu-").replace("-", "") == uuid:
+    attempt(lambda: smi.amdsmi_init())
+    for handle in attempt(lambda: list(smi.amdsmi_get_processor_handles())) or []:
+        found = attempt(lambda h=handle: smi.amdsmi_get_gpu_enumeration_info(h)["hip_uuid"])
+        if plain_uuid(found) == uuid:
             return AmdSensors(smi, handle)
     return None
 
 
 def _number(value: object) -> float | None:
-    """Fields that a GPU does not have hold a text: "N/A"."""
+    """A number, or None: fields that a GPU does not have hold the text "N/A"."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _try(action: Callable[[], R]) -> R | None:
-    """Its return value; None for whatever goes wrong in a foreign library, which sensors survive."""
-    try:
-        return action()
-    except Exception:
-        return None

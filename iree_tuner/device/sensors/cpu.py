@@ -18,9 +18,7 @@ _HWMON = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
 
 
 @dataclass(frozen=True)
-class _Times:
-    """Seconds since the start of the machine, summed over its cores, and of this process."""
-
+class _Times:  # seconds since the start of the machine, summed over its cores, and of this process
     at: float
     busy: float
     stolen: float
@@ -29,11 +27,7 @@ class _Times:
 
 
 class CpuSensors:
-    """Clock, throttling, temperature, and what others do with the cores.
-
-    Args:
-        root: where /proc and /sys are; tests have their own.
-    """
+    """Clock, throttling, temperature, and load by others. `root` has /proc and /sys; tests have their own."""
 
     source = "cpu"
 
@@ -52,23 +46,21 @@ class CpuSensors:
 
     @property
     def tells_throttling(self) -> bool:
-        """Whether throttling is counted here."""
         return bool(self._throttles)
 
     def start(self) -> None:
-        """Begin a measurement."""
         self._clock.start(self._clock_mhz())
         self._throttled = self._count()
         self._before = self._times()
 
     def disturbed(self) -> bool:
-        """Whether a core throttled, or the clock moved by more than a tenth, since the last look."""
+        """Whether a core throttled, or the clock changed by more than a tenth, since the last call."""
         before, self._throttled = self._throttled, self._count()
         moved = self._clock.moved(self._scaled_mhz())
         return self._throttled > before or moved
 
     def readings(self) -> Readings:
-        """Conditions since `start`."""
+        """Readings since `start`."""
         load, stolen = self._others()
         temperatures = [value for path in self._temperatures if (value := _number(path)) is not None]
         return Readings(
@@ -79,7 +71,7 @@ class CpuSensors:
         )
 
     def _clock_mhz(self) -> float | None:
-        """The quickest core's clock: that is the one that works."""
+        """The clock of the fastest core, which is the one that works."""
         scaled = self._scaled_mhz()
         if scaled is not None:
             return scaled
@@ -108,7 +100,7 @@ class CpuSensors:
         return _Times(time.monotonic(), busy / tick, stolen / tick, own.user + own.system, max(1, cores))
 
     def _others(self) -> tuple[float | None, float | None]:
-        """Cores that others kept busy, and the part of the time that the hypervisor kept, since `start`."""
+        """Cores that others kept busy, and the part of the time that the hypervisor took, since `start`."""
         before, now = self._before, self._times()
         if before is None or now is None or now.at - before.at < _LEAST_S:
             return None, None
@@ -124,7 +116,7 @@ def _usable() -> Sequence[int]:
 
 
 def _spread(values: Sequence[int], count: int) -> list[int]:
-    """At most so many, evenly over all: sockets have their own counters."""
+    """At most `count` values, evenly spaced: sockets have their own counters."""
     step = max(1, -(-len(values) // count))
     return list(values[::step])
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
+from iree_tuner.device.hal_device import plain_uuid
 from iree_tuner.device.outcome import Readings
-from iree_tuner.device.sensors.clock import ClockWatch
-
-R = TypeVar("R")
+from iree_tuner.device.sensors.clock import ClockWatch, attempt
 
 # nvml.h, nvmlClocksEventReasons: idle, and clocks that were asked for, are no disturbance.
 _HARMLESS = 0x1 | 0x2
@@ -30,11 +28,10 @@ class NvidiaSensors:
         self._clock = ClockWatch()
 
     def start(self) -> None:
-        """Begin a measurement."""
         self._clock.start(self._clock_mhz())
 
     def disturbed(self) -> bool:
-        """Whether something holds the clock down, or it moved by more than a tenth since the last look."""
+        """Whether the clock is held down, or changed by more than a tenth since the last call."""
         moved = self._clock.moved(self._clock_mhz())
         name = "nvmlDeviceGetCurrentClocksEventReasons"
         if not hasattr(self._nvml, name):  # before driver 535
@@ -43,7 +40,7 @@ class NvidiaSensors:
         return moved or bool(reasons is not None and int(reasons) & ~_HARMLESS)
 
     def readings(self) -> Readings:
-        """Conditions since `start`; load is the host's to tell."""
+        """Readings since `start`, without load."""
         temperature = self._ask("nvmlDeviceGetTemperature", _GPU_TEMPERATURE)
         return Readings(
             clock_mhz=self._clock.mean(self._clock_mhz()),
@@ -51,15 +48,14 @@ class NvidiaSensors:
         )
 
     def identity(self) -> tuple[str, str, int]:
-        """Name, version of the driver, and multiprocessors (0 where unknown)."""
-        driver = _try(self._nvml.nvmlSystemGetDriverVersion)
+        """Name, version of the driver, and multiprocessors (0 if unknown)."""
+        driver = attempt(self._nvml.nvmlSystemGetDriverVersion)
         cores = self._ask("nvmlDeviceGetNumGpuCores")
         level = self._ask("nvmlDeviceGetCudaComputeCapability")
         each = _CORES_PER_MULTIPROCESSOR.get(tuple(level), 128) if level else 128
         return _plain(self._ask("nvmlDeviceGetName")), _plain(driver), int(cores or 0) // each
 
     def memory_bytes(self) -> int | None:
-        """All of its memory."""
         found = self._ask("nvmlDeviceGetMemoryInfo")
         return None if found is None else int(found.total)
 
@@ -68,32 +64,22 @@ class NvidiaSensors:
         return None if found is None else float(found)
 
     def _ask(self, name: str, *args: object) -> Any:  # noqa: ANN401
-        return _try(lambda: getattr(self._nvml, name)(self._handle, *args))
+        return attempt(lambda: getattr(self._nvml, name)(self._handle, *args))
 
 
 def open_nvidia(uuid: str) -> NvidiaSensors | None:
-    """The GPU with this UUID, in plain hexadecimal digits; None where NVML is not there, or it is not."""
-    nvml = _try(lambda: importlib.import_module("pynvml"))
-    if nvml is None or not uuid:
+    """The GPU with this UUID, in plain hexadecimal digits; None if it or NVML is missing."""
+    nvml = attempt(lambda: importlib.import_module("pynvml"))
+    if nvml is None or not uuid or attempt(lambda: nvml.nvmlInit() or True) is None:
         return None
-    if _try(lambda: nvml.nvmlInit() or True) is None:
-        return None
-    for index in range(_try(nvml.nvmlDeviceGetCount) or 0):
-        handle = _try(lambda i=index: nvml.nvmlDeviceGetHandleByIndex(i))
-        found = _plain(_try(lambda h=handle: nvml.nvmlDeviceGetUUID(h)))
-        if handle is not None and found.lower().removeprefix("gpu-").replace("-", "") == uuid:
+    for index in range(attempt(nvml.nvmlDeviceGetCount) or 0):
+        handle = attempt(lambda i=index: nvml.nvmlDeviceGetHandleByIndex(i))
+        found = _plain(attempt(lambda h=handle: nvml.nvmlDeviceGetUUID(h)))
+        if handle is not None and plain_uuid(found) == uuid:
             return NvidiaSensors(nvml, handle)
     return None
 
 
-def _try(action: Callable[[], R]) -> R | None:
-    """Its return value; None for whatever goes wrong in a foreign library, which sensors survive."""
-    try:
-        return action()
-    except Exception:
-        return None
-
-
 def _plain(text: object) -> str:
-    """Old releases of the module return bytes."""
+    """Text, which old releases of the module return as bytes."""
     return text.decode(errors="replace") if isinstance(text, bytes) else str(text or "")

@@ -9,8 +9,8 @@ from apart_programs import Apart, same
 
 from iree_tuner.check.parts import LoadedParts
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.device.conditioning import Depth, agreement_of
 from iree_tuner.device.program_loaded import SEEDS
+from iree_tuner.device.slack import ErrorDepth, agreement_of
 from iree_tuner.measure.program import compare_programs
 
 FOLDER = Path(__file__).parent / "apart"
@@ -62,7 +62,7 @@ def test_a_program_is_compared_as_a_whole_and_in_its_parts(name, apart_of):
     whole, again = apart.whole(), apart.whole()
     expected = whole.results()
     assert not whole.known.unwritten
-    found = agreement_of(again.results(), expected, whole.spreads(Depth(64, 2, judged.moves)))
+    found = agreement_of(again.results(), expected, whole.spreads(ErrorDepth(64, 2, judged.moves)))
     assert found.ok
     assert found.worst == 0
     assert not apart.base.parts.left_out
@@ -172,7 +172,7 @@ def test_a_wrong_whole_program_is_found_and_a_right_one_is_timed(name, right, wr
     apart = apart_of(name)
     made, other = apart.compiled(), apart.compiled(right, wrong)
     again, changed = compare_programs(
-        [[made, made, other]], "local-task", measuring, 4, Depth(64, 2), apart.run, batch_s=0.001
+        [[made, made, other]], "local-task", measuring, 4, ErrorDepth(64, 2), apart.run, batch_s=0.001
     )
     assert again.ok
     assert again.comparison is not None
@@ -189,6 +189,6 @@ def test_scalars_have_the_types_that_are_declared(apart_of):
 def test_integers_have_no_note_on_rounding(apart_of):
     counter = apart_of("counter")
     whole, again = counter.whole(), counter.whole()
-    found = agreement_of(again.results(), whole.results(), whole.spreads(Depth(64, 2)))
+    found = agreement_of(again.results(), whole.results(), whole.spreads(ErrorDepth(64, 2)))
     assert (found.ok, found.note) == (True, "")
     assert [int(each[1]) for each in whole.results()] == [1, 1, 1]

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from iree_tuner.check.check_program import compile_check
-from iree_tuner.check.device_check import CheckProgram, DeviceCheck, integers
-from iree_tuner.check.untouched import kept
+from iree_tuner.check.expected import CheckProgram, DeviceCheck, integers, kept
 from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.device.data import fill, magnitudes_of, values_in, written
 from iree_tuner.device.memory import StagedMemory, uploaded

@@ -11,9 +11,9 @@ from test_planted_in_programs import DEVICE, LEGAL
 
 from iree_tuner.check.parts import Pieces, judge_here
 from iree_tuner.compiler.worker import session_for
-from iree_tuner.device.conditioning import Depth, agreement_of
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
+from iree_tuner.device.slack import ErrorDepth, agreement_of
 from iree_tuner.program.extract import extract
 from iree_tuner.program.flow_ops import add_filled
 from iree_tuner.program.parts import take_apart_flow
@@ -43,7 +43,7 @@ class Narrow:
         dispatches = extract(self.program, self.target, compilers).dispatches
         self.sums = sums_of(dispatches)
         moves = judge_here(self.parts, None, DEVICE, self.run, self.sums, narrow=False).moves
-        self.spreads = self.base.spreads(Depth(160, len(dispatches), moves), widened)
+        self.spreads = self.base.spreads(ErrorDepth(160, len(dispatches), moves), widened)
 
     def _write(self, data):
         path = self.folder / f"{len(list(self.folder.iterdir()))}.vmfb"

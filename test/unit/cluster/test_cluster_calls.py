@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from iree_tuner.cluster.calls import ClusterCalls
-from iree_tuner.cluster.serve import Store
+from iree_tuner.cluster.serve import Objects
 from iree_tuner.cluster.wire import digest_of
 from iree_tuner.compiler.task import HostLost, UnfitError
 from iree_tuner.compiler.worker import Crash, Lost, SentPath, Timeout, WorkerError, Workers, WrittenPath
@@ -86,7 +86,7 @@ def test_what_is_larger_than_a_message_is_sent_in_parts(calls, monkeypatch, tmp_
 
 
 def test_a_store_forgets_what_was_not_used_for_longest():
-    store = Store(10)
+    store = Objects(10)
     for digest in "abc":
         store.put(digest, b"1234")
         store.get("a")

@@ -23,7 +23,7 @@ from iree_tuner.kernels.harness import build_kernel_here, with_scratch
 from iree_tuner.kernels.in_program import SPEC_FLAG, outlook_of
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.ptx_gemm import PtxGemm
-from iree_tuner.kernels.save import save_kernel_spec
+from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.triton_conv import TritonConv
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.kernels.triton_norms import TritonNorms

@@ -16,8 +16,8 @@ from iree_tuner.check.parts import Pieces, judge_here
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.program_request import request
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.measurer import Measurer
@@ -126,7 +126,7 @@ def test_a_poisoned_context_is_left_behind(target: Target, compilers: Workers) -
     )
     with Workers(1, memory_bytes=None) as measuring:
         first, planted, last = compare_programs(
-            [[right, right, bad, right]], DEVICE, measuring, 8, Depth(), batch_s=0.0005
+            [[right, right, bad, right]], DEVICE, measuring, 8, ErrorDepth(), batch_s=0.0005
         )
     assert planted.error
     assert planted.comparison is None
@@ -202,7 +202,7 @@ def test_the_default_is_blamed_and_not_the_version_that_reads_nothing(
     program = load_program(CROSS)
     default = compile_program(program, target, compilers).data
     (found,) = compare_programs(
-        [[default, default]], DEVICE, measurer.workers, 4, Depth(77, 3), request(program),
+        [[default, default]], DEVICE, measurer.workers, 4, ErrorDepth(77, 3), request(program),
         for_host=lambda: compile_program(program, host_target(), compilers).data,
         widened=lambda: submit_widened(program, target, compilers).result(),
     )  # fmt: skip

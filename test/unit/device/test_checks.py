@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.program_request import request
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.measure.program import compare_programs
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
@@ -32,7 +32,9 @@ def program(factor: float, wanted: float = 6.0) -> str:
 def test_versions_are_compared(other, says, cpu, compilers) -> None:
     source = load_program(program(2.0))
     built = [compile_program(load_program(text), cpu, compilers).data for text in (program(2.0), other)]
-    (found,) = compare_programs([built], "local-task", compilers, 4, Depth(), request(source), batch_s=1e-4)
+    (found,) = compare_programs(
+        [built], "local-task", compilers, 4, ErrorDepth(), request(source), batch_s=1e-4
+    )
     assert found.ok == (not says), found.error
     assert says in found.error
 
@@ -41,7 +43,7 @@ def test_a_check_that_fails_by_default_is_a_note(cpu, compilers) -> None:
     source = load_program(program(2.0, wanted=9.0))
     vmfb = compile_program(source, cpu, compilers).data
     (found,) = compare_programs(
-        [[vmfb, vmfb]], "local-task", compilers, 4, Depth(), request(source), batch_s=1e-4
+        [[vmfb, vmfb]], "local-task", compilers, 4, ErrorDepth(), request(source), batch_s=1e-4
     )
     assert found.ok
     assert "by default, a check of the program fails in @main: expected 9.0, got 6.0" in found.agreement.note

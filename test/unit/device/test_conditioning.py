@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iree_tuner.device.bench import Tolerance
-from iree_tuner.device.conditioning import (
+from iree_tuner.device.data import step_for, stepped
+from iree_tuner.device.numerics import disturbed, partial_sums
+from iree_tuner.device.slack import (
     LARGEST,
     TYPICAL,
-    Depth,
+    ErrorDepth,
     Spread,
     agreement_of,
     arbitrated,
@@ -24,8 +26,6 @@ from iree_tuner.device.conditioning import (
     of_any_seed,
     stands_for,
 )
-from iree_tuner.device.data import step_for, stepped
-from iree_tuner.device.numerics import disturbed, partial_sums
 
 RIGHT = np.linspace(1.0, 2.0, 64, dtype=np.float16)
 NUMBERLESS = np.full_like(RIGHT, np.nan)
@@ -40,7 +40,7 @@ def results_of(*arrays):
 @pytest.mark.parametrize(("moves", "right"), [(0.05, True), (0.001, False)])
 def test_the_processor_says_how_far_results_may_be_off(moves: float, right: bool) -> None:
     """What is not a number does not move, which would leave nothing but the last rounding."""
-    spreads = by_nudges(Depth(dispatches=50), [NUMBERLESS], [NUMBERLESS])
+    spreads = by_nudges(ErrorDepth(dispatches=50), [NUMBERLESS], [NUMBERLESS])
     assert spreads == [NONE]
     found = agreement_of([[OURS]], [[NUMBERLESS]], [spreads])
     assert not found.ok
@@ -52,7 +52,7 @@ def test_the_processor_says_how_far_results_may_be_off(moves: float, right: bool
 
 def test_what_moves_when_inputs_do_may_be_missed_by_as_much() -> None:
     own = results_of([1.0, 2.0, 4.0])
-    (spread,) = by_nudges(Depth(100, 4), own[0], results_of([1.0, 2.0, 4.0001])[0])
+    (spread,) = by_nudges(ErrorDepth(100, 4), own[0], results_of([1.0, 2.0, 4.0001])[0])
     growth = 1.5 * math.sqrt(4) * math.sqrt(100)
     assert spread.largest == pytest.approx(growth * (1 + 4 / 3) * 1e-4, rel=1e-2)
     assert agreement_of(results_of([1.0, 2.0, 4.01]), own, [[spread]]).ok
@@ -62,7 +62,7 @@ def test_what_moves_when_inputs_do_may_be_missed_by_as_much() -> None:
 
 def test_without_floats_among_the_inputs_long_sums_may_differ() -> None:
     own = results_of([1.0, 2.0])
-    (spread,) = by_nudges(Depth(10_000, 4), own[0], own[0])
+    (spread,) = by_nudges(ErrorDepth(10_000, 4), own[0], own[0])
     assert spread.largest == pytest.approx(2.0 * (1 + 4 / 2) * 200 * 2**-23)
 
 
@@ -138,7 +138,7 @@ def test_eight_bits_are_not_loose(kind) -> None:
     moved = disturbed(values, deviation, rng)
     assert np.count_nonzero(moved != values) < 8
     for again in (moved, values):  # as dispatches move it, and as nudged inputs do
-        (spread,) = by_nudges(Depth(), [values], [again])
+        (spread,) = by_nudges(ErrorDepth(), [values], [again])
         found = agreement_of([[moved]], [[values]], [[spread]])
         assert found.ok
         assert not found.loose
@@ -154,7 +154,7 @@ def test_integers_are_not_rounded() -> None:
     own = [np.arange(100, dtype=np.int32)]
     other = [own[0].copy()]
     other[0][3] += 1
-    (none,) = by_nudges(Depth(1000, 1000), own, own)
+    (none,) = by_nudges(ErrorDepth(1000, 1000), own, own)
     assert none == NONE
     assert agreement_of([own], [own], [[none]]).note == ""
     assert not agreement_of([other], [own], [[none]]).ok

@@ -8,12 +8,12 @@ from whole_programs import ADDING
 
 from iree_tuner.check.parts import LoadedParts, Pieces
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.device.conditioning import Depth, nudged
+from iree_tuner.device.memory import Recent
 from iree_tuner.device.numerics import FILLINGS, Held, left_alone
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
 from iree_tuner.device.program_run import Filled, ProgramRun
-from iree_tuner.device.recent import Recent
+from iree_tuner.device.slack import ErrorDepth, nudged
 from iree_tuner.measure.program import compare_programs
 from iree_tuner.program.parts import take_apart
 from iree_tuner.program.phases import run_phases
@@ -80,7 +80,7 @@ def test_a_program_that_takes_long_runs_once_on_inputs_that_stay(
     found = LoadedProgram(str(path), DEVICE, request(load_program(ADDING.format(size=512)), inputs=inputs))
     first, second, third = found.results()
     assert (first is second, first is third) == (once, once)
-    assert len(found.spreads(Depth())) == 3
+    assert len(found.spreads(ErrorDepth())) == 3
     assert found.known.once == once
 
 
@@ -88,8 +88,10 @@ def test_a_version_that_reads_it_is_wrong_and_a_default_that_does_is_told(built)
     right, wrong = built(512), built(400)
     run = request(load_program(ADDING.format(size=512)))
     with Workers(1) as measuring:
-        (version,) = compare_programs([[right, wrong]], DEVICE, measuring, 4, Depth(), run, batch_s=0.001)
-        (other,) = compare_programs([[wrong, wrong]], DEVICE, measuring, 4, Depth(), run, batch_s=0.001)
+        (version,) = compare_programs(
+            [[right, wrong]], DEVICE, measuring, 4, ErrorDepth(), run, batch_s=0.001
+        )
+        (other,) = compare_programs([[wrong, wrong]], DEVICE, measuring, 4, ErrorDepth(), run, batch_s=0.001)
     assert version.error.startswith("wrong results: result 0 depends on uninitialized memory")
     assert other.ok
     assert other.agreement.note.startswith("by default, result 0 depends on uninitialized memory")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from amounts import some
 
-from iree_tuner.check.untouched import kept
+from iree_tuner.check.expected import kept
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import fill, kind_of, magnitudes_of, outputs, random_values
 from iree_tuner.device.numerics import compare, epsilon, halting_error, sum_error

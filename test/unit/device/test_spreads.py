@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from iree_tuner.device.conditioning import Depth, Spread, agreement_of
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
+from iree_tuner.device.slack import ErrorDepth, Spread, agreement_of
 from iree_tuner.program.phases import compile_widened, run_phases
 from iree_tuner.program.source import load_program
 
@@ -53,7 +53,7 @@ def program_of(cpu, tmp_path):
 @pytest.mark.parametrize("result", ["bf16", "f32"])
 def test_a_product_is_as_exact_as_its_code(result, program_of):
     own, wide = program_of(PRODUCT.replace("RESULT", result))
-    spreads = own.spreads(Depth(512, 1), wide)
+    spreads = own.spreads(ErrorDepth(512, 1), wide)
     for values, (spread,) in zip(own.results(), spreads, strict=True):
         unit = np.sqrt(np.mean(np.square(values[0].astype(np.float64)))) * 2**-8
         assert 0.1 * unit < spread.typical < 20 * unit
@@ -63,9 +63,9 @@ def test_a_product_is_as_exact_as_its_code(result, program_of):
 @pytest.mark.parametrize("result", ["bf16", "f32"])
 def test_moves_that_were_measured_count_beside_the_widened_program(result, program_of):
     own, wide = program_of(PRODUCT.replace("RESULT", result))
-    seen = own.spreads(Depth(512, 1), wide)
+    seen = own.spreads(ErrorDepth(512, 1), wide)
     moves = tuple((spread.times(2),) for (spread,) in seen)
-    found = own.spreads(Depth(512, 1, moves), wide)
+    found = own.spreads(ErrorDepth(512, 1, moves), wide)
     for (spread,), (moved,) in [*zip(found, moves, strict=True)][1:]:  # of positive values the mean is large
         assert moved.typical < spread.typical < 1.25 * moved.typical
 
@@ -73,9 +73,9 @@ def test_moves_that_were_measured_count_beside_the_widened_program(result, progr
 @pytest.mark.parametrize("result", ["bf16", "f32"])
 def test_moves_do_not_make_a_comparison_say_little(result, program_of):
     own, wide = program_of(PRODUCT.replace("RESULT", result))
-    spreads = own.spreads(Depth(512, 1, ((Spread(1e3, 1e4),),) * 3), wide)
+    spreads = own.spreads(ErrorDepth(512, 1, ((Spread(1e3, 1e4),),) * 3), wide)
     assert not agreement_of(own.results(), own.results(), spreads).note
-    seen = own.spreads(Depth(512, 1), wide)
+    seen = own.spreads(ErrorDepth(512, 1), wide)
     further = max(after.typical / before.typical for (after,), (before,) in zip(spreads, seen, strict=True))
     assert further <= 2.5 or result == "f32"
 
@@ -87,7 +87,7 @@ def test_a_number_is_compared_on_several_inputs(program_of, monkeypatch):
     monkeypatch.setattr(own, "results_of", lambda *given: seeds.append(given) or results_of(*given))
     own.results()
     seeds.clear()
-    own.spreads(Depth(512, 2), wide)
+    own.spreads(ErrorDepth(512, 2), wide)
     assert len(set(seeds)) >= 3
 
 
@@ -98,13 +98,13 @@ def test_a_number_is_compared_on_several_inputs(program_of, monkeypatch):
 )
 def test_a_widened_program_that_is_wrong_is_bounded_by_nudges(change, program_of):
     own, wide = program_of(PRODUCT.replace("RESULT", "bf16"), change)
-    spreads = own.spreads(Depth(512, 1), wide)
+    spreads = own.spreads(ErrorDepth(512, 1), wide)
     own.known.spreads.clear()
-    assert spreads == own.spreads(Depth(512, 1))
+    assert spreads == own.spreads(ErrorDepth(512, 1))
 
 
 def test_moves_are_not_taken_for_a_widened_program_without_numbers(program_of):
     """They have no narrow rounding then."""
     own, wide = program_of(PRODUCT.replace("RESULT", "bf16"), lambda value: np.full_like(value, np.nan))
     moves = ((replace(Spread(), typical=1e-9),),) * 3
-    assert all(spread.typical > 1e-6 for (spread,) in own.spreads(Depth(512, 1, moves), wide))
+    assert all(spread.typical > 1e-6 for (spread,) in own.spreads(ErrorDepth(512, 1, moves), wide))

@@ -37,5 +37,5 @@ def lab():
 def few_pairs(monkeypatch):
     """In this process; commands that tests start compare as users' do."""
     judged = JudgePlan
-    monkeypatch.setattr("iree_tuner.kernels.contest.JudgePlan", lambda rounds, **how: judged(8, **how))
+    monkeypatch.setattr("iree_tuner.kernels.in_program.JudgePlan", lambda rounds, **how: judged(8, **how))
     monkeypatch.setattr("iree_tuner.kernels.in_program._BATCH_S", 0.002)

@@ -20,7 +20,7 @@ from kernels.interpreted_tensors import Tensor
 from kernels.problems import site_in
 
 from iree_tuner.kernels import triton_conv_source, triton_source
-from iree_tuner.kernels.triton_conv import Plan, TritonConv, constants_of, shape_for
+from iree_tuner.kernels.triton_conv import ConvTiling, TritonConv, constants_of, shape_for
 from iree_tuner.targets import parse_target
 
 KERNEL = TritonConv()
@@ -88,7 +88,7 @@ def check(conv, problem, knobs):
     ]
     out, memory = guarded(problem.result.shape, problem.result.element_type, np.nan)
     before = memory.copy()
-    plan = Plan(shape_for(problem), knobs)
+    plan = ConvTiling(shape_for(problem), knobs)
     function = triton_conv_source.boxed if knobs["boxed"] else triton_conv_source.gathered
     images, filter_, *extras = (each for each, _ in arrays)
     partial = np.full(max(1, plan.partial_bytes // 4), np.nan, np.float32)

@@ -17,7 +17,7 @@ from kernels.interpreted_tensors import KNOWN, Tensor
 from kernels.random_chains import random_chain
 
 from iree_tuner.kernels import chains
-from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
+from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.nest import Access, Nest
 from iree_tuner.kernels.triton_norms import TritonNorms, function_of
 
@@ -77,11 +77,11 @@ def check(norm):
 def ops():
     """Scalar ops that group norms do not have, with the steps of one access for all rows."""
     inputs = (Access(0, 0, (50, 1)), Access(1, 7, (0, 1)))
-    terms = [Term(INPUT, "f32", input=0), Term(INPUT, "f32", input=1)]
+    terms = [FormulaTerm(INPUT, "f32", input=0), FormulaTerm(INPUT, "f32", input=1)]
     wanted = []
 
     def term(op, of, result, element="f32", **more):
-        terms.append(Term(op, element, of, **more))
+        terms.append(FormulaTerm(op, element, of, **more))
         wanted.append(result)
         return len(terms) - 1
 

@@ -16,7 +16,7 @@ from iree_tuner.kernels import c_code
 from iree_tuner.kernels.c_code import lanes
 from iree_tuner.kernels.c_depthwise_i8 import CDepthwiseI8
 from iree_tuner.kernels.c_gemm_i8 import CGemmI8
-from iree_tuner.kernels.formula import Term
+from iree_tuner.kernels.formula import FormulaTerm
 from iree_tuner.kernels.problem import Array, scratch_room
 from iree_tuner.targets import parse_target
 
@@ -236,25 +236,25 @@ def test_every_op(element, width, tmp_path):
     kind = np.float32 if element == "f32" else np.int32
     vector = (np.arange(37) * 100 - 1500).astype(kind)
     ops = FLOATS if element == "f32" else WHOLE
-    terms = [Term("sum", "i32"), Term("input", element, along="last")]
+    terms = [FormulaTerm("sum", "i32"), FormulaTerm("input", element, along="last")]
     with np.errstate(all="ignore"):
         if element == "f32":
             vector[5] = np.nan
-            terms += [Term("arith.sitofp", "f32", (0,)), Term("arith.negf", "f32", (2,))]
-            terms += [Term("math.roundeven", "f32", (3,))]
+            terms += [FormulaTerm("arith.sitofp", "f32", (0,)), FormulaTerm("arith.negf", "f32", (2,))]
+            terms += [FormulaTerm("math.roundeven", "f32", (3,))]
             want = start = np.rint(-sums.astype(np.float32))
         else:
-            terms += [Term("arith.trunci", "i8", (0,)), Term("arith.extui", "i32", (2,))]
-            terms += [Term("arith.extsi", "i32", (2,)), Term("arith.muli", "i32", (3, 4))]
+            terms += [FormulaTerm("arith.trunci", "i8", (0,)), FormulaTerm("arith.extui", "i32", (2,))]
+            terms += [FormulaTerm("arith.extsi", "i32", (2,)), FormulaTerm("arith.muli", "i32", (3, 4))]
             narrow = sums.astype(np.int8)
             want = start = narrow.view(np.uint8).astype(np.int32) * narrow
         from_ = len(terms) - 1
         for number, (name, op) in enumerate(ops):
             operands = (from_, 1) if number % 2 else (1, from_)
-            terms.append(Term(f"arith.{name}", element, operands))
+            terms.append(FormulaTerm(f"arith.{name}", element, operands))
             new = op(start, vector) if number % 2 else op(vector, start)
             last = (len(terms) - 2, len(terms) - 1)
-            terms.append(Term("arith.addf" if element == "f32" else "arith.addi", element, last))
+            terms.append(FormulaTerm("arith.addf" if element == "f32" else "arith.addi", element, last))
             want = fused(start, vector, want) if name == "mulf" else want + new
     problem = replace(
         problem, inputs=(*problem.inputs, Array((37,), element)), result=Array((5, 37), element),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from iree_tuner.kernels.c_plan import Plan
+from iree_tuner.kernels.c_plan import CTiling
 from iree_tuner.kernels.c_shape import Shape
 
 TRIALS = Path(__file__).parents[3] / "benchmarks" / "results" / "c_gemm_order.jsonl"
@@ -23,7 +23,7 @@ def recorded():
         pairs = []
         for *knobs, us in row["trials"]:
             chosen = dict(zip(row["knobs"], knobs, strict=True))
-            pairs.append((Plan(shape, chosen, row["packed"] and not chosen["dot"]).cycles(CORES), us))
+            pairs.append((CTiling(shape, chosen, row["packed"] and not chosen["dot"]).cycles(CORES), us))
         yield row["problem"], pairs
 
 
@@ -44,7 +44,7 @@ def test_wide_tiles_read_rows_less_often():
     image = Shape(24, 24, 24, 26 * 26 * 256, 26 * 256, 256, 192, 256, tuple(range(9)), 192, 1, 192)
     common = {"lanes": 16, "dot": 0, "depth": 512, "pack_left": 0, "pack_right": 0, "unroll": 1, "tiles": 16}
     wide, tall = (
-        Plan(image, {**common, "rows": rows, "vectors": vectors, "columns": 192}, True).cycles(CORES)
+        CTiling(image, {**common, "rows": rows, "vectors": vectors, "columns": 192}, True).cycles(CORES)
         for rows, vectors in ((8, 3), (12, 2))
     )
     assert wide < tall

@@ -12,8 +12,8 @@ from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.find import dispatches_of, find_here
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.in_program import SPEC_FLAG, outlook_of
-from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.source import chains_in, with_chains
+from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
 

@@ -11,9 +11,9 @@ from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.in_program import outlook_of
 from iree_tuner.kernels.joint import JointProducts
-from iree_tuner.kernels.save import save_kernel_spec
 from iree_tuner.kernels.shapes import product_shape
 from iree_tuner.kernels.source import Competitors
+from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab

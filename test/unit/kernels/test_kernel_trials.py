@@ -10,9 +10,8 @@ from wrong_kernels import Changing, NotMade, Transposed
 
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.find import Place
-from iree_tuner.kernels.in_program import Outlook, hold_contests
+from iree_tuner.kernels.in_program import Outlook, hold_contest, hold_contests
 from iree_tuner.measure.timing import Timed
 from iree_tuner.store import Store, StoreError
 from iree_tuner.store.lines import import_file

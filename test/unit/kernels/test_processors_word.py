@@ -16,9 +16,8 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_request import request
 from iree_tuner.kernels import in_program as kernels_bench
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.contest import hold_contest
 from iree_tuner.kernels.harness import with_scratch
-from iree_tuner.kernels.in_program import DEFAULT, compare_in_program, look_at
+from iree_tuner.kernels.in_program import DEFAULT, compare_in_program, hold_contest, look_at
 from iree_tuner.kernels.variants import tolerance_for
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target

@@ -18,13 +18,13 @@ from kernels.group_norms import Norm, expected, problems, program
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.find import find_here
-from iree_tuner.kernels.formula import CONSTANT, INPUT, Term
+from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.in_program import outlook_of
 from iree_tuner.kernels.nest import WORKGROUPS, Access, Nest, tiles_of
-from iree_tuner.kernels.normalizing import find_normalizing
 from iree_tuner.kernels.problem import KernelError
 from iree_tuner.kernels.source import Competitors, chains_in, each_once, make_norms, norms_in
+from iree_tuner.kernels.split_sums import find_normalizing
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.lab import Lab
@@ -104,7 +104,7 @@ def test_what_a_softmax_ends_with_is_left() -> None:
 def test_other_problems_are_refused() -> None:
     (squares, _), _ = problems(NORM)
     assert squares.nest is not None
-    for last in (Term("math.sin", "f32", (0,)), Term(CONSTANT, "f64")):
+    for last in (FormulaTerm("math.sin", "f32", (0,)), FormulaTerm(CONSTANT, "f64")):
         other = replace(squares, nest=replace(squares.nest, terms=(*squares.nest.terms, last)))
         unknown = last.op if last.element == "f32" else last.element
         assert KERNEL.refuses(other) == f"it has {unknown}, which the kernel does not compute"
@@ -117,7 +117,7 @@ def test_other_problems_are_refused() -> None:
 
 def test_loops_that_all_arrays_go_through_like_one_are_one() -> None:
     """Of a transposed sum, in the order of memory."""
-    value = Term(INPUT, "f32")
+    value = FormulaTerm(INPUT, "f32")
     nest = Nest((20, 4, 16, 1, 8), (Access(0, 0, (1, 20, 640, 640, 80)),), (value,), (None, 1, None, None, 4))
     merged = nest.merged()
     assert merged.sizes == (16, 32, 20)

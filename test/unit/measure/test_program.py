@@ -10,10 +10,10 @@ from runtime_workers import count_workers
 from whole_programs import WITH_PARAMETERS, scaling
 
 from iree_tuner.compiler.worker import WorkerError, Workers
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.measure import program as programs
 from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
@@ -57,7 +57,7 @@ def measuring():
 
 
 def compare(placed, measuring, rounds=8, **more):
-    return compare_programs(placed, DEVICE, measuring, rounds, Depth(), batch_s=SHORT_S, **more)
+    return compare_programs(placed, DEVICE, measuring, rounds, ErrorDepth(), batch_s=SHORT_S, **more)
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,7 @@ def test_what_stays_within_its_inputs_passes(lab):
 @pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 def test_a_kernel_that_goes_on_behind_its_input_is_named(lab, tmp_path, capsys):
     from iree_tuner.kernels.in_program import look_at
-    from iree_tuner.kernels.save import save_kernel_spec
+    from iree_tuner.kernels.spec import save_kernel_spec
 
     program, wider = (
         load_program(PRODUCTS),

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from whole_programs import ADDING
 
-from iree_tuner.device.conditioning import Depth
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_request import request
 from iree_tuner.device.program_run import Filled
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.program import ProgramComparison, compared_on
 from iree_tuner.measure.statistics import Comparison, over_cases
@@ -91,7 +91,7 @@ def varying(monkeypatch) -> None:
 def compared(lab: Lab, text: str, inputs: tuple[Filled, ...] = ()):
     """A program with another optimization level compared with itself: what was found, and noted."""
     program, watch = load_program(text), Watch()
-    versions = ProgramVersions(program, request(program, inputs=inputs), lab, watch, Depth())
+    versions = ProgramVersions(program, request(program, inputs=inputs), lab, watch, ErrorDepth())
     base = untuned(lab.target)
     other = ProgramVersion("O1", replace(lab.target, flags=(*lab.target.flags, "--iree-opt-level=O1")))
     (found,) = versions.compare(base, [other], ComparisonPlan(1, 8, 0.0))
@@ -109,7 +109,7 @@ def test_memory_is_provided(lab, varying) -> None:
 def test_each_of_several_sizes_is_compared(lab) -> None:
     program, watch = sized_cases(load_program(OF_ANY_SIZE), {(0, 0): (3, 700)}), Watch()
     run = request(program)
-    versions = ProgramVersions(program, run, lab, watch, Depth())
+    versions = ProgramVersions(program, run, lab, watch, ErrorDepth())
     base = untuned(lab.target)
     other = ProgramVersion("O1", replace(lab.target, flags=(*lab.target.flags, "--iree-opt-level=O1")))
     (found,) = versions.compare(base, [other], ComparisonPlan(1, 8, 0.0))
@@ -158,7 +158,7 @@ def test_a_version_that_is_wrong_on_one_size_is_wrong() -> None:
 
 def test_the_default_is_timed_as_it_is(lab, varying) -> None:
     program, measured = load_program(TWO), MeasuredTimes()
-    versions = ProgramVersions(program, request(program), lab, Watch(), Depth(), measured)
+    versions = ProgramVersions(program, request(program), lab, Watch(), ErrorDepth(), measured)
     versions.time(untuned(lab.target))
     assert 0.0 < measured.invocation_s < measured.loading_s
     assert not measured.check_s
@@ -181,9 +181,9 @@ def test_only_a_program_that_does_not_compile_as_it_is_is_refused(lab, monkeypat
 
     monkeypatch.setattr(ProgramVersions, "vmfb", failing)
     right, wrong = (load_program(text) for text in (TWO, DECLARED))
-    ProgramVersions(right, request(right), lab, Watch(), Depth()).check_compiles(untuned(lab.target))
+    ProgramVersions(right, request(right), lab, Watch(), ErrorDepth()).check_compiles(untuned(lab.target))
     with pytest.raises(TunerError, match="the program does not compile, with or without a spec: failed to"):
-        ProgramVersions(wrong, request(wrong), lab, Watch(), Depth()).check_compiles(untuned(lab.target))
+        ProgramVersions(wrong, request(wrong), lab, Watch(), ErrorDepth()).check_compiles(untuned(lab.target))
 
 
 def test_where_allocations_take_equal_time_programs_stay_as_they_are(lab) -> None:
@@ -219,7 +219,7 @@ def test_memory_that_nobody_wrote_is_found_there_too(lab, varying) -> None:
 def test_a_widened_program_that_is_cancelled_is_none(lab):
     """A request to stop cancels what compiles; what is done by then is still compared."""
     program = load_program(TWO.replace("f32", "f16"))
-    versions = ProgramVersions(program, request(program), lab, Silent(), Depth())
+    versions = ProgramVersions(program, request(program), lab, Silent(), ErrorDepth())
     versions._widened = Future()
     versions._widened.cancel()
     versions._widened.set_running_or_notify_cancel()  # as the workers do

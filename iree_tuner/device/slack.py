@@ -1,13 +1,13 @@
-"""How far two right versions of a program may be apart, as the program itself shows. See docs/numerics.md.
+"""How much correct versions of a program may differ, measured by the program itself. See docs/numerics.md.
 
-Right versions round differently. How far that moves results is measured, not bounded:
+Correct versions round differently. The effect on results is measured, not bounded:
 
-* f16 and bf16: by the same program with f32 in their place (`program.widened`). The default's distance from
-  it is what rounding did to the default, and does to other versions.
+* f16 and bf16: by the same program with f32 instead (`program.widened`). Its distance from the default's
+  results is the effect of rounding, on the default and on other versions.
 * f32 and wider: each dispatch's results are moved by the deviation of its sums (`check.parts`), or the
-  inputs by a unit in the last place where a program cannot be taken apart.
+  inputs by a unit in the last place if a program cannot be taken apart.
 
-A version is right if its largest difference and the root of its mean square are not much larger.
+A version is correct if its largest difference and the root of its mean square are not much larger.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ Results = Sequence[Sequence[Array]]
 NOTHING_COMPARED = "nothing was compared: all results are NaN, by default too; pass other inputs"
 
 LARGEST = 4.0
-"""How many times the largest difference of right versions a value may be off."""
+"""Times the largest difference of correct versions: the limit of one value."""
 
 TYPICAL = 3.0
-"""How many times the root mean square of their differences all values together may be off."""
+"""Times the root mean square of their differences: the limit of all values together."""
 
 _SUMS = 0.2
 _NUDGED = 1.5  # deviations of rounding in each dispatch's results, for a unit in the last place of inputs
@@ -69,12 +69,12 @@ _MLIR_NAMES = {
 
 @dataclass(frozen=True, order=True)
 class Spread:
-    """How far right versions of a program are apart, in one result for one seed; ordered by `typical`.
+    """How much correct versions of a program differ, in one result for one seed; ordered by `typical`.
 
     Attributes:
         typical: root of the mean square of differences.
         largest: the largest difference.
-        flipped: for integers, which part of them differs.
+        flipped: the part of integers that differs.
     """
 
     typical: float = 0.0
@@ -83,7 +83,7 @@ class Spread:
 
     @classmethod
     def between(cls, pairs: Iterable[tuple[Array, Array]]) -> Spread:
-        """That of pairs of equal results; larger than was seen where there are few values."""
+        """The spread of pairs of results; enlarged if there are few values."""
         squares, largest, flipped, count = 0.0, 0.0, 0, 0
         for a, b in pairs:
             if a.shape != b.shape:  # it depends on values
@@ -98,27 +98,27 @@ class Spread:
         return cls(more * math.sqrt(squares / max(1, count)), more * largest, more * flipped / max(1, count))
 
     def and_also(self, other: Spread) -> Spread:
-        """With that of another, independent source."""
+        """Combine with the spread of an independent source."""
         both = (math.hypot(self.typical, other.typical), math.hypot(self.largest, other.largest))
         return Spread(*both, max(self.flipped, other.flipped))
 
     def times(self, factor: float) -> Spread:
-        """With differences so many times as large."""
+        """Scale the differences."""
         return replace(self, typical=factor * self.typical, largest=factor * self.largest)
 
 
 Spreads = Sequence[Sequence[Spread]]
-"""For each seed, that of each result."""
+"""For each seed, one for each result."""
 
 
 @dataclass(frozen=True)
-class Depth:
+class ErrorDepth:
     """The sources of errors in a program's results.
 
     Attributes:
         longest: the longest sum of a dispatch.
-        dispatches: how many dispatches there are.
-        moves: for each seed, how far each result moves if all dispatches round differently; empty where that
+        dispatches: their number.
+        moves: for each seed, how much each result changes if all dispatches round differently; empty if that
             was not measured, so that inputs are nudged instead.
     """
 
@@ -128,9 +128,9 @@ class Depth:
 
 
 def nudged(value: Array, rng: np.random.Generator) -> Array:
-    """Floats moved by one unit in the last place, either way; zeros, what is not finite and others stay.
+    """Floats moved by one unit in the last place, up or down; zeros, non-finite numbers and other types stay.
 
-    Eight-bit floats stay, too: rounding moves few of them, and a unit is an eighth of the value.
+    Eight-bit floats also stay: rounding moves few of them, and a unit is an eighth of the value.
     """
     if not is_float(value) or value.dtype.itemsize == 1:
         return value
@@ -149,7 +149,7 @@ def nudged(value: Array, rng: np.random.Generator) -> Array:
 
 
 def deviations(own: Array, sums: Floats, element_type: str, tolerance: Tolerance, *, narrow: bool) -> Floats:
-    """The deviation of each value of a dispatch's result, from one right version to another.
+    """The deviation of each value of a dispatch's result, from one correct version to another.
 
     `K` roundings of sums that grow like the root of their length have `0.2 sqrt(K) eps` of the last sum as
     their deviation: each is uniform in half an epsilon of its partial sum. A result is a partial sum, too.
@@ -159,15 +159,14 @@ def deviations(own: Array, sums: Floats, element_type: str, tolerance: Tolerance
         sums: see `numerics.partial_sums`.
         element_type: MLIR's name of its type.
         tolerance: of the dispatch.
-        narrow: whether rounding of values to f16 and bf16 counts; not where a widened program shows it. Sums
-            in f16 or bf16 always count: where the program has them, the default's code may sum in f32.
+        narrow: whether rounding of values to f16 and bf16 counts; not if a widened program shows it. Sums in
+            f16 or bf16 always count: the default's code may sum in f32 instead.
     """
 
     def own_epsilon(kind: str) -> float:
         return epsilon("f32") if kind in NARROW_FLOATS and not narrow else epsilon(kind)
 
     last = _last_rounding(element_type, own_epsilon(element_type))
-
     relative = _SUMS * math.sqrt(tolerance.reduction_length) * epsilon(tolerance.accumulator_type)
     if tolerance.factor_type:
         relative += own_epsilon(tolerance.factor_type) / math.sqrt(tolerance.factors)
@@ -184,18 +183,18 @@ def deviations(own: Array, sums: Floats, element_type: str, tolerance: Tolerance
 
 
 def _last_rounding(kind: str, own: float) -> float:
-    """How far the last rounding of a value to a type moves it from one right version to another.
+    """The deviation by the last rounding of a value to a type, from one correct version to another.
 
-    Values are f32 before they are rounded to eight bits: both versions round nearly all to the same number.
-    A number between the epsilons of both types makes some values change where they are moved.
+    Values are f32 before they are rounded to eight bits, nearly all to the same number. A deviation between
+    the epsilons of both types makes some of them change.
     """
     element = ElementType.named(kind)
     narrowest = element.is_float and element.bits == _EIGHT_BITS
     return math.sqrt(own * epsilon("f32")) if narrowest else own
 
 
-def by_nudges(depth: Depth, straight: Sequence[Array], moved: Sequence[Array]) -> list[Spread]:
-    """The spread of each result, by results for inputs that are nudged.
+def by_nudges(depth: ErrorDepth, straight: Sequence[Array], moved: Sequence[Array]) -> list[Spread]:
+    """The spread of each result, by results for nudged inputs.
 
     Rounding is larger than a unit in the last place of inputs, and happens at every dispatch. For f16 and
     bf16 this is far too much, as most code sums in f32.
@@ -215,21 +214,16 @@ def by_nudges(depth: Depth, straight: Sequence[Array], moved: Sequence[Array]) -
 
 
 def by_widened(pairs: Sequence[tuple[Sequence[Array], Sequence[Array]]]) -> list[Spread]:
-    """The spread of each result, by how far the default's results are from the widened program's.
-
-    Args:
-        pairs: results of both on the same inputs; several where results have few values.
-    """
+    """The spread of each result, by pairs of the default's and the widened program's results."""
     columns = zip(*([*zip(*pair, strict=True)] for pair in pairs), strict=True)
     return [Spread.between(each) for each in columns]
 
 
 def and_allowed(seen: Spread, moved: Spread, value: Array) -> Spread:
-    """The spread of a result that the widened program shows, with how far moved dispatches move it.
+    """The spread of a result by the widened program, combined with the one by moved dispatches.
 
-    Sums that may be in f16 or bf16 are moved by more than code that has them in f32 is off. So they do not
-    make a comparison say little, and a narrow result is no more than `_FURTHER` times further off than the
-    default's is.
+    Sums that may be in f16 or bf16 are moved by more than the error of code with f32 sums. So this part is
+    limited: comparisons stay meaningful, and narrow results get at most `_FURTHER` times the default's error.
     """
     both = seen.and_also(moved)
     if not is_float(value):
@@ -242,9 +236,9 @@ def and_allowed(seen: Spread, moved: Spread, value: Array) -> Spread:
 
 
 def of_any_seed(moves: Spreads, results: Results) -> list[list[Spread]]:
-    """How far results move; of those with few values the largest movement of all seeds, relative to size.
+    """The movement of results; for few values the largest of all seeds, relative to their size.
 
-    One value may move by little by chance.
+    A single value may move little by chance.
     """
     found = [[*each] for each in moves]
     for number, column in enumerate(zip(*results, strict=True)):
@@ -260,7 +254,7 @@ def of_any_seed(moves: Spreads, results: Results) -> list[list[Spread]]:
 
 
 def stands_for(exact: Sequence[Array], own: Sequence[Array]) -> bool:
-    """Whether results of the widened program say something of the default's: numbers where those are."""
+    """Whether the widened program's results can be compared: they are finite where the default's are."""
     if [each.shape for each in exact] != [each.shape for each in own]:
         return False
     pairs = ((a, b) for a, b in zip(exact, own, strict=True) if is_float(b))
@@ -268,7 +262,7 @@ def stands_for(exact: Sequence[Array], own: Sequence[Array]) -> bool:
 
 
 def loose_results(results: Results, spreads: Spreads) -> dict[int, tuple[float, float]]:
-    """Results of which no seed's comparison says much: how far rounding moves them, and how they vary."""
+    """Results that no seed compares well: how much rounding moves them, and how much they vary."""
     found: dict[int, tuple[float, float]] = {}
     for values, most in zip(results, spreads, strict=True):
         for number, (value, spread) in enumerate(zip(values, most, strict=True)):
@@ -280,7 +274,7 @@ def loose_results(results: Results, spreads: Spreads) -> dict[int, tuple[float, 
 
 
 def agreement_of(got: Results, expected: Results, spreads: Spreads, first: int = 0) -> Agreement:
-    """Whether results are the same except for rounding; with a note where the comparison says little."""
+    """Whether results are the same except for rounding; with a note if the comparison says little."""
     worst, numbers = 0.0, False
     for seed, (ours, theirs, most) in enumerate(zip(got, expected, spreads, strict=True), first):
         if [each.shape for each in ours] != [each.shape for each in theirs]:
@@ -302,12 +296,11 @@ def agreement_of(got: Results, expected: Results, spreads: Spreads, first: int =
 
 
 def _agrees(value: Array, wanted: Array, spread: Spread) -> Agreement:
-    """One result: each value, and all together."""
     if not is_float(wanted):
         return _integers_agree(value, wanted, spread)
     kind, slack = mlir_name(wanted.dtype), LARGEST * spread.largest
     total, most, all_finite = _differences(value, wanted)
-    if all_finite and most <= slack:  # whatever else each value is allowed
+    if all_finite and most <= slack:  # within any tolerance
         found = Agreement(True, most / slack if slack else 0.0)
     else:
         found = compare(value, wanted, kind, kind, 1, slack=slack)
@@ -318,14 +311,12 @@ def _agrees(value: Array, wanted: Array, spread: Spread) -> Agreement:
     allowed, off = TYPICAL * spread.typical + own, math.sqrt(total / wanted.size)
     if off <= allowed:
         return replace(found, worst=max(found.worst, off / allowed))
-    message = (
-        f"values are off by {off:.3g} (root mean square), those of right versions by at most {allowed:.3g}"
-    )
-    return Agreement(False, off / allowed if allowed else math.inf, message)
+    message = f"values are off by {off:.3g} (root mean square), those of right versions by at most "
+    return Agreement(False, off / allowed if allowed else math.inf, f"{message}{allowed:.3g}")
 
 
 def _integers_agree(value: Array, wanted: Array, spread: Spread) -> Agreement:
-    """As many may differ as rounding of floats before them changes."""
+    """As many may differ as rounding of earlier floats changes."""
     found = compare(value, wanted, _INTEGER, _INTEGER, 1)
     if found.ok or np.count_nonzero(value != wanted) <= LARGEST * spread.flipped * wanted.size:
         return Agreement(True, 0.0)
@@ -336,15 +327,14 @@ def arbitrated(
     found: Agreement, got: Results, expected: Results, spreads: Spreads,
     right: Callable[[int], tuple[Sequence[Array], Sequence[Spread]]],
 ) -> Agreement:  # fmt: skip
-    """A third opinion, where results differ or their comparison says little: whether the default is wrong.
+    """A third opinion, if results differ or their comparison says little: whether the default is wrong.
 
     Args:
         found: of results and what is expected.
         got: results.
         expected: what they were compared with.
-        spreads: how far each may be off. That of wrong results may be none: what is not a number does not
-            move.
-        right: the third's results for a seed and their spread; asked first for one in which both differ.
+        spreads: how much each may be off; not known for wrong results, because NaN does not move.
+        right: the third results for a seed and their spread; called first for a seed in which both differ.
     """
 
     def agreement(ours: Results, theirs: Sequence[Array], most: Sequence[Spread], seed: int) -> Agreement:
@@ -390,7 +380,7 @@ def _differences(a: Array, b: Array) -> tuple[float, float, bool]:
 
 
 def _sample(values: Array) -> Floats:
-    """Finite absolute values, evenly spaced where there are many."""
+    """Finite absolute values, evenly spaced if there are many."""
     some = np.abs(values.reshape(-1)[:: sampling_step(values.size)]).astype(np.float64)
     return some[np.isfinite(some)]
 
@@ -402,7 +392,7 @@ def _size(values: Array) -> float:
 
 
 def _variation(values: Array) -> float:
-    """The deviation of values, evenly spaced where there are many; of a single one, its size."""
+    """The deviation of values, evenly spaced if there are many; for a single one, its size."""
     flat = real_parts(values).reshape(-1)
     some = flat[:: sampling_step(flat.size)].astype(np.float64)
     known = some[np.isfinite(some)]
