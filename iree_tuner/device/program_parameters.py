@@ -30,7 +30,7 @@ Archives = Sequence[tuple[str, str]]
 def parameter_module(
     run: ProgramRun, instance: rt.VmInstance, device: rt.HalDevice | None
 ) -> rt.VmModule | None:
-    """The module that a program loads its parameters from, or None; programs on one device share their memory.
+    """The module of a program's parameters, or None; programs on one device share their memory.
 
     Args:
         run: the parameters.

@@ -16,8 +16,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.compiler import linalg
-from iree_tuner.compiler.generic import generic
-from iree_tuner.compiler.linalg import IndexOp
+from iree_tuner.compiler.linalg import IndexOp, generic
 from iree_tuner.kernels.attention import ATTENTION_OP, Found, Names, attention_of, find_attention
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import constant_of, number
