@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from kernels.numpy_triton import Pointer, install
 
-from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
+from iree_tuner.kernels.formula import CONSTANT, INPUT
+from iree_tuner.kernels.formula import FormulaTerm as Term
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
 from iree_tuner.kernels.triton_norms import function_of
 
-READ = FormulaTerm(INPUT, "f32")
+READ = Term(INPUT, "f32")
 OPS = (
     ("arith.addf", 2, np.add), ("arith.subf", 2, np.subtract), ("arith.mulf", 2, np.multiply),
     ("arith.divf", 2, np.divide), ("arith.negf", 1, np.negative), ("arith.maximumf", 2, np.maximum),
@@ -63,9 +64,7 @@ def test_sums(computed, sizes, kept):
     for place, loop in enumerate(kept):
         written[loop] = math.prod(shape[place + 1 :])
     strides = tuple(each // x.itemsize for each in x.strides)
-    nest = Nest(
-        sizes, (Access(0, 0, strides),), (READ, FormulaTerm("arith.mulf", "f32", (0, 0))), tuple(written)
-    )
+    nest = Nest(sizes, (Access(0, 0, strides),), (READ, Term("arith.mulf", "f32", (0, 0))), tuple(written))
     summed = tuple(each for each in range(len(sizes)) if each not in kept)
     wanted = np.square(x.astype(float)).sum(summed)
     np.testing.assert_allclose(computed(nest, [x], wanted.size), wanted.reshape(-1), rtol=1e-5)
@@ -78,7 +77,7 @@ def test_scalar_ops(computed, op, count, wanted):
     if op in ("arith.maximumf", "arith.maxnumf", "arith.minimumf", "arith.minnumf"):
         x[::3] = np.nan
     inputs = (Access(0, 0, (50, 1)), Access(1, 7, (0, 1)))
-    terms = (READ, FormulaTerm(INPUT, "f32", input=1), FormulaTerm(op, "f32", (0, 1)[:count]))
+    terms = (READ, Term(INPUT, "f32", input=1), Term(op, "f32", (0, 1)[:count]))
     found = computed(Nest((30, 50), inputs, terms, (50, 1)), [x, y], x.size)
     given = (x.astype(float), np.broadcast_to(y[7:], x.shape).astype(float))[:count]
     np.testing.assert_allclose(found.reshape(x.shape), wanted(*given), rtol=1e-5, atol=1e-6)
@@ -90,9 +89,9 @@ def test_comparisons(computed, predicate):
     x, y = data(20, 33).round(), data(33).round()
     x[::4] = np.nan
     terms = (
-        READ, FormulaTerm(INPUT, "f32", input=1), FormulaTerm("arith.cmpf", "i1", (0, 1), value=float(predicate)),
-        FormulaTerm(CONSTANT, "f32", value=2.5), FormulaTerm(CONSTANT, "f32", value=-math.inf),
-        FormulaTerm("arith.select", "f32", (2, 3, 4)),
+        READ, Term(INPUT, "f32", input=1), Term("arith.cmpf", "i1", (0, 1), value=float(predicate)),
+        Term(CONSTANT, "f32", value=2.5), Term(CONSTANT, "f32", value=-math.inf),
+        Term("arith.select", "f32", (2, 3, 4)),
     )  # fmt: skip
     nest = Nest((20, 33), (Access(0, 0, (33, 1)), Access(1, 0, (0, 1))), terms, (33, 1))
     wanted = np.where(PREDICATES[predicate](x, y), 2.5, -np.inf)
@@ -105,8 +104,8 @@ def test_what_is_joined_is_read_where_it_is(computed, rows):
     first, rest = data(rows, 60), data(60, 9)  # the second is transposed
     accesses = (Access(0, 0, (60, 1)), Access(1, -rows, (1, 9)))
     terms = (
-        FormulaTerm(INSIDE, "i1"), FormulaTerm(INPUT, "f32", (0,), input=0), FormulaTerm(OUTSIDE, "i1"),
-        FormulaTerm(INPUT, "f32", (2,), input=1), FormulaTerm("arith.select", "f32", (0, 1, 3)),
+        Term(INSIDE, "i1"), Term(INPUT, "f32", (0,), input=0), Term(OUTSIDE, "i1"),
+        Term(INPUT, "f32", (2,), input=1), Term("arith.select", "f32", (0, 1, 3)),
     )  # fmt: skip
     nest = Nest((rows + 9, 60), accesses, terms, (60, 1), (Range(0, (1, 0), 0, rows),))
     wanted = np.concatenate([first, rest.T])
@@ -115,7 +114,5 @@ def test_what_is_joined_is_read_where_it_is(computed, rows):
 
 def test_a_transposed_result(computed):
     x = data(6, 35, 4)
-    nest = Nest(
-        (6, 35, 4), (Access(0, 0, (140, 4, 1)),), (READ, FormulaTerm("arith.negf", "f32", (0,))), (1, 24, 6)
-    )
+    nest = Nest((6, 35, 4), (Access(0, 0, (140, 4, 1)),), (READ, Term("arith.negf", "f32", (0,))), (1, 24, 6))
     assert np.array_equal(computed(nest, [x], x.size), -x.transpose(1, 2, 0).reshape(-1))
