@@ -243,8 +243,8 @@ class Host:
         try:
             parcel = write((*ended, time.time() - begun, written))
         except Exception as error:  # it does not pickle
-            message = f"the call's result cannot be sent: {type(error).__name__}: {error}"
-            parcel = write(("lost", message, 0.0, written))
+            problem = f"the call's result cannot be sent: {type(error).__name__}: {error}"
+            parcel = write(("lost", problem, 0.0, written))
         for digest, content in parcel.attached.items():
             self._store.put(digest, content())
         return pack(parcel)

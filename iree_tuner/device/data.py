@@ -65,12 +65,9 @@ def dtype_of(element_type: str) -> np.dtype[np.generic] | None:
 
 
 def random_values(
-    shape: Sequence[int],
-    element_type: str,
-    seed: int,
-    rng: np.random.Generator,
+    shape: Sequence[int], element_type: str, seed: int, rng: np.random.Generator,
     allowed: Interval | None = None,
-) -> npt.NDArray[np.generic]:
+) -> npt.NDArray[np.generic]:  # fmt: skip
     """Values of the size that networks have; negative seeds are for `magnitudes_of`.
 
     Floats: positive ones are in [0.1, 1), so that roots and logarithms stay numbers; signed ones are normal

@@ -195,16 +195,10 @@ def function_error(accumulator_type: str) -> float:
 
 
 def compare(
-    got: Array,
-    expected: Array,
-    element_type: str,
-    accumulator_type: str,
-    reduction_length: int,
-    magnitudes: Array | None = None,
-    factors: Factors = NO_FACTORS,
-    slack: float = 0.0,
+    got: Array, expected: Array, element_type: str, accumulator_type: str, reduction_length: int,
+    magnitudes: Array | None = None, factors: Factors = NO_FACTORS, slack: float = 0.0,
     sums: Floats | None = None,
-) -> Agreement:
+) -> Agreement:  # fmt: skip
     """Compare a result with the expected one; see the module's text for the tolerance.
 
     Args:
@@ -299,14 +293,9 @@ class Terms:
 
 
 def tolerances(
-    expected: Array,
-    element_type: str,
-    accumulator_type: str,
-    reduction_length: int,
-    magnitudes: Array | None = None,
-    factors: Factors = NO_FACTORS,
-    sums: Floats | None = None,
-) -> Floats:
+    expected: Array, element_type: str, accumulator_type: str, reduction_length: int,
+    magnitudes: Array | None = None, factors: Factors = NO_FACTORS, sums: Floats | None = None,
+) -> Floats:  # fmt: skip
     """How much each float may differ; see the module's text. The arguments are those of `compare`."""
     values = real_parts(expected)
     scales = None if magnitudes is None else _scales_of(magnitudes)

@@ -61,12 +61,9 @@ _MOST_RESOURCE = 4096  # characters of a resource that is sent
 
 
 def request(
-    program: Program,
-    functions: Sequence[str] = (),
-    inputs: Sequence[InputValue] = (),
-    parameters: Sequence[tuple[str | None, str]] = (),
-    flags: Sequence[str] = (),
-) -> ProgramRun:
+    program: Program, functions: Sequence[str] = (), inputs: Sequence[InputValue] = (),
+    parameters: Sequence[tuple[str | None, str]] = (), flags: Sequence[str] = (),
+) -> ProgramRun:  # fmt: skip
     """How to run a program as its user asks for.
 
     Args:

@@ -109,14 +109,9 @@ def steps_of(problem: Problem) -> dict[str, str]:
 
 
 def compiled(
-    source: str,
-    name: str,
-    macros: Mapping[str, int | str],
-    target: Target,
-    launch: Launch,
-    knobs: Knobs,
+    source: str, name: str, macros: Mapping[str, int | str], target: Target, launch: Launch, knobs: Knobs,
     *flags: str,
-) -> Code:
+) -> Code:  # fmt: skip
     """Compile a file of `kernels/code`. Raises KernelError with the C compiler's first error.
 
     Args:

@@ -122,11 +122,9 @@ def _constant(op: ir.Operation) -> Sum | None:
     value = op.attributes["value"]
     if isinstance(value, ir.DenseIntElementsAttr) and value.is_splat:
         value = value.get_splat_value()
-    return (
-        Sum(value.value)
-        if isinstance(value, ir.IntegerAttr) and value.type != ir.IntegerType.get_signless(1)
-        else None
-    )
+    if not isinstance(value, ir.IntegerAttr) or value.type == ir.IntegerType.get_signless(1):
+        return None
+    return Sum(value.value)
 
 
 def _at(result: ir.AffineExpr, loops: Mapping[int, Sum]) -> Sum | None:

@@ -318,8 +318,7 @@ def build_scalar_function(name: str, scalar: Scalar) -> None:
     inputs = [each.type for each in scalar.others]
     kind = ir.FunctionType.get(inputs, [scalar.op.result.type])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
-    block = function.operation.regions[0].blocks.append(
-        *inputs, arg_locs=[ir.Location.unknown()] * len(inputs)
-    )
+    places = [ir.Location.unknown()] * len(inputs)
+    block = function.operation.regions[0].blocks.append(*inputs, arg_locs=places)
     with ir.InsertionPoint(block):
         util.ReturnOp([scalar.copy_to(dict(zip(scalar.others, block.arguments, strict=True))).result])

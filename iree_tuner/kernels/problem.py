@@ -50,7 +50,7 @@ class Problem:
             pad that input itself; otherwise empty. Kernels that cannot pad refuse such problems.
         fused: for a chain of ops (`chains`), the text of a program that computes it by one op; otherwise
             empty.
-        nest: for a large sum, elementwise op or chain (`split_sums`, `normalizing`, `chains`), its loops;
+        nest: for a large sum, elementwise op or chain (`split_sums`, `chains`), its loops;
             otherwise None.
         integers: for sums of integers, how operands are read and which formula follows; `epilogue` is then
             empty.

@@ -76,14 +76,9 @@ class Builder:
                     future.cancel()
 
     def submit(
-        self,
-        harness: Harness,
-        configuration: Configuration | None,
-        placement: int = 0,
-        timeout_s: float = math.inf,
-        most_ops: int = 0,
-        verify: bool = True,
-    ) -> Future[Built]:
+        self, harness: Harness, configuration: Configuration | None, placement: int = 0,
+        timeout_s: float = math.inf, most_ops: int = 0, verify: bool = True,
+    ) -> Future[Built]:  # fmt: skip
         """Begin a compilation; `result` says how it ended. `timeout_s` can only shorten the builder's own.
 
         The default of a harness is built once: the profile, the baselines and kernels' contests share it.

@@ -115,13 +115,9 @@ def _session(flags: tuple[str, ...], verify: bool = True) -> CompilerSession:
 
 
 def build_here(
-    harness: bytes,
-    flags: tuple[str, ...],
-    configuration: Configuration | None,
-    placement: int = 0,
-    most_ops: int = 0,
-    verify: bool = True,
-) -> Built:
+    harness: bytes, flags: tuple[str, ...], configuration: Configuration | None, placement: int = 0,
+    most_ops: int = 0, verify: bool = True,
+) -> Built:  # fmt: skip
     """Compile a harness, with a configuration or (None) with the compiler's own choice.
 
     Whether the configuration was applied is checked at `executable-configurations`, which costs a fraction of
@@ -149,12 +145,9 @@ def build_here(
 
 
 def _build(
-    harness: bytes,
-    session: CompilerSession,
-    configuration: Configuration | None,
-    placement: int,
+    harness: bytes, session: CompilerSession, configuration: Configuration | None, placement: int,
     most_ops: int,
-) -> Built:
+) -> Built:  # fmt: skip
     module = session.parse(harness)
     place(module, placement)
     expected = put_in_place(module, configuration) if configuration else {}

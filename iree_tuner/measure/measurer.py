@@ -57,16 +57,9 @@ class Measurer:
     """
 
     def __init__(
-        self,
-        device: str,
-        workers: Calls | None = None,
-        *,
-        screen: Screen = screen_here,
-        rounds: Rounds = rounds_here,
-        agree: Agree = agree_here,
-        setup_s: float = _SETUP_S,
-        name: str = "",
-    ) -> None:
+        self, device: str, workers: Calls | None = None, *, screen: Screen = screen_here,
+        rounds: Rounds = rounds_here, agree: Agree = agree_here, setup_s: float = _SETUP_S, name: str = "",
+    ) -> None:  # fmt: skip
         self.device = device
         self.name = name or device
         # Drivers of GPUs map more than any limit that would mean something.
