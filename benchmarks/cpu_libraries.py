@@ -18,7 +18,7 @@ from iree_tuner.kernels.c_code import compiler
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.suite.kinds.convolution import Convolution as ImageConvolution
+from iree_tuner.suite.kinds.convolution import ConvolutionOp
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.targets import parse_target
@@ -124,7 +124,7 @@ class Convolution:
     def operation(self) -> Operation:
         """The same in the suite, which makes its IR."""
         _, height, width, _ = self.shapes[0]
-        return ImageConvolution(
+        return ConvolutionOp(
             h=height, w=width, c=self.channels, f=self.filters, kh=self.window, kw=self.window,
             sh=self.stride, sw=self.stride,
         )  # fmt: skip

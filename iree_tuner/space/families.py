@@ -67,7 +67,7 @@ class ByTarget(SpaceProvider):
         )
 
 
-class Attention(ByTarget):
+class AttentionSpaces(ByTarget):
     """Attention has no SPIR-V space: in 3.13 no pipeline lowers it, the compiler's own choice included.
 
     BaseDistribute makes buffers of its tensors, which the op does not take; the others leave it as it is (no
@@ -79,7 +79,7 @@ class Attention(ByTarget):
     supplements = ATTENTION_SUPPLEMENTS
 
 
-class Contraction(ByTarget):
+class ContractionSpaces(ByTarget):
     """Products with matrix instructions, or by threads alone."""
 
     cpu = contraction_constraints
@@ -108,7 +108,7 @@ class Contraction(ByTarget):
         return "the compiler's emitter crashes on contractions without rows or columns"
 
 
-class Convolution(ByTarget):
+class ConvolutionSpaces(ByTarget):
     """Directly, or gathered into a product."""
 
     cpu = convolution_constraints
@@ -121,7 +121,7 @@ class Convolution(ByTarget):
         return "the compiler's emitter crashes on grouped convolutions" if workload.role("depth") else ""
 
 
-class Generic(ByTarget):
+class GenericSpaces(ByTarget):
     """Reductions, elementwise ops and other generic ops."""
 
     cpu = generic_constraints
@@ -129,7 +129,7 @@ class Generic(ByTarget):
     spirv = (reduce_constraints, vectorize_constraints, distribute_constraints)
 
 
-class ScaledContraction(ByTarget):
+class ScaledContractionSpaces(ByTarget):
     """Products of blocks with scales of their own."""
 
     cpu = generic_constraints

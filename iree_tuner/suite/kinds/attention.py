@@ -23,7 +23,7 @@ _LOOPS = ("batch", "group", "query", "value", "size", "key")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attention(Operation):
+class AttentionOp(Operation):
     """softmax(q k^T / sqrt(size) + mask) v, for each head; scores and sums are held in f32."""
 
     kind: ClassVar[str] = "attention"

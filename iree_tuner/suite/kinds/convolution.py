@@ -27,7 +27,7 @@ _GROUPED = {"fhwc": "conv_2d_nhwgc_gfhwc", "fchw": "conv_2d_ngchw_gfchw"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convolution(Operation):
+class ConvolutionOp(Operation):
     """A 2-D convolution; sums are held in f32, of i8 in i32."""
 
     kind: ClassVar[str] = "convolution"

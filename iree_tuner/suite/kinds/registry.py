@@ -7,8 +7,8 @@ from dataclasses import fields
 from typing import Any, cast
 
 from iree_tuner.errors import TunerError
-from iree_tuner.suite.kinds.attention import Attention
-from iree_tuner.suite.kinds.convolution import Convolution
+from iree_tuner.suite.kinds.attention import AttentionOp
+from iree_tuner.suite.kinds.convolution import ConvolutionOp
 from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.layer import ConvolutionLayer
 from iree_tuner.suite.kinds.product import BatchMatmul, Matmul
@@ -18,7 +18,7 @@ from iree_tuner.suite.operation import Operation, Value, did_you_mean
 KINDS: Mapping[str, type[Operation]] = {
     each.kind: each
     for each in (
-        Matmul, BatchMatmul, Convolution, ConvolutionLayer, Attention, Reduction, Softmax, Elementwise,
+        Matmul, BatchMatmul, ConvolutionOp, ConvolutionLayer, AttentionOp, Reduction, Softmax, Elementwise,
     )
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.space import emitted
 from iree_tuner.space.emitted import emit
-from iree_tuner.space.families import Contraction
+from iree_tuner.space.families import ContractionSpaces
 from iree_tuner.targets import Target, parse_target
 
 GFX942 = parse_target("hip:gfx942")
@@ -102,7 +102,7 @@ def test_groups_are_known_to_crash_it() -> None:
 
 
 def test_a_crash_is_a_note(workers, dispatch, monkeypatch) -> None:
-    monkeypatch.setattr(Contraction, "emitter_crash", lambda *_: "")
+    monkeypatch.setattr(ContractionSpaces, "emitter_crash", lambda *_: "")
     batched = dispatch(Matmul(64, 64, 64, batch=4))
     result = emit(batched.harness, batched.workload, GFX942, workers)
     assert result.modules == ()
