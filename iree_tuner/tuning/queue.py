@@ -20,7 +20,7 @@ from iree_tuner.tuning.observer import SearchStanding
 from iree_tuner.tuning.reading import ReadProgram
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.run import Run
-from iree_tuner.tuning.search import LEAST_FLOOR, Prospects, Search, floor_score
+from iree_tuner.tuning.search import LEAST_FLOOR, ExpectedGain, Search, floor_score
 
 NOT_TRIED = "not tried: other workloads promised a larger gain"
 
@@ -266,7 +266,7 @@ class Queue:
         """The first slice's possible saving for the next waiting workload, in microseconds per invocation."""
         if not self._waiting or self.run.stop.requested:
             return 0.0
-        return Prospects(self._spent_us(self._waiting[0])).gain_us()
+        return ExpectedGain(self._spent_us(self._waiting[0])).gain_us()
 
     def _admit(self) -> None:
         """Measure the defaults of the next few; the first one's candidates do not wait for the others."""
@@ -322,7 +322,7 @@ class Queue:
         strategy = kind.strategy(options.strategy, options.seed)
         search = Search(
             kind, strategy, self.run.records, first=first, again=self.run.before_s > 0,
-            prospects=Prospects(queued.weight_us, queued.floor), cap=cap, slice_trials=self._slice,
+            prospects=ExpectedGain(queued.weight_us, queued.floor), cap=cap, slice_trials=self._slice,
         )  # fmt: skip
         queued.searches.append(search)
 

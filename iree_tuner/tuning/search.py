@@ -51,7 +51,7 @@ _OBSERVED = 0.5
 
 
 @dataclass
-class Prospects:
+class ExpectedGain:
     """The state of a search, and its expected gain."""
 
     weight_us: float  # the workload's time per invocation with the default
@@ -131,12 +131,12 @@ class Search:
 
     def __init__(
         self, kind: CandidateKind, strategy: Strategy, records: Records, *,
-        first: Sequence[Assignment] = (), again: bool = False, prospects: Prospects | None = None,
+        first: Sequence[Assignment] = (), again: bool = False, prospects: ExpectedGain | None = None,
         cap: float = math.inf, slice_trials: int = 16,
     ) -> None:  # fmt: skip
         self.kind = kind
         self.strategy = strategy
-        self.prospects = prospects or Prospects(kind.default_us)
+        self.prospects = prospects or ExpectedGain(kind.default_us)
         if kind.wrong:
             self.prospects.mend()
         self.cap = cap

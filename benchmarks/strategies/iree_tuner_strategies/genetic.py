@@ -19,7 +19,7 @@ import numpy as np
 
 from iree_tuner.search.cost.landscape import Landscape
 from iree_tuner.search.cost.terms import Array
-from iree_tuner.search.pool import Pool
+from iree_tuner.search.sampled_space import Pool
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment
 

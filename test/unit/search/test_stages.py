@@ -9,9 +9,9 @@ from grid import Grid, at, bowl, play
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.search.cost.landscape import SpaceLandscape
-from iree_tuner.search.pool import Pool
 from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.replay.recorded import read_recording
+from iree_tuner.search.sampled_space import Pool
 from iree_tuner.space import build_spaces
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.targets import GpuLimits
@@ -52,7 +52,7 @@ def test_a_pool_draws_tiles_before_their_variants():
 
 
 def test_a_pool_with_enough_tiles_has_no_variants(monkeypatch):
-    monkeypatch.setattr("iree_tuner.search.pool.ENOUGH", 6)
+    monkeypatch.setattr("iree_tuner.search.sampled_space.ENOUGH", 6)
     pool = Pool(Optional(6), 0, size=20)
     assert {(member["x"], member["y"]) for member in pool.members} == {(x, 0) for x in range(6)}
     proposed = [member for _ in range(40) for member in pool.propose(pool.left()[:1])]

@@ -96,9 +96,9 @@ def test_what_learns_beats_shuffle_on_a_smooth_space(name):
 def test_more_is_drawn_of_a_space_that_is_larger_than_the_pool(name, monkeypatch):
     from iree_tuner_strategies import annealing
 
-    from iree_tuner.search import pool
+    from iree_tuner.search import sampled_space
 
-    monkeypatch.setattr(pool.Pool.__init__, "__defaults__", (10,))
+    monkeypatch.setattr(sampled_space.Pool.__init__, "__defaults__", (10,))
     monkeypatch.setattr(annealing, "_LONGEST", 10)
     seen = play(make_strategy(name, Grid(7), 0), bowl, 12)
     assert len(seen) == len(set(seen)) == 49

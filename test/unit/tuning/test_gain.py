@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iree_tuner.tuning.search import Prospects, floor_score
+from iree_tuner.tuning.search import ExpectedGain, floor_score
 
 scores = st.floats(0.05, 3.0)
 
 
 def prospects(weight_us, *bests, floor=0.2, seconds=1.0):
-    found = Prospects(weight_us, floor)
+    found = ExpectedGain(weight_us, floor)
     for best in bests:
         found.add(best, seconds)
     return found

@@ -10,7 +10,7 @@ from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.options import TuningOptions, effort_named
 from iree_tuner.tuning.queue import Queue
-from iree_tuner.tuning.search import Prospects
+from iree_tuner.tuning.search import ExpectedGain
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
 
@@ -60,7 +60,7 @@ class World:
             queued.searches.append(
                 fake_search(
                     texts(queued.task.workload.key), world.lab, stop=world.stop,
-                    prospects=Prospects(queued.weight_us, queued.floor), slice_trials=queue._slice,
+                    prospects=ExpectedGain(queued.weight_us, queued.floor), slice_trials=queue._slice,
                     cap=world.cap,
                 )
             )  # fmt: skip
@@ -210,7 +210,7 @@ def test_a_kernel_of_a_workload_competes_from_its_first_slice(world):
     queue = world.queue(100.0, 10.0, *[0.0] * 18)
     queue.ask(1)
     first = queue.workloads[0]
-    kernel = fake_search(TEXTS, world.lab, stop=world.stop, prospects=Prospects(100.0), cap=40)
+    kernel = fake_search(TEXTS, world.lab, stop=world.stop, prospects=ExpectedGain(100.0), cap=40)
     kernel.kind.name = "a kernel"
     first.searches.append(kernel)
     assert any(search is kernel for search, _ in queue.ask(24))

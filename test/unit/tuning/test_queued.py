@@ -7,7 +7,7 @@ from tuning.fakes import close, fake_lab, fake_search
 
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.queue import Queue, Queued
-from iree_tuner.tuning.search import Prospects, Search
+from iree_tuner.tuning.search import ExpectedGain, Search
 from iree_tuner.tuning.stop import StopRequest
 
 SPENT_US = 1e6
@@ -25,7 +25,7 @@ def workload(lab, *defaults_us: float, spent_us: float = SPENT_US) -> Queued:
     task = SimpleNamespace(calls=1, workload=SimpleNamespace(key=str(spent_us)))
     found = Queued(task, 0.9, spent_us)
     for default_us in defaults_us:
-        search = fake_search(["code:1 time:100"], lab, prospects=Prospects(spent_us))
+        search = fake_search(["code:1 time:100"], lab, prospects=ExpectedGain(spent_us))
         search.kind.default_us, search.kind.name = default_us, "kernel" if found.searches else ""
         found.searches.append(search)
     return found
