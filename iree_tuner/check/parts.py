@@ -36,7 +36,7 @@ from iree_tuner.device.numerics import (
 )
 from iree_tuner.device.program_inputs import argument, why_no_value
 from iree_tuner.device.program_loaded import SEEDS, first_line
-from iree_tuner.device.program_parameters import parameter_module
+from iree_tuner.device.program_parameters import with_parameters
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import Floats, Spread, deviations
 from iree_tuner.errors import TunerError
@@ -86,9 +86,8 @@ class LoadedParts:
         self.device = config.device
         try:
             self._module = rt.VmModule.mmap(config.vm_instance, pieces.path)
-            parameters = parameter_module(run, config.vm_instance, None if on_host(device) else config.device)
-            modules = [hal, self._module] if parameters is None else [parameters, hal, self._module]
-            self._context = rt.VmContext(config.vm_instance, modules=modules)
+            own = None if on_host(device) else config.device
+            _, self._context = with_parameters(run, config.vm_instance, own, [hal, self._module])
         except RUNTIME_ERRORS as error:
             raise TunerError(f"the program in parts does not load: {first_line(error)}") from None
 

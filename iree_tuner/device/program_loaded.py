@@ -18,7 +18,7 @@ from iree_tuner.device.data import stored, stored_size
 from iree_tuner.device.memory import Recent, copied, fill_again, filled, hal_type, read_back, uploaded
 from iree_tuner.device.numerics import FILLINGS, difference, equal, is_float
 from iree_tuner.device.program_inputs import LoadedFunction, Signature, arguments, functions_of
-from iree_tuner.device.program_parameters import parameter_module
+from iree_tuner.device.program_parameters import with_parameters
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import (
     FEW,
@@ -134,13 +134,12 @@ class LoadedProgram:
             raise TunerError(f"the program does not load: {first_line(error)}") from None
         self._widened = like is not None
         self._functions = functions_of(module, run, like._functions if like else ())
-        parameters = parameter_module(run, config.vm_instance, None if on_host(device) else config.device)
         self._checks = Checks(config.device) if run.has_checks else None
         checking = [] if self._checks is None else [self._checks.module()]
-        self._modules = [*([] if parameters is None else [parameters]), hal, *checking, module]
+        own = None if on_host(device) else config.device
         self._instance = config.vm_instance
         try:
-            self._context = rt.VmContext(self._instance, modules=self._modules)
+            self._modules, self._context = with_parameters(run, self._instance, own, [hal, *checking, module])
         except RUNTIME_ERRORS as error:
             raise TunerError(f"the program does not load: {first_line(error)}") from None
         self._used = False
@@ -251,7 +250,7 @@ class LoadedProgram:
             del self._context  # it may hold weights
             if self._mapped is not None:
                 self._mapped.madvise(mmap.MADV_DONTNEED)  # read constants from the file again
-            self._context = rt.VmContext(self._instance, modules=self._modules)
+            self._context = rt.VmContext(self._instance, modules=[*self._modules])
             self._used = False
 
     def forget_results(self) -> None:

@@ -6,7 +6,7 @@ import math
 import re
 import zlib
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import cast
 
@@ -19,6 +19,7 @@ from iree_tuner.device.memory import copy_range, part_of, uploaded
 from iree_tuner.device.program_run import ProgramRun, scopes_of
 from iree_tuner.errors import TunerError
 from iree_tuner.program.parameters import Parameter
+from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _ALIGNMENT = 4096
 _IMMUTABLE = 1 << 19
@@ -27,26 +28,34 @@ _PLACE = re.compile(r"c/\S+:\d+: \w+; ")  # in the runtime's source
 Archives = Sequence[tuple[str, str]]
 
 
-def parameter_module(
-    run: ProgramRun, instance: rt.VmInstance, device: rt.HalDevice | None
-) -> rt.VmModule | None:
-    """The module of a program's parameters, or None; programs on one device share their memory.
+def with_parameters(
+    run: ProgramRun, instance: rt.VmInstance, device: rt.HalDevice | None, modules: Sequence[rt.VmModule]
+) -> tuple[Sequence[rt.VmModule], rt.VmContext]:
+    """The modules of a program behind that of its parameters, if it has any, and a context of them.
+
+    Programs on one device share the memory of their parameters. If that does not load, each has its own.
 
     Args:
         run: the parameters.
         instance: of the runtime.
         device: with memory of its own; None for the host.
+        modules: the others.
 
-    Raises TunerError if an archive cannot be read, or a type has no values.
+    Raises:
+        TunerError: an archive cannot be read, or a type has no values.
+        RuntimeError, ValueError: the modules do not load.
     """
     if not run.wanted and not run.parameters:
-        return None
+        return modules, rt.VmContext(instance, modules=[*modules])
     if device is not None:
-        return _resident(device, run.parameters, run.wanted).module()
-    indices = _indices(run.parameters, run.wanted)  # the runtime uses this memory in place
-    return rt.create_io_parameters_module(
-        instance, *(index.create_provider(scope=scope) for scope, index in indices)
-    )
+        with suppress(*RUNTIME_ERRORS):
+            shared = [_resident(device, run.parameters, run.wanted).module(), *modules]
+            return shared, rt.VmContext(instance, modules=shared)
+        forget_parameters()
+    indices = _indices(run.parameters, run.wanted)  # the runtime uses this memory in place on the host
+    providers = (index.create_provider(scope=scope) for scope, index in indices)
+    own = [rt.create_io_parameters_module(instance, *providers), *modules]
+    return own, rt.VmContext(instance, modules=own)
 
 
 def forget_parameters() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from iree_tuner.device import program_parameters
 from iree_tuner.device.memory import hal_type, read_back, uploaded
-from iree_tuner.device.program_parameters import ResidentParameters, parameter_module
+from iree_tuner.device.program_parameters import ResidentParameters, with_parameters
 from iree_tuner.device.program_request import request
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
@@ -88,8 +88,7 @@ def function_of(text, run, cpu, compilers):
     vmfb = compile_program(program, cpu, compilers).data
     config, hal = device_for("local-task")
     module = rt.VmModule.copy_buffer(config.vm_instance, vmfb)
-    parameters = parameter_module(run, config.vm_instance, config.device)
-    context = rt.VmContext(config.vm_instance, modules=[parameters, hal, module])
+    _, context = with_parameters(run, config.vm_instance, config.device, [hal, module])
     return rt.FunctionInvoker(context, config.device, module.lookup_function("main"))
 
 
@@ -118,6 +117,19 @@ def test_their_memory_is_released_with_the_last_program(sent, cpu, compilers):
     assert sent
 
 
+def test_a_device_that_does_not_take_them_gets_copies(archives, sent, monkeypatch, cpu, compilers):
+    def fail(*_):
+        raise RuntimeError("planted")
+
+    paths, w, b = archives
+    run = request(load_program(WEIGHTS), parameters=paths)
+    monkeypatch.setattr(ResidentParameters, "_load", fail)
+    x = np.ones((3, 24), np.float32)
+    found = function_of(WEIGHTS, run, cpu, compilers)(x).to_host()
+    np.testing.assert_allclose(found, x @ w + b + np.float32(2.5), rtol=1e-5, atol=1e-5)
+    assert not sent
+
+
 def test_what_a_program_changes_is_its_own(archives, sent, cpu, compilers):
     del sent
     paths, _, b = archives
@@ -144,7 +156,7 @@ def test_generated_parameters_are_those_of_the_host(sent, cpu, compilers):
 def test_a_parameter_that_is_in_no_archive(archives, sent, cpu, compilers):
     paths, _, _ = archives
     run = replace(request(load_program(WEIGHTS), parameters=paths[:1]), wanted=())
-    with pytest.raises(RuntimeError, match="parameter not found: other::s"):
+    with pytest.raises(ValueError, match="NOT_FOUND; no provider .* scopes like 'other'"):
         function_of(WEIGHTS, run, cpu, compilers)
     assert 3840 in sent
 
