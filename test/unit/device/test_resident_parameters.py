@@ -156,7 +156,7 @@ def test_generated_parameters_are_those_of_the_host(sent, cpu, compilers):
 def test_a_parameter_that_is_in_no_archive(archives, sent, cpu, compilers):
     paths, _, _ = archives
     run = replace(request(load_program(WEIGHTS), parameters=paths[:1]), wanted=())
-    with pytest.raises(ValueError, match="NOT_FOUND; no provider .* scopes like 'other'"):
+    with pytest.raises(ValueError, match=r"NOT_FOUND; no provider .* scopes like 'other'"):
         function_of(WEIGHTS, run, cpu, compilers)
     assert 3840 in sent
 
