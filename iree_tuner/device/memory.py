@@ -1,7 +1,4 @@
-"""The memory that a dispatch runs on: copies of its bindings, and how they are filled and read.
-
-A cache of values that take long to make.
-"""
+"""The memory that a dispatch runs on: copies of its bindings, and how they are filled and read."""
 
 from __future__ import annotations
 
