@@ -23,6 +23,7 @@ from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.numerics import (
     ALLOW,
     CHECK,
+    SAME,
     SURVEY,
     TERMS,
     WORD,
@@ -59,6 +60,7 @@ def check_module(size: int, outputs: Sequence[FloatOutput]) -> ir.Module:
     * `check(got, image, mask, (want, scale)...) -> (changed, worst...)`: `changed` has bits of `got` that
       differ from `image` where `mask` has ones, a word for each row. `worst` is, for each row, the largest
       `|got - want| * scale`, infinite where one is not a number.
+    * `same(got, before) -> changed`: the same of all bytes of two buffers.
     * `survey(expected) -> (largest, strange, sample)...`: for each row the largest finite absolute value, -1
       where none is finite, and a number other than 0 where one is not; and evenly spaced values.
     * `allow(expected, magnitudes, terms...) -> (want, scale)...`: what `check` takes, from results of the
@@ -71,11 +73,17 @@ def check_module(size: int, outputs: Sequence[FloatOutput]) -> ir.Module:
     matrices = [_of([each.rows, each.columns], real) for each in outputs]
     module = ir.Module.create()
 
+    def in_words(got: ir.Value) -> ir.Value:
+        return iree_tensor_ext.BitCastOp(words, _tensor(got), [], []).result
+
     def check(got: ir.Value, image: ir.Value, mask: ir.Value, *rest: ir.Value) -> list[ir.Value]:
-        found = [_changed(iree_tensor_ext.BitCastOp(words, _tensor(got), [], []).result, image, mask)]
+        found = [_changed(in_words(got), image, mask)]
         for each, want, scale in zip(outputs, rest[::2], rest[1::2], strict=True):
             found.append(_worst(_values(got, each), want, scale, largest_finite(each.element_type)))
         return found
+
+    def same(got: ir.Value, before: ir.Value) -> list[ir.Value]:
+        return [_changed(in_words(got), in_words(before))]
 
     def survey(expected: ir.Value) -> list[ir.Value]:
         return [value for each in outputs for value in _survey(_values(expected, each))]
@@ -89,6 +97,7 @@ def check_module(size: int, outputs: Sequence[FloatOutput]) -> ir.Module:
 
     pairs = [matrix for matrix in matrices for _ in range(2)]
     _export(module, CHECK, [buffer, words, words, *pairs], check)
+    _export(module, SAME, [buffer, buffer], same)
     if outputs:
         _export(module, SURVEY, [buffer], survey)
         _export(module, ALLOW, [buffer, buffer, *[real] * (TERMS * len(outputs))], allow)
@@ -123,13 +132,16 @@ def _values(got: ir.Value, output: FloatOutput) -> ir.Value:
     return iree_tensor_ext.BitCastOp(_of([output.rows, output.columns], element.to_ir()), part, [], []).result
 
 
-def _changed(got: ir.Value, image: ir.Value, mask: ir.Value) -> ir.Value:
-    """The bits that differ, combined for each row."""
+def _changed(got: ir.Value, image: ir.Value, *mask: ir.Value) -> ir.Value:
+    """The bits that differ (where a mask has ones), combined for each row."""
 
-    def body(ours: ir.Value, theirs: ir.Value, bits: ir.Value, before: ir.Value) -> ir.Value:
-        return arith.ori(arith.andi(arith.xori(ours, theirs), bits), before)
+    def body(ours: ir.Value, theirs: ir.Value, *rest: ir.Value) -> ir.Value:
+        differs = arith.xori(ours, theirs)
+        for bits in rest[:-1]:
+            differs = arith.andi(differs, bits)
+        return arith.ori(differs, rest[-1])
 
-    return _by_row([got, image, mask], ir.IntegerType.get_signless(32), 0, body)
+    return _by_row([got, image, *mask], ir.IntegerType.get_signless(32), 0, body)
 
 
 def _worst(got: ir.Value, want: ir.Value, scale: ir.Value, limit: float) -> ir.Value:

@@ -33,6 +33,7 @@ from iree_tuner.device.memory import Memory, StagedMemory, filled, read_back, ru
 from iree_tuner.device.numerics import (
     ALLOW,
     CHECK,
+    SAME,
     SURVEY,
     FloatOutput,
     Floats,
@@ -136,7 +137,7 @@ class CheckProgram:
         self.words = [size // 4 // words_in_row(size), words_in_row(size)]
         self._module = rt.VmModule.copy_buffer(config.vm_instance, bench.check)
         self._context = rt.VmContext(config.vm_instance, modules=[hal, self._module])
-        self._check = self._function(CHECK)
+        self._check, self._same = self._function(CHECK), self._function(SAME)
 
     def compare(
         self, got: rt.HalBuffer, exact: rt.HalBuffer, mask: rt.HalBuffer, wanted: Sequence[rt.DeviceArray]
@@ -149,6 +150,10 @@ class CheckProgram:
         differs, *worst = _listed(self._check(self._as_bytes(got), *words, *wanted))
         largest = max((float(self._values(each).max()) for each in worst), default=0.0)
         return bool(self._values(differs).any()), largest
+
+    def same(self, got: rt.HalBuffer, before: rt.HalBuffer) -> bool:
+        """Whether two buffers are equal to the bit."""
+        return not self._values(_listed(self._same(self._as_bytes(got), self._as_bytes(before)))[0]).any()
 
     def allowed(
         self, expected: rt.HalBuffer, magnitudes: rt.HalBuffer, tolerance: Tolerance
@@ -197,10 +202,6 @@ class CheckProgram:
         run_commands(self.device, commands)
         return found
 
-    @cached_property
-    def everywhere(self) -> rt.HalBuffer:
-        return filled(self.device, self.bench.harness.stride, 0xFF)
-
     def _function(self, name: str) -> rt.FunctionInvoker:
         function = self._module.lookup_function(name)
         assert function is not None, f"`check_program` exports {name}"
@@ -245,10 +246,7 @@ class DeviceCheck:
 
     def same(self, memory: StagedMemory) -> bool:
         """Whether a memory's contents are equal to the bit to those that it kept."""
-        if memory.kept is None:
-            return False
-        everywhere = self._program.everywhere
-        return not self._program.compare(memory.buffer, memory.kept, everywhere, self._wanted)[0]
+        return memory.kept is not None and self._program.same(memory.buffer, memory.kept)
 
 
 def integers(harness: Harness) -> list[tuple[Binding, TensorSlice]]:

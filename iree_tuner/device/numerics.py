@@ -38,7 +38,7 @@ Factors = tuple[str, int]
 
 NO_FACTORS: Factors = ("", 1)
 
-CHECK, SURVEY, ALLOW = "check", "survey", "allow"
+CHECK, SAME, SURVEY, ALLOW = "check", "same", "survey", "allow"
 """The functions that the program exports; see `check.check_program`."""
 
 TERMS = 8
