@@ -178,17 +178,36 @@ class CheckProgram:
         made = self._function(ALLOW)(self._as_bytes(expected), self._as_bytes(magnitudes), *terms)
         return list(_listed(made)), are_numbers
 
+    def wanted(self, values: Sequence[Array]) -> list[rt.DeviceArray]:
+        """Floats as they must be, from the host's values of all outputs."""
+        found: list[rt.DeviceArray] = []
+        for each in self.outputs:
+            limit, own = largest_finite(each.element_type), values[each.number]
+            with np.errstate(all="ignore"):
+                found.append(self._there(np.clip(own.astype(np.float32), -limit, limit), each))
+        return found
+
     def allowed_by_host(
         self, values: Sequence[Array], magnitudes: Sequence[Array], sums: Sequence[Floats | None],
         tolerance: Tolerance,
     ) -> list[rt.DeviceArray]:  # fmt: skip
-        """The same from the host's values, one array for each output."""
+        """The same as `allowed` from the host's values, one array for each output."""
         found: list[rt.DeviceArray] = []
-        for each in self.outputs:
+        for each, want in zip(self.outputs, self.wanted(values), strict=True):
             own = each.number
-            arrays = _scaled(each, tolerance, values[own], magnitudes[own], sums[own])
-            found += [rt.asdevicearray(self.device, array) for array in arrays]
+            off_by = tolerances(
+                values[own], each.element_type, tolerance.accumulator_type, tolerance.reduction_length,
+                magnitudes[own], (tolerance.factor_type, tolerance.factors), sums[own],
+            )  # fmt: skip
+            with np.errstate(all="ignore"):
+                scale = np.minimum(1.0 / off_by, np.finfo(np.float32).max).astype(np.float32)
+            found += [want, self._there(scale, each)]
         return found
+
+    def _there(self, values: npt.NDArray[np.float32], output: FloatOutput) -> rt.DeviceArray:
+        buffer = uploaded(self.device, values)
+        view = rt.HalBufferView(buffer, [output.rows, output.columns], rt.HalElementType.FLOAT_32)
+        return rt.DeviceArray(self.device, view)
 
     def mask(self, ranges: Sequence[Kept]) -> rt.HalBuffer:
         """Ones in some ranges of a buffer, and where integers are written; zeros elsewhere."""
@@ -256,22 +275,6 @@ def integers(harness: Harness) -> list[tuple[Binding, TensorSlice]]:
         for binding, tensor, _ in written(harness.bindings)
         if (dtype := dtype_of(tensor.element_type)) is not None and dtype.kind == "i"
     ]
-
-
-def _scaled(
-    output: FloatOutput, tolerance: Tolerance, expected: Array, magnitudes: Array, sums: Floats | None
-) -> list[npt.NDArray[np.float32]]:
-    """The expected floats, limited to their type's largest number, and one over each one's tolerance."""
-    allowed = tolerances(
-        expected, output.element_type, tolerance.accumulator_type, tolerance.reduction_length, magnitudes,
-        (tolerance.factor_type, tolerance.factors), sums,
-    )  # fmt: skip
-    limit, most = largest_finite(output.element_type), float(np.finfo(np.float32).max)
-    shape = (output.rows, output.columns)
-    with np.errstate(all="ignore"):
-        want = np.clip(expected.astype(np.float32), -limit, limit).reshape(shape)
-        scale = np.minimum(1.0 / allowed, most).astype(np.float32).reshape(shape)
-    return [np.ascontiguousarray(want), np.ascontiguousarray(scale)]
 
 
 def _listed(results: object) -> Sequence[rt.DeviceArray]:
@@ -394,8 +397,9 @@ class Expectations:
 
     def is_right_too(self, seed: int, values: list[Array]) -> None:
         """Have the device accept other values of a seed, too."""
-        if checks := self.on_device(seed):
-            checks.append(self._check_of(seed, values))
+        memory = self.default.memory
+        if (checks := self.on_device(seed)) and isinstance(memory, StagedMemory):
+            checks.append(self._check_of(memory, seed, values))
 
     def _there(self, seed: int) -> _OnDevice | None:
         memory = self.default.memory
@@ -405,21 +409,19 @@ class Expectations:
             compared = self._bench.by_reference and isinstance(self.reference(seed), list)
             if compared or self._harness.bounded:
                 values = self.of(seed).values
-                found = _OnDevice([self._check_of(seed, values)], all(numbers(each) for each in values))
+                found = _OnDevice(
+                    [self._check_of(memory, seed, values)], all(numbers(each) for each in values)
+                )
             else:
                 found = self._made_there(memory, seed)
             self._on_device[seed] = found
         return self._on_device[seed]
 
     def _made_there(self, memory: StagedMemory, seed: int) -> _OnDevice:
-        runs = [seed] if kind_of(seed) == "positive" else [magnitudes_of(seed), seed]
-        made: list[rt.HalBuffer] = []
-        for each in runs:
-            self.default.fill(each)
-            self.default.run(1)
-            made.append(memory.snapshot())
-        magnitudes, expected = made[0], made[-1]
-        wanted, finite = self._program.allowed(expected, magnitudes, self._bench.tolerance.on(kind_of(seed)))
+        magnitudes = None if kind_of(seed) == "positive" else self._results_there(memory, magnitudes_of(seed))
+        expected = self._results_there(memory, seed)
+        tolerance = self._bench.tolerance.on(kind_of(seed))
+        wanted, finite = self._program.allowed(expected, magnitudes or expected, tolerance)
         exact, every = memory.image(seed), tuple(kept(self._harness.bindings, self._harness.stride))
         if equal := integers(self._harness):
             exact = memory.copy_of(exact)
@@ -433,17 +435,30 @@ class Expectations:
             mask = self._mask(tuple(self._left_alone(memory.read_of(expected), seed)))
         return _OnDevice([DeviceCheck(self._program, exact, mask, wanted)], finite)
 
-    def _check_of(self, seed: int, values: list[Array]) -> DeviceCheck:
-        """A check against values of the host."""
-        expected = self.of(seed)
-        exact = self.image(seed, self._harness.stride).copy()
+    def _results_there(self, memory: StagedMemory, seed: int) -> rt.HalBuffer:
+        self.default.fill(seed)
+        self.default.run(1)
+        return memory.snapshot()
+
+    def _check_of(self, memory: StagedMemory, seed: int, values: list[Array]) -> DeviceCheck:
+        """A check against values of the host. The device's memory has its contents again."""
+        expected, program = self.of(seed), self._program
+        right = self.image(seed, self._harness.stride).copy()
         for (binding, tensor, _), own in zip(self.written, values, strict=True):
-            if (binding, tensor) in integers(self._harness):
-                start, size = span(binding, tensor)
-                exact[start : start + size] = np.ascontiguousarray(own).reshape(-1).view(np.uint8)
-        wanted = self._program.allowed_by_host(values, expected.magnitudes, expected.sums, expected.tolerance)
-        there = uploaded(self._program.device, exact)
-        return DeviceCheck(self._program, there, self._mask(tuple(expected.kept)), wanted)
+            right_values = values_in(right, binding, tensor)
+            with np.errstate(all="ignore"):
+                right_values[...] = own.reshape(right_values.shape)
+        there = uploaded(program.device, right)
+        if self._harness.bounded:
+            wanted = program.allowed_by_host(values, expected.magnitudes, expected.sums, expected.tolerance)
+        else:
+            held, magnitudes = memory.snapshot(), there
+            if kind_of(seed) != "positive":
+                magnitudes = self._results_there(memory, magnitudes_of(seed))
+                memory.restore(held)
+            wanted, _ = program.allowed(there, magnitudes, expected.tolerance)
+            wanted[::2] = program.wanted(values)
+        return DeviceCheck(program, there, self._mask(tuple(expected.kept)), wanted)
 
     def _mask(self, ranges: tuple[Kept, ...]) -> rt.HalBuffer:
         if ranges not in self._masks:

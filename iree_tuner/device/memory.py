@@ -241,7 +241,7 @@ def run_commands(device: rt.HalDevice, commands: rt.HalCommandBuffer) -> None:
 def uploaded(device: rt.HalDevice, values: npt.NDArray[np.generic]) -> rt.HalBuffer:
     """A buffer of exactly these bytes, in a device's memory."""
     raw = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-    found = device.allocator.allocate_buffer(rt.MemoryType.DEVICE_LOCAL, _MAPPED, allocation_size=raw.size)
+    found = _own_buffer(device, raw.size)
     if _is_mappable(found):
         _mapped(found, raw.size)[:] = raw
         return found
@@ -302,9 +302,7 @@ def copy_range(
 def copied(device: rt.HalDevice, source: rt.HalBuffer, behind: int = 0, byte: int = 0) -> rt.HalBuffer:
     """A buffer with the bytes of another, copied on the device, and `behind` times `byte` behind them."""
     size = source.byte_length()
-    found = device.allocator.allocate_buffer(
-        rt.MemoryType.DEVICE_LOCAL, _MAPPED, allocation_size=size + behind
-    )
+    found = _own_buffer(device, size + behind)
     commands = rt.HalCommandBuffer(device, begin=True)
     if size:
         commands.copy(source, found, length=size)
@@ -317,7 +315,7 @@ def copied(device: rt.HalDevice, source: rt.HalBuffer, behind: int = 0, byte: in
 
 def part_of(device: rt.HalDevice, source: rt.HalBuffer, start: int, length: int) -> rt.HalBuffer:
     """A buffer with a range of another, copied on the device."""
-    found = device.allocator.allocate_buffer(rt.MemoryType.DEVICE_LOCAL, _MAPPED, allocation_size=length)
+    found = _own_buffer(device, length)
     copy_range(device, source, found, start, 0, length)
     return found
 
@@ -341,6 +339,7 @@ def _shared_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:
 
 
 def _own_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:
+    """Not asked to be mappable: on CUDA that is managed memory, which the host writes page by page."""
     return device.allocator.allocate_buffer(
         rt.MemoryType.DEVICE_LOCAL, rt.BufferUsage.DEFAULT, allocation_size=size
     )
