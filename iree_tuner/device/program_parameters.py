@@ -24,6 +24,8 @@ from iree_tuner.targets.runtime import RUNTIME_ERRORS
 _ALIGNMENT = 4096
 _IMMUTABLE = 1 << 19
 """Of a buffer's usage: it may be shared, as nothing writes to it (`iree/hal/buffer.h`)."""
+_SIGNATURES = {"gather": "0rIrrrrrrr_v", "load": "0rIrrrIiirrr_r", "scatter": "0rIrrrrrrr_v"}
+"""The functions of the runtime's module, and their types (`iree/modules/io/parameters/exports.inl`)."""
 _PLACE = re.compile(r"c/\S+:\d+: \w+; ")  # in the runtime's source
 Archives = Sequence[tuple[str, str]]
 
@@ -86,9 +88,9 @@ class ResidentParameters:
             return self
 
         interface = rt.PyModuleInterface("io_parameters", state)
-        interface.export("gather", "0rIrrrrrrr_v", ResidentParameters._gather)
-        interface.export("load", "0rIrrrIiirrr_r", ResidentParameters._load)
-        interface.export("scatter", "0rIrrrrrrr_v", ResidentParameters._scatter)
+        own = (ResidentParameters._gather, ResidentParameters._load, ResidentParameters._scatter)
+        for (name, signature), function in zip(_SIGNATURES.items(), own, strict=True):
+            interface.export(name, signature, function)
         return interface.create()
 
     def _load(
@@ -162,18 +164,19 @@ def _bytes(buffer: rt.VmRef) -> bytes:
     return bytes(memoryview(cast(bytes, buffer.deref(rt.VmBuffer))))  # it has the protocol of buffers
 
 
-def blank_parameters(wanted: Sequence[Parameter], instance: rt.VmInstance) -> rt.VmModule | None:
-    """A module of zeros for all parameters, for a program that is only loaded; None if it has no parameters.
+def withheld_parameters() -> rt.VmModule:
+    """A module for a program of which only the code is loaded: that is loaded before any parameters.
 
-    Raises TunerError for a type without values.
+    Creating a context of a program with parameters fails, when the code is there and no memory is taken.
     """
-    if not wanted:
-        return None
-    indices = {scope: rt.ParameterIndex() for scope in scopes_of(wanted)}
-    for each in wanted:
-        indices[each.scope].add_splat(each.key, b"\0", stored_bytes(each))
-    providers = (index.create_provider(scope=scope) for scope, index in indices.items())
-    return rt.create_io_parameters_module(instance, *providers)
+
+    def refuse(*_: object) -> None:
+        raise ValueError("parameters are withheld")
+
+    interface = rt.PyModuleInterface("io_parameters", lambda _: None)
+    for name, signature in _SIGNATURES.items():
+        interface.export(name, signature, refuse)
+    return interface.create()
 
 
 def stored_bytes(parameter: Parameter) -> int:

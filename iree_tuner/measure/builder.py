@@ -11,18 +11,15 @@ from typing import TypeVar
 import iree.runtime as rt
 
 from iree_tuner.compiler.worker import Calls, Ok, Timeout, Workers
-from iree_tuner.device.program_parameters import blank_parameters, stored_bytes
-from iree_tuner.errors import TunerError
+from iree_tuner.device.program_parameters import withheld_parameters
 from iree_tuner.measure.candidate import Built, build_here, start_here
 from iree_tuner.program.bindings import Harness
-from iree_tuner.program.parameters import Parameter
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.targets import Target, kind_of_device
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 
 T = TypeVar("T")
-_AHEAD_S = 600.0
-_MOST_BLANK = 4 << 30  # bytes of parameters
+_AHEAD_S, _MOST_SENT = 600.0, 128 << 20  # of a program; bytes, which may be weights
 
 DEFAULT_TIMEOUT_S = 60.0
 
@@ -135,23 +132,26 @@ class Loader:
         """Begin to load an executable; `result` says how it ended."""
         return self._workers.submit(load_here, vmfb, self._device, timeout_s=timeout_s)
 
-    def load_ahead(
-        self, compiling: Future[T], vmfb: Callable[[T], bytes], wanted: Sequence[Parameter]
-    ) -> None:
-        """Load a program as soon as it is compiled; nothing waits for it.
+    def load_ahead(self, compiling: Future[T], vmfb: Callable[[T], bytes]) -> Future[None]:
+        """Load a program's code as soon as it is compiled. What is returned ends when that has ended.
 
         Args:
             compiling: the program.
             vmfb: its VM module.
-            wanted: its parameters.
         """
+        loading: Future[None] = Future()
 
         def load(compiled: Future[T]) -> None:
-            if not _failed(compiled) and (made := vmfb(compiled.result())):
-                with suppress(RuntimeError):  # all is being closed
-                    self._workers.submit(load_here, made, self._device, tuple(wanted), timeout_s=_AHEAD_S)
+            made = b"" if _failed(compiled) else vmfb(compiled.result())
+            with suppress(RuntimeError):  # all is being closed
+                if 0 < len(made) <= _MOST_SENT:
+                    own = self.submit(made, _AHEAD_S)
+                    own.add_done_callback(lambda _: loading.set_result(None))
+                    return
+            loading.set_result(None)
 
         compiling.add_done_callback(load)
+        return loading
 
     def result(self, future: Future[None]) -> bool:
         """Whether it ended in time. The measuring worker finds executables that do not load, and says why."""
@@ -172,15 +172,9 @@ def loader_for(device: str, jobs: int, calls: Calls | None = None) -> Loader | N
     return Loader(device, calls or Workers(max(2, jobs // 4), memory_bytes=None, yielding=True))
 
 
-def load_here(vmfb: bytes, device: str, wanted: Sequence[Parameter] = ()) -> None:
-    """Load and forget an executable or a program, with zeros for parameters, unless these are too large."""
-    try:
-        if sum(map(stored_bytes, wanted)) > _MOST_BLANK:
-            return
-        config, hal = device_for(device)
+def load_here(vmfb: bytes, device: str) -> None:
+    """Load and forget an executable, or a program's code."""
+    config, hal = device_for(device)
+    with suppress(*RUNTIME_ERRORS):  # the measuring worker reports it, see `Loader.result`
         module = rt.VmModule.copy_buffer(config.vm_instance, vmfb)
-        parameters = blank_parameters(wanted, config.vm_instance)
-        modules = [hal, module] if parameters is None else [parameters, hal, module]
-        rt.VmContext(config.vm_instance, modules=modules)
-    except (*RUNTIME_ERRORS, TunerError):
-        return  # the measuring worker reports it, see `Loader.result`
+        rt.VmContext(config.vm_instance, modules=[withheld_parameters(), hal, module])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -90,9 +90,9 @@ class EntryCheck:
         if self._names:
             asked.append((with_entries(program, entries, lab.context), lab.target, frozenset(self._names)))
         self._begun = begin_parts(asked, run, lab)
-        if lab.loader is not None:
-            for each in self._begun:
-                lab.loader.load_ahead(each, lambda parts: parts.vmfb, run.wanted)
+        self._loading = [
+            lab.loader.load_ahead(each, lambda parts: parts.vmfb) for each in self._begun if lab.loader
+        ]
 
     def result(self, seconds: float = math.inf, *, narrow: bool = True) -> Soundness:
         """The findings; for `seconds` and `narrow` see `judge_here`.
@@ -103,6 +103,7 @@ class EntryCheck:
         """
         lab, names = self._lab, self._names
         with in_parts(self._begun, lab) as pieces:
+            wait(self._loading)  # both at once, which takes as long as one
             measurer = lab.measurer
             judged = measurer.workers.call(
                 judge_here, pieces[0], pieces[1] if names else None, measurer.device, self._run,

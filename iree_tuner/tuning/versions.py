@@ -121,7 +121,7 @@ class ProgramVersions:
         if self._widened is None:
             self._widened = submit_widened(self._program, self._lab.target, self._lab.compilers)
             if self._lab.loader is not None:
-                self._lab.loader.load_ahead(self._widened, lambda vmfb: vmfb, self._runs[0].wanted)
+                self._lab.loader.load_ahead(self._widened, lambda vmfb: vmfb)
 
     def _submit(self, key: _Compilation) -> Future[Compiled]:
         version, place, provided = key
@@ -129,7 +129,10 @@ class ProgramVersions:
         if provided and self._provided is not None:
             program, target = self._provided, with_flags(target, (FENCES,))
         program = placed_program(with_entries(program, version.entries, self._lab.context), place)
-        return submit_program(program, target, self._lab.compilers, filled=True)
+        compiling = submit_program(program, target, self._lab.compilers, filled=True)
+        if self._lab.loader is not None:
+            self._lab.loader.load_ahead(compiling, lambda compiled: compiled.data)
+        return compiling
 
     def settle(self) -> None:
         """Wait for all that was begun."""

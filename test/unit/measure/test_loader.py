@@ -7,14 +7,14 @@ import pytest
 from whole_programs import WITH_PARAMETERS
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.device.program_request import request
 from iree_tuner.measure import builder as loader_module
 from iree_tuner.measure.builder import Builder, Loader, load_here, loader_for
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
+from iree_tuner.targets import parse_target
 
 
-def hang(vmfb, device, wanted=()):
+def hang(vmfb, device):
     time.sleep(60)
 
 
@@ -35,23 +35,57 @@ def test_what_loads_and_what_does_not(loader, only_dispatch, cpu, compilers):
     assert loader.result(loader.submit(b"no module", 30.0)), "the measuring worker tells of it"
 
 
-def test_a_program_with_parameters_loads_ahead(cpu, compilers, monkeypatch):
-    """They are zero: archives are not read for it."""
-    program = load_program(WITH_PARAMETERS)
-    wanted = request(program).wanted
-    assert wanted
-    made = compile_program(program, cpu, compilers).data
+def test_of_a_program_with_parameters_the_code_alone_is_loaded(cpu, compilers, monkeypatch):
+    made = compile_program(load_program(WITH_PARAMETERS), cpu, compilers).data
+    load_here(made, "local-task")
     monkeypatch.setattr(loader_module, "RUNTIME_ERRORS", ())
-    load_here(made, "local-task", wanted)
-    with pytest.raises(ValueError, match="io_parameters"):
+    with pytest.raises(RuntimeError, match="parameters are withheld"):
         load_here(made, "local-task")
-    monkeypatch.setattr(loader_module, "_MOST_BLANK", 16)
-    load_here(b"too large to be looked at", "local-task", wanted)
+
+
+def test_code_comes_before_parameters(compilers):
+    """What `withheld_parameters` relies on."""
+    program, target = load_program(WITH_PARAMETERS), parse_target("cuda:sm_80")
+    text = compile_program(program, target, compilers, stop="vm", output="text").data.decode()
+    begin = text.index("vm.func private @__init")
+    assert text.index("@hal.executable.create", begin) < text.index("@io_parameters.load", begin)
+
+
+def test_ahead_of_its_use():
     compiling, calls = Future(), Calls()
-    Loader("cuda://0", calls).load_ahead(compiling, bytes.upper, wanted)
+    loading = Loader("cuda://0", calls).load_ahead(compiling, bytes.upper)
     assert not calls.made
     compiling.set_result(b"made")
-    assert calls.made == [(loader_module.load_here, b"MADE", "cuda://0", wanted)]
+    assert calls.made == [(loader_module.load_here, b"MADE", "cuda://0")]
+    assert not loading.done()
+    calls.future.set_result(None)
+    assert loading.done()
+
+
+@pytest.mark.parametrize("end", ["cancelled", "failed", "nothing", "large"])
+def test_what_is_not_loaded_ahead_is_not_waited_for(end, monkeypatch):
+    monkeypatch.setattr(loader_module, "_MOST_SENT", 8)
+    compiling, calls = Future(), Calls()
+    loading = Loader("cuda://0", calls).load_ahead(compiling, bytes.upper)
+    match end:
+        case "cancelled":
+            compiling.cancel()
+            compiling.set_running_or_notify_cancel()
+        case "failed":
+            compiling.set_exception(ValueError())
+        case _:
+            compiling.set_result(b"" if end == "nothing" else b"larger than that")
+    assert loading.done()
+    assert not calls.made
+
+
+def test_nor_what_comes_after_the_end():
+    with Workers(1, memory_bytes=None) as workers:
+        loader = Loader("cuda://0", workers)
+    compiling = Future()
+    loading = loader.load_ahead(compiling, bytes.upper)
+    compiling.set_result(b"made")
+    assert loading.done()
 
 
 class Calls:
@@ -59,9 +93,11 @@ class Calls:
 
     def __init__(self):
         self.made = []
+        self.future = Future()
 
     def submit(self, *call, timeout_s):
         self.made.append(call)
+        return self.future
 
 
 def test_a_driver_that_takes_too_long(loader, monkeypatch):
