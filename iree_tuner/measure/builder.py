@@ -133,7 +133,7 @@ class Loader:
         return self._workers.submit(load_here, vmfb, self._device, timeout_s=timeout_s)
 
     def load_ahead(self, compiling: Future[T], vmfb: Callable[[T], bytes]) -> Future[None]:
-        """Load a program's code as soon as it is compiled. What is returned ends when that has ended.
+        """Load a program's code as soon as it is compiled. The future is done when that has ended.
 
         Args:
             compiling: the program.
