@@ -16,11 +16,6 @@ from msgspec import UNSET, structs
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.device_facts import DeviceFacts
-from iree_tuner.kernels.in_program import SPEC_FLAG
-from iree_tuner.kernels.kernel import Code
-from iree_tuner.kernels.site import Site
-from iree_tuner.kernels.spec import save_kernel_spec
-from iree_tuner.kernels.variants import KernelVariants
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison, Verdict
 from iree_tuner.profiling.profile import Profile, to_json
@@ -50,8 +45,9 @@ from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.candidate import setting_on
 from iree_tuner.tuning.flags import FlagChoice, RuntimeChoice
 from iree_tuner.tuning.result import NOT_JUDGED, Competitor, WorkloadResult
+from iree_tuner.tuning.source import CandidateSource
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
-from iree_tuner.tuning.versions import ComparisonStep, with_spec
+from iree_tuner.tuning.versions import Change, ComparisonStep, Compiling, applied, with_spec
 
 _REASONS = 3
 """Number of reasons why workloads have no verdict."""
@@ -109,8 +105,8 @@ class TuningResult:
         profiles: the profiles before and after tuning. None if a profile was not taken.
         run: the number of the run in the database. 0 without a database.
         time: how long each stage of the run took.
-        kernels: the external kernels of the result: the dispatches and the code that replaces them.
-        kernels_target: the executable target of the kernels.
+        changes: what other sources of candidates change, such as external kernels.
+        sources: these sources.
         facts: what the host of the device that judged says of it. None for this machine.
         runtime: flags of the runtime under which the result is faster still. `whole` is without them.
     """
@@ -133,8 +129,8 @@ class TuningResult:
     profiles: tuple[Profile | None, Profile | None] = (None, None)
     run: int = 0
     time: TimeUse = field(default_factory=TimeUse)
-    kernels: tuple[tuple[Site, Code], ...] = ()
-    kernels_target: str = ""
+    changes: tuple[Change, ...] = ()
+    sources: tuple[CandidateSource, ...] = ()
     facts: DeviceFacts | None = None
     runtime: RuntimeChoice = field(default_factory=RuntimeChoice)
 
@@ -208,13 +204,22 @@ class TuningResult:
         save_spec(self.spec, path)
         return Path(path)
 
-    def save_kernels(self, path: str | Path) -> Path:
-        """Write the kernels as a spec, .mlir, and their code next to it. Raises TunerError if that fails."""
-        self._save_kernels(Path(path), movable=True)
+    def save_changes(self, source: str, path: str | Path) -> Path:
+        """Write the changes of a source as a second spec, .mlir, with their code next to it.
+
+        `iree-tuner compile --kernels` takes it. Raises TunerError if that fails.
+        """
+        (own,) = (each for each in self.sources if each.name == source)
+        with Workers(1) as workers:
+            own.save(self.changes_of(source), self.target, workers, Path(path))
         return Path(path)
 
+    def changes_of(self, source: str) -> list[Change]:
+        """The changes of a source, by its name."""
+        return [each for each in self.changes if each.source == source]
+
     def vmfb(self, flags: Sequence[str] = (), *, provided_memory: bool = False) -> bytes:
-        """Compile the program with the flags, the spec and the kernels. Raises CompileError.
+        """Compile the program with the flags, the spec and the changes. Raises CompileError.
 
         Args:
             flags: further compiler flags, such as `--iree-execution-model=async-external`.
@@ -223,16 +228,12 @@ class TuningResult:
         """
         own = with_provided_memory(self.program) if provided_memory else self.program
         program = with_spec(own, to_bytecode(self.spec))
-        target = with_flags(self.target, flags)
+        # the target has the flags of the others
+        sources = [each for each in self.sources if not each.flags(self.changes_of(each.name))]
         with Workers(1) as workers, tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-            if self.kernels:
-                path = Path(folder) / "kernels.mlir"
-                self._save_kernels(path, movable=False)
-                target = with_flags(target, (f"{SPEC_FLAG}={path}",))
-            return compile_program(program, target, workers).data
-
-    def _save_kernels(self, path: Path, *, movable: bool) -> None:
-        save_kernel_spec(self.kernels, self.kernels_target, self.spec.context, path, movable=movable)
+            to = Compiling(program, with_flags(self.target, flags))
+            to = applied(to, self.changes, sources, workers, Path(folder))
+            return compile_program(to.program, to.target, workers).data
 
     def record(self) -> RunRecord:
         """The results of the run, except its trials, as databases, `--json` and reports have them."""
@@ -284,7 +285,7 @@ class TuningResult:
 
     @property
     def _summary(self) -> str:
-        changed = "not compared" if self.entries or self.flags or self.kernels else "unchanged"
+        changed = "not compared" if self.entries or self.flags or self.changes else "unchanged"
         program = NOT_JUDGED if not self.judged else times_of(self.comparison) or changed
         return f"{program}, {len(self.wins)} of {len(self.results)} workloads faster alone"
 
@@ -301,16 +302,6 @@ def speedup_of(comparison: Comparison) -> str:
     """Format a speedup and its confidence interval for a sentence."""
     low, high = comparison.interval
     return f"{comparison.speedup:.2f}x (98% CI {low:.2f} to {high:.2f})"
-
-
-def over(found: Competitor) -> str:
-    """The part of the dispatch that a kernel was compared with. Empty for all of it."""
-    kind = found.kind
-    if not isinstance(kind, KernelVariants):
-        return ""
-    if kind.prepared.site.one_op:
-        return "over one op"
-    return "over the op alone" if kind.competes_for != kind.prepared.workload else ""
 
 
 def workload_record(result: WorkloadResult) -> WorkloadRecord:
@@ -335,7 +326,7 @@ def _competitor(found: Competitor) -> KernelRecord:
     compared = _timed(final.comparison) or dict.fromkeys(("verdict", "speedup", "interval"), UNSET)
     return KernelRecord(
         kernel=found.kind.name, count=found.kind.size, trials=len(found.trials),
-        outcomes=Counter(trial.outcome for trial in found.trials), note=final.note, over=over(found),
+        outcomes=Counter(trial.outcome for trial in found.trials), note=final.note, over=found.kind.over,
         knobs=dict(final.winner.assignment) if final.winner is not None else UNSET, **compared,
     )  # fmt: skip
 
@@ -354,7 +345,7 @@ def whole_record(result: TuningResult) -> WholeRecord:
         flags=result.flags, flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
         runtime_flags=result.runtime.flags,
         runtime_flags_speedup=result.runtime.speedup if result.runtime.flags else None,
-        entries=len(result.entries), kernels=[site.problem.name for site, _ in result.kernels],
+        entries=len(result.entries), kernels=[each.where for each in result.changes],
         left_out=[entry.workload.name for entry in result.left_out],
         steps=[_step(step) for step in result.steps], seconds=result.time.total_s,
         stages=dict(result.time.seconds()), timeline=_timeline(result.time), searched_s=pace.searched_s,

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from iree_tuner.device.program_request import request, sized_as_given
 from iree_tuner.device.program_run import ProgramRun
-from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.program.dynamic import Dim, given_sizes, sized_cases
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import watching
@@ -19,6 +18,7 @@ from iree_tuner.tuning.loop import TuningLoop
 from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.options import TuningOptions, keywords
 from iree_tuner.tuning.records import open_records
+from iree_tuner.tuning.source import CandidateSource
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
 
@@ -34,8 +34,8 @@ class TuningArguments(TuningOptions):
         several sizes, the first is tuned for, and the result must not be slower on any of them.
     run
         Entry functions, inputs and parameters (`device.program_request.request`). Default: generate them.
-    kernels
-        External kernels to compare (`kernels.kernel.usual_kernels`). Default: none.
+    sources
+        Other sources of candidates, such as external kernels (`tuning.source.usual_sources`). Default: none.
     observer
         Receives progress (see `Observer`).
     progress
@@ -46,7 +46,7 @@ class TuningArguments(TuningOptions):
 
     dim: Dim = None
     run: ProgramRun | None = None
-    kernels: Sequence[Kernel] = ()
+    sources: Sequence[CandidateSource] = ()
     observer: Observer | None = None
     progress: bool = False
     client: object | None = None
@@ -65,14 +65,14 @@ def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResu
         run = request(program, run.functions, run.inputs, run.parameters)
     with watching(arguments.observer, shown=arguments.progress) as watch:
         return tune_program(
-            program, arguments, run=run, kernels=arguments.kernels, observer=watch, client=arguments.client
+            program, arguments, run=run, sources=arguments.sources, observer=watch, client=arguments.client
         )
 
 
 def tune_program(
     program: Program, options: TuningOptions,
-    *, run: ProgramRun | None = None, kernels: Sequence[Kernel] = (), observer: Observer | None = None,
-    client: object | None = None,
+    *, run: ProgramRun | None = None, sources: Sequence[CandidateSource] = (),
+    observer: Observer | None = None, client: object | None = None,
 ) -> TuningResult:  # fmt: skip
     """Tune a loaded program (see `tune_module`)."""
     timeline, watch = Timeline(), observer or Silent()
@@ -84,5 +84,5 @@ def tune_program(
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
         return TuningLoop(
-            program, cases, options, lab, records, watch, timeline, kernels, Path(folder)
+            program, cases, options, lab, records, watch, timeline, sources, Path(folder)
         ).tune()

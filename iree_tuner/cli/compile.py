@@ -19,13 +19,11 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
-from iree_tuner.kernels.in_program import SPEC_FLAG
-from iree_tuner.kernels.layers import KernelUse, count_calls_here
-from iree_tuner.kernels.spec import located
 from iree_tuner.program.phases import submit_program
 from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
 from iree_tuner.spec.check import MatcherHits, check_against_program
+from iree_tuner.spec.external import SPEC_FLAG, KernelUse, count_calls_here, located
 from iree_tuner.spec.io import embed_bytes, load_spec
 from iree_tuner.targets import Target, parse_target, with_flags
 from iree_tuner.tuning.options import CompilerFlags

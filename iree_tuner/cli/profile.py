@@ -20,11 +20,11 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
-from iree_tuner.kernels.spec import located, problems_in
 from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
+from iree_tuner.spec.external import located, problems_in
 from iree_tuner.suite.profilers.onnx import profile_onnx
 from iree_tuner.suite.profilers.xla import profile_xla
 from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device

@@ -17,7 +17,6 @@ from iree_tuner.result import (
     SPEEDUP,
     Pace,
     TuningResult,
-    over,
     speedup_of,
     times_of,
     whole_record,
@@ -68,7 +67,7 @@ def report_result(
         console.print(f"  pass them to iree-run-module, or to Python in {ENVIRONMENT}")
     if path is None:
         return
-    if result.entries or result.flags or result.kernels:
+    if result.entries or result.flags or result.changes:
         _tell_how_to_use(console, result, path, kernels)
     else:
         why = "no candidate beats the compiler's default"
@@ -118,15 +117,14 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels
         console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True)
     console.print(f"spec: {path}, configures {len(result.entries)} of {len(result.results)} workloads")
     if kernels is not None:
-        console.print(f"kernels: {kernels}, replaces {len(result.kernels)} kinds of dispatches")
+        count = len(result.changes_of("kernels"))
+        console.print(f"kernels: {kernels}, replaces {count} kinds of dispatches")
+    nouns = {each.name: each.noun for each in result.sources}
     lines = Counter(
-        " ".join(
-            [f"{site.problem.name}: {code.entry}", *(f"{name}={value}" for name, value in code.knobs.items())]
-        )
-        for site, code in result.kernels
+        f"{nouns[each.source]}: {': '.join(filter(None, (each.where, each.how)))}" for each in result.changes
     )
     for line, times in lines.items():
-        console.print(f"kernel: {line}{f' ({times} times)' * (times > 1)}")
+        console.print(f"{line}{f' ({times} times)' * (times > 1)}")
     if result.verdict == "tie":
         console.print("its dispatches are faster alone, but the program is not measurably faster")
     if result.verdict is None:
@@ -193,7 +191,7 @@ def _table(result: TuningResult) -> Table:
 def _competitor(found: Competitor) -> tuple[str, ...]:
     comparison = found.final.comparison
     return (
-        " ".join(filter(None, (f"  {found.kind.name}", over(found)))), "", str(len(found.trials)),
+        " ".join(filter(None, (f"  {found.kind.name}", found.kind.over))), "", str(len(found.trials)),
         f"{comparison.default_us:.1f}" if comparison else "",
         f"{comparison.candidate_us:.1f}" if comparison else "", times_of(comparison),
         comparison.verdict if comparison else "",

@@ -18,7 +18,6 @@ from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, name_of, parse_json, read_text
-from iree_tuner.kernels.layers import KernelUse
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.space.verify.spec import verify_spec
@@ -27,6 +26,7 @@ from iree_tuner.spec.check import MatcherHits, ProgramCheck, SpecProblem, check_
 from iree_tuner.spec.entry import Provenance, SpecEntry, entry_from_json, read_flags
 from iree_tuner.spec.explain import ExplainedEntry, row_to_json
 from iree_tuner.spec.explain import explain as explain_spec
+from iree_tuner.spec.external import KernelUse
 from iree_tuner.spec.grammar import pairs
 from iree_tuner.spec.io import embed as embed_spec
 from iree_tuner.spec.io import load_spec, save_spec

@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,6 @@ from iree_tuner.cli.report import how_to_use, nothing_to_json, report_result, re
 from iree_tuner.compiler.process import shared_folder
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
-from iree_tuner.kernels.kernel import Kernel, usual_kernels
 from iree_tuner.program.dynamic import parse_sizes, sized_cases
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
@@ -29,6 +29,7 @@ from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.options import CANDIDATES, TuningOptions
 from iree_tuner.tuning.reading import NothingToTuneError
+from iree_tuner.tuning.source import CandidateSource, known_sources, usual_sources
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -46,6 +47,9 @@ class Outputs:
         of a minute or more, and in all runs with this option.
     no_kernels
         Compare no external kernels.
+    without
+        Leave out a source of candidates that a package brings, by its name; may be repeated. Without it, runs
+        of a minute or more use all.
     vmfb
         Also write the compiled program, .vmfb.
     report
@@ -57,12 +61,14 @@ class Outputs:
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
     kernels: Annotated[Path | None, Parameter(group=CANDIDATES)] = None
     no_kernels: Annotated[bool, Parameter(negative="", group=CANDIDATES)] = False
+    without: Annotated[tuple[str, ...], Parameter(group=CANDIDATES)] = ()
     vmfb: Path | None = None
     report: Path | None = None
     as_json: Json = False
 
 
 _INTERRUPTED = 130
+_KERNELS = "kernels"
 
 _OPTIONS, _OUTPUTS = TuningOptions(), Outputs()
 
@@ -91,15 +97,16 @@ def tune(
     path = planned_output(outputs.output or _beside(program), ".mlir", ".mlirbc")
     vmfb = planned_output(outputs.vmfb, ".vmfb") if outputs.vmfb else None
     page = planned_output(outputs.report, ".html") if outputs.report else None
-    kernels = _kernels(options, outputs)
-    kernel_spec = planned_output(outputs.kernels or _kernels_beside(path), ".mlir") if kernels else None
+    sources = _sources(options, outputs)
+    saved = _KERNELS in {each.name for each in sources}
+    kernel_spec = planned_output(outputs.kernels or _kernels_beside(path), ".mlir") if saved else None
     if page is not None:
         check_installed()
     if options.budget_s is not None:
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
     with Progress(people) as progress:
         try:
-            result = tune_program(source, options, run=run, kernels=kernels, observer=progress)
+            result = tune_program(source, options, run=run, sources=sources, observer=progress)
         except NothingToTuneError as error:
             if outputs.as_json:
                 print_json(nothing_to_json(error))
@@ -108,13 +115,14 @@ def tune(
         return _not_judged(result, as_json=outputs.as_json)
     path = _save(result.save, path)
     if kernel_spec is not None:
-        kernel_spec = _save(result.save_kernels, kernel_spec) if result.kernels else None
+        save = partial(result.save_changes, _KERNELS)
+        kernel_spec = _save(save, kernel_spec) if result.changes_of(_KERNELS) else None
     if vmfb is not None:
         write(vmfb, result.vmfb())
     use = how_to_use(result, path, kernel_spec)
     if page is not None:
         result.report(use).save(page)
-    if result.run and not result.failure and (result.entries or result.flags or result.kernels):
+    if result.run and not result.failure and (result.entries or result.flags or result.changes):
         assert options.db is not None, "the run is in it"
         with Store.open(Path(options.db)) as store:
             store.add_finding(result.run, "use", as_json(use))
@@ -137,17 +145,20 @@ def _not_judged(result: TuningResult, *, as_json: bool) -> int:
     raise TunerError(f"not judged: {result.why_not_judged or 'nothing was tried'}; no file was written")
 
 
-def _kernels(options: TuningOptions, outputs: Outputs) -> tuple[Kernel, ...]:
-    """The kernels to compare. Raises UsageError for flags that exclude each other."""
+def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource, ...]:
+    """The sources of candidates. Raises UsageError for flags that exclude each other, and unknown names."""
     asked = outputs.kernels is not None
     if asked and outputs.no_kernels:
         raise UsageError("--no-kernels excludes --kernels")
+    for name in outputs.without:
+        if name not in known_sources():
+            raise UsageError(f"--without: unknown source '{name}'", hint=", ".join(known_sources()))
     narrow = bool(options.pipelines or options.knobs or options.self_test)
-    if outputs.no_kernels or (not asked and (narrow or not options.is_long)):
-        return ()
     backend = kind_for_device(options.devices[0], options.chip).name
-    found = tuple(each for each in usual_kernels(backend) if not each.missing())
-    if asked and not found:
+    found = usual_sources(backend, (*outputs.without, *([_KERNELS] if outputs.no_kernels else ())))
+    if narrow or not options.is_long:
+        found = tuple(each for each in found if asked and each.name == _KERNELS)
+    if asked and not any(each.name == _KERNELS for each in found):
         people.print(
             f"no kernel is installed for {backend}: iree-tuner kernel list shows all", style="yellow"
         )

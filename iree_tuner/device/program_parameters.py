@@ -170,10 +170,13 @@ def withheld_parameters() -> rt.VmModule:
     Creating a context of a program with parameters fails, when the code is there and no memory is taken.
     """
 
+    def state(_: rt.PyModuleInterface) -> None:
+        return None
+
     def refuse(*_: object) -> None:
         raise ValueError("parameters are withheld")
 
-    interface = rt.PyModuleInterface("io_parameters", lambda _: None)
+    interface = rt.PyModuleInterface("io_parameters", state)
     for name, signature in _SIGNATURES.items():
         interface.export(name, signature, refuse)
     return interface.create()

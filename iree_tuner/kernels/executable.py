@@ -20,6 +20,7 @@ from iree_tuner.kernels.kernel import Code, Kernel, Packed, WithTools
 from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.spec.external import object_attribute
 
 VARIANT = "variant"
 _BAREPTR, _STATIC = "llvm.bareptr", "hal.import.static"
@@ -116,12 +117,6 @@ def object_of(code: Code, path: str) -> ir.Attribute:
     if code.kind == "ptx":
         fields["data"] = ir.DenseElementsAttr.get(np.frombuffer(code.data, dtype=np.int8))  # pyright: ignore
     return object_attribute(fields)
-
-
-def object_attribute(fields: Mapping[str, ir.Attribute]) -> ir.Attribute:
-    """Make a `#hal.executable.object` by parsing; the attribute has no builder."""
-    # IR as text: no builder (docs/upstream/bindings.md)
-    return ir.Attribute.parse(f"#hal.executable.object<{ir.DictAttr.get(dict(fields))}>")
 
 
 def layout_of(ports: Ports) -> ir.Attribute:

@@ -12,7 +12,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal
 
 from iree_tuner.compiler.session import CompileError, CompilerSession
-from iree_tuner.compiler.worker import Workers, session_for
+from iree_tuner.compiler.worker import Calls, Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.fused_op import FusedOps
@@ -182,7 +182,7 @@ def dispatches_of(program: bytes | str, session: CompilerSession, target: Target
     return count
 
 
-def executable_target(target: Target, workers: Workers) -> str:
+def executable_target(target: Target, workers: Calls) -> str:
     """The executable target under a target's flags, as text. Kernels must have the program's target."""
     return workers.call(target_here, target)
 

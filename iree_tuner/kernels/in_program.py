@@ -41,6 +41,7 @@ from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.entry import read_flags
+from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.spec.grammar import COMPILATION_INFO
 from iree_tuner.spec.io import load_spec, read_starters
 from iree_tuner.store.trial import Trial
@@ -52,10 +53,6 @@ from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.search import OneSearch, Search
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.versions import for_processor, widened_of, with_spec
-
-SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
-SEARCH_FLAG = "--iree-hal-executable-object-search-path"
-"""The folder where iree-compile looks for the code that a spec names. The in-process compiler rejects it."""
 
 _BATCH_S = 0.05
 Chosen = Sequence[tuple[Site, Code]]

@@ -23,13 +23,14 @@ from iree_tuner.device.numerics import Agreement, compare
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.in_program import SPEC_FLAG, Chosen
+from iree_tuner.kernels.in_program import Chosen
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import find_results
-from iree_tuner.kernels.spec import EXECUTABLE, save_kernel_spec
+from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
+from iree_tuner.spec.external import SPEC_FLAG, count_calls
 from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.lab import Lab
 
@@ -125,55 +126,8 @@ def expose_here(data: bytes, name: str, target: Target, cases: Sequence[bytes]) 
             if "sym_visibility" not in function.operation.attributes or _is_public(function.operation):
                 outputs += _return_more(function.operation, results)
         session.run(module, start="input", stop="flow")
-        calls = _count_calls(module)
+        calls = count_calls(module)
         return Exposed(session.to_vmfb(module, start="flow"), tuple(outputs), calls)
-
-
-@dataclass(frozen=True)
-class KernelUse:
-    """How a program uses the kernels of a spec.
-
-    Attributes:
-        dispatches: the dispatches that run kernels.
-        ops: the kernels whose code is IR (`fused_ops`) and that replace ops of the program.
-    """
-
-    dispatches: int
-    ops: int
-
-
-def count_calls_here(data: bytes, name: str, target: Target) -> KernelUse:
-    """Count what uses kernels of the spec in the target's flags. Runs in workers."""
-    session = session_for(target.flags)
-    with session.context, ir.Location.unknown():
-        module = session.parse(data, name)
-        select_target(module, target)
-        session.run(module, stop="preprocessing")
-        ops = sum(map(_replaces_ops, ir.get_ops_of_type(module, util.FuncOp)))
-        session.run(module, start="preprocessing", stop="flow")
-        return KernelUse(_count_calls(module), ops)
-
-
-def _replaces_ops(function: util.FuncOp) -> bool:
-    """Whether a function was taken from a spec in place of ops, and dispatches no kernel."""
-    own = ir.StringAttr(function.operation.attributes["sym_name"]).value.startswith(f"call_{EXECUTABLE}")
-    return own and "flow.dispatch" not in {
-        op.operation.name for op in function.operation.regions[0].blocks[0]
-    }
-
-
-def _count_calls(module: ir.Module) -> int:
-    count = 0
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal count
-        if op.name == "flow.dispatch":
-            entries = ir.ArrayAttr(op.attributes["entry_points"])
-            count += any(ir.SymbolRefAttr(each).value[0].startswith(EXECUTABLE) for each in entries)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return count
 
 
 def _is_public(function: ir.Operation) -> bool:

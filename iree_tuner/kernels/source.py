@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
-from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.kernels.find import Place, Places, executable_target
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.worker import Calls, WorkerError
+from iree_tuner.kernels.find import Place, Places, begin_finding, executable_target
 from iree_tuner.kernels.fused_op import FusedOps
-from iree_tuner.kernels.in_program import SPEC_FLAG, Chosen, Contest, Outlook, outlook_of
-from iree_tuner.kernels.kernel import Code, Kernel, Knobs
+from iree_tuner.kernels.in_program import Chosen, Contest, Outlook, outlook_of
+from iree_tuner.kernels.kernel import Code, Kernel, Knobs, usual_kernels
 from iree_tuner.kernels.moves import with_packed
 from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import executable_names, save_kernel_spec
 from iree_tuner.kernels.triton_norms import TritonNorms
-from iree_tuner.kernels.variants import KernelVariants, prepare
+from iree_tuner.kernels.variants import KernelVariants, digest_of_code, prepare
 from iree_tuner.measure.statistics import FAR
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.configuration import Assignment
+from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import Target, with_flags
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import fusing_more
 from iree_tuner.tuning.baseline import Task
-from iree_tuner.tuning.candidate import default_scale
+from iree_tuner.tuning.candidate import CandidateKind, default_scale
 from iree_tuner.tuning.finals import NEARLY
 from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.result import WorkloadResult
+from iree_tuner.tuning.run import Run
+from iree_tuner.tuning.source import CandidateSource, Found
 from iree_tuner.tuning.verdict import Tuned
-from iree_tuner.tuning.versions import ProgramVersion
+from iree_tuner.tuning.versions import Change, Compiling, ProgramVersion
 
 _WITH_MOST = 2  # choices, those with most kernels, that are also tried with other flags
 
@@ -127,7 +133,7 @@ def with_chains(choices: Mapping[str, Chosen], chains: Chosen, norms: Chosen = (
 
 
 @dataclass(frozen=True)
-class Competitors:
+class Competitors(Found):
     """The kernels that compute problems of a program.
 
     Attributes:
@@ -137,6 +143,8 @@ class Competitors:
         notes: why problems cannot be timed alone, and the time of problems that are several dispatches.
         replaced: keys of the workloads whose dispatches are large sums, which other ops or kernels replace.
         norms, joint_norms: chains and kernels of norms (`norms_in`), of `own` and with joint products.
+        most: trials of each kernel on a problem.
+        made: versions of the program with kernels, so far.
     """
 
     outlook: Outlook
@@ -146,6 +154,12 @@ class Competitors:
     replaced: frozenset[str] = frozenset()
     norms: Chosen = ()
     joint_norms: Chosen = ()
+    most: float = math.inf
+    made: list[ProgramVersion] = field(default_factory=list[ProgramVersion])
+
+    @property
+    def candidates(self) -> Sequence[tuple[CandidateKind, float]]:
+        return [(kind, self.most) for kind in self.kinds if kind is not None]
 
     def of(self, workload: str) -> list[KernelVariants]:
         """The variants of kernels that compute a workload, by its key."""
@@ -199,32 +213,38 @@ class Competitors:
         return {site: pick for site, (_, pick) in best.items()}
 
     @property
-    def apply(self) -> bool:
+    def applies(self) -> bool:
         return any(self.kinds) or bool(self.chains or self.norms or self.own.joint)
 
-    def versions(self, target: Target, further: int) -> int:
-        """The approximate number of program versions with kernels (`versions_with`)."""
+    def count(self, target: Target, further: int) -> int:
         choices = any(self.kinds) + bool(self.chains) + bool(self.norms) + bool(self.own.rewritten)
         return choices + (further + bool(fusing_more(target))) * min(choices, _WITH_MOST)
 
-    def beside(self, tasks: Sequence[Task], faster: float) -> list[tuple[Task, float]]:
-        """Workloads of kernels that are not among the tasks, because flags changed the dispatches.
-
-        Each is returned with an estimate of its time, in microseconds an invocation: the default's time,
-        divided by the flags' speedup of the program (`faster`).
-        """
+    def beside(self, tasks: Sequence[Task], speedup: float) -> Sequence[tuple[Task, float]]:
         known = {task.workload.key for task in tasks}
         found: dict[str, tuple[Task, float]] = {}
         for (place, _, _), kind in zip(self.outlook.pairs, self.kinds, strict=True):
             if kind is not None and kind.workload not in known:
                 spent_us = kind.prepared.spent_us * len(place.functions)
-                found[kind.workload] = Task(kind.competes_for, ()), spent_us / faster
+                found[kind.workload] = Task(kind.competes_for, ()), spent_us / speedup
         return list(found.values())
+
+    def versions(self, run: Run, tuned: Tuned, further: Sequence[Target]) -> Sequence[ProgramVersion]:
+        found = versions_with(tuned, self.choices(tuned.results, tuned.target, run.lab), further)
+        self.made.extend(found)
+        return found
+
+    def without(
+        self, run: Run, version: ProgramVersion, wrong: Collection[str] | None
+    ) -> ProgramVersion | None:
+        found = mended_with(version, self.made, wrong, run.lab.target)
+        self.made.extend(filter(None, [found]))
+        return found
 
 
 def find_competitors(
     finding: Future[Places], dispatches: Sequence[Dispatch], kernels: Sequence[Kernel], lab: Lab,
-    records: Records,
+    records: Records, most: float = math.inf,
 ) -> Competitors:  # fmt: skip
     """Ask kernels which places of a program they compute, and time the compiler's code for them.
 
@@ -265,7 +285,7 @@ def find_competitors(
     sums = {name for place, site, _ in own.pairs if site.problem.fused for name in place.dispatches}
     replaced = frozenset(each.workload.key for each in dispatches if each.workload and each.name in sums)
     norms = norms_in(own, making, lab)
-    return Competitors(outlook, own, tuple(kinds), tuple(notes), replaced, norms, joint_norms)
+    return Competitors(outlook, own, tuple(kinds), tuple(notes), replaced, norms, joint_norms, most)
 
 
 def _in_program(place: Place, site: Site, dispatches: Sequence[Dispatch]) -> Workload | None:
@@ -348,64 +368,101 @@ def _result(future: Future[Code]) -> Code | None:
 
 
 def versions_with(
-    tuned: Tuned, choices: Mapping[str, Chosen], lab: Lab, folder: Path, further: Sequence[Target] = ()
-) -> dict[ProgramVersion, Chosen]:
+    tuned: Tuned, choices: Mapping[str, Chosen], further: Sequence[Target] = ()
+) -> list[ProgramVersion]:
     """The tuned program with each choice of kernels.
 
     The last choices, which have the most kernels, are also tried with further flags, as kernels change the
     ops that are left: with those of `further`, and with the option that fuses more, if there is one.
     """
-    found: dict[ProgramVersion, Chosen] = {}
+    found: list[ProgramVersion] = []
     more = fusing_more(tuned.target)
     others = [*further, *([with_options(tuned.target, more)] if more else [])]
     for number, (name, chosen) in enumerate(choices.items()):
         for target in (tuned.target, *(others if number >= len(choices) - _WITH_MOST else ())):
-            path = folder / f"{name.replace(' ', '_')}_{len(found)}.mlir"
             what = f"{tuned.version.what if target == tuned.target else untuned(target).what} and {name}"
             entries = () if target in further else tuned.reached
-            found[ProgramVersion(what, _with_kernels(target, chosen, lab, path), entries)] = chosen
+            found.append(ProgramVersion(what, target, entries, changes_of(chosen)))
     return found
 
 
+def changes_of(chosen: Chosen) -> tuple[Change, ...]:
+    """Kernels as changes of a program."""
+    return tuple(
+        Change(
+            Kernels.name, site.problem.name,
+            " ".join([code.entry, *(f"{name}={value}" for name, value in code.knobs.items())]),
+            digest_of_code(code), (site, code),
+        )
+        for site, code in chosen
+    )  # fmt: skip
+
+
+def chosen_in(changes: Sequence[Change]) -> Chosen:
+    """The kernels among changes."""
+    return [cast("tuple[Site, Code]", each.made) for each in changes if each.source == Kernels.name]
+
+
 def mended_with(
-    version: ProgramVersion, known: Mapping[ProgramVersion, Chosen], blamed: Collection[str] | None,
-    lab: Lab, folder: Path,
-) -> dict[ProgramVersion, Chosen]:  # fmt: skip
-    """Repair a version: leave out wrong kernels, or use the given flags. Empty if no new version results.
+    version: ProgramVersion, known: Sequence[ProgramVersion], blamed: Collection[str] | None, given: Target
+) -> ProgramVersion | None:
+    """Repair a version: leave out wrong kernels, or use the given flags. None if no new version results.
 
     The compiler may fail on a program with kernels under flags that work without kernels: under
     `--iree-opt-level=O3` it fuses more ops around them.
 
     Args:
         version: the program with kernels.
-        known: all versions with their kernels.
+        known: all versions with kernels.
         blamed: names of dispatches with wrong results. None if the version does not compile or run: then it
             is compiled with the given flags.
-        lab: has the given flags and the context of the spec.
-        folder: where the spec is written.
+        given: the target with these.
     """
-    plain, chosen = without_kernels(version.target), known[version]
+    chosen = chosen_in(version.changes)
     if blamed is None:
-        right, entries, what = list(chosen), (), f"{version.what}, with the given flags"
-        plain = lab.target
-        same = any(without_kernels(each.target) == plain and own == right for each, own in known.items())
+        mended = ProgramVersion(f"{version.what}, with the given flags", given, (), version.changes)
+        same = any((each.target, each.changes) == (given, version.changes) for each in known)
     else:
         names = executable_names([site for site, _ in chosen])
         right = [each for name, each in zip(names, chosen, strict=True) if name not in blamed]
-        entries, what = version.entries, f"{version.what} that are right"
+        mended = replace(version, what=f"{version.what} that are right", changes=changes_of(right))
         same = len(right) == len(chosen)
-    if not right or same:
-        return {}
-    path = folder / f"mended_{version.what.replace(' ', '_')}.mlir"
-    return {ProgramVersion(what, _with_kernels(plain, right, lab, path), entries): right}
+    return None if same or not mended.changes else mended
 
 
-def without_kernels(target: Target) -> Target:
-    """A target without the flag that names a spec of kernels."""
-    return replace(target, flags=tuple(flag for flag in target.flags if not flag.startswith(SPEC_FLAG)))
+class Kernels(CandidateSource):
+    """External kernels, by default those that are usual for a backend and installed."""
 
+    name = "kernels"
+    noun = "kernel"
 
-def _with_kernels(target: Target, chosen: Chosen, lab: Lab, path: Path) -> Target:
-    """Write a spec of kernels to a file; the target with the flag that names it."""
-    save_kernel_spec(chosen, executable_target(target, lab.compilers), lab.context, path)
-    return with_flags(target, (f"{SPEC_FLAG}={path}",))
+    def __init__(self, kernels: Sequence[Kernel] = ()) -> None:
+        self._kernels = tuple(kernels)
+
+    def usual(self, backend: str) -> Kernels | None:
+        found = [each for each in usual_kernels(backend) if not each.missing()]
+        return Kernels(found) if found else None
+
+    def begin(self, run: Run) -> Callable[[], Found]:
+        finding = begin_finding(run.program, run.lab.target, run.lab.compilers, self._kernels)
+        most = most_variants(run.effort.name, limited=run.options.budget_s is not None)
+
+        def found() -> Found:
+            return find_competitors(finding, run.dispatches, self._kernels, run.lab, run.records, most)
+
+        return found
+
+    def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
+        code = hashlib.sha256("".join(each.where + each.code for each in changes).encode()).hexdigest()
+        path = folder / f"kernels_{code[:16]}.mlir"
+        self._write(changes, to.target, workers, path, movable=False)
+        return replace(to, target=with_flags(to.target, (f"{SPEC_FLAG}={path}",)))
+
+    def save(self, changes: Sequence[Change], target: Target, workers: Calls, path: Path) -> None:
+        self._write(changes, target, workers, path, movable=True)
+
+    def _write(
+        self, changes: Sequence[Change], target: Target, workers: Calls, path: Path, *, movable: bool
+    ) -> None:
+        own = executable_target(target, workers)
+        save_kernel_spec(chosen_in(changes), own, new_context(), path, movable=movable)

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iree.compiler import ir
-from iree.compiler.dialects import flow, hal, preprocessing_transform, transform, util
+from iree.compiler.dialects import flow, preprocessing_transform, transform, util
 from iree.compiler.dialects.transform import interpreter, structured
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError
-from iree_tuner.compiler.unbound import attribute_from, parameters_of
+from iree_tuner.compiler.unbound import attribute_from
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.outcome import Outcome
@@ -36,7 +36,6 @@ from iree_tuner.kernels.executable import (
     build_scalar_function,
     export_of,
     localize,
-    object_attribute,
     packed_ports,
     ports_of,
 )
@@ -50,13 +49,11 @@ from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.kernels.split_sums import added_up
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Harness
+from iree_tuner.spec.external import EXECUTABLE
 from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.targets import Target
 
 MAIN = "__transform_main"
-
-EXECUTABLE = "kernel_"
-"""Prefix of the names of kernels' executables."""
 
 _SUFFIXES = {"object": ".o", "ptx": ".ptx"}
 _OBJECT = "kernel.o"
@@ -420,48 +417,6 @@ def save_kernel_spec(
         placements.append(Placement(site, code, *own))
     write(output, str(build_kernel_spec(placements, attribute_from(target, context), context)))
     return tuple(paths)
-
-
-def located(spec: Path, context: ir.Context) -> ir.Module:
-    """Read a spec, and make the paths of its code absolute, which the in-process compiler needs.
-
-    Raises TunerError if the spec cannot be read, or the code is missing.
-    """
-    try:
-        # IR as text: a file
-        module = ir.Module.parseFile(str(spec), context)
-    except (ir.MLIRError, ValueError) as error:
-        first = str(error).splitlines()[0]
-        raise TunerError(f"not a kernel spec: {first}", location=str(spec)) from None
-    with context:
-        for executable in ir.get_ops_of_type(module, hal.ExecutableOp):
-            for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp):
-                variant.attributes["objects"] = ir.ArrayAttr.get(
-                    [_located(each, spec) for each in variant.attributes["objects"]]
-                )
-    return module
-
-
-def _located(code: ir.Attribute, spec: Path) -> ir.Attribute:
-    fields = parameters_of(code)
-    if set(fields) != {"path"}:  # the code is embedded
-        return code
-    path = spec.resolve().parent / ir.StringAttr(fields["path"]).value
-    if not path.is_file():
-        hint = f"move it to the folder of {spec.name}"
-        raise TunerError("the spec's kernel file is missing", location=str(path), hint=hint)
-    return object_attribute({"path": ir.StringAttr.get(str(path))})
-
-
-def problems_in(spec: ir.Module) -> dict[str, str]:
-    """The name of the problem that each export of a kernel spec computes."""
-    with spec.context:
-        return {
-            export.sym_name.value: executable.sym_name.value.removeprefix(EXECUTABLE)
-            for executable in ir.get_ops_of_type(spec, hal.ExecutableOp)
-            for variant in ir.get_ops_of_type(executable, hal.ExecutableVariantOp)
-            for export in ir.get_ops_of_type(variant, hal.ExecutableExportOp)
-        }
 
 
 def write_reproducer_here(

@@ -90,6 +90,8 @@ class KernelVariants:
         self.name = kernel.name
         self.competes_for = competes_for or prepared.workload
         self.workload = self.competes_for.key
+        alone = "over the op alone" if self.competes_for != prepared.workload else ""
+        self.over = "over one op" if prepared.site.one_op else alone
         self.bench = prepared.bench
         self.default = prepared.default
         self.default_us = prepared.default_us

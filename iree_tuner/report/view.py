@@ -18,10 +18,10 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Struct, structs
 
-from iree_tuner.kernels.in_program import SEARCH_FLAG, SPEC_FLAG
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.report.labels import clipped, short, unlike
 from iree_tuner.space.joint import JOINED, SPACE, named
+from iree_tuner.spec.external import SEARCH_FLAG, SPEC_FLAG
 from iree_tuner.store import Store, StoreError
 from iree_tuner.store.queries import FailureGroup, group_failures, key_of
 from iree_tuner.store.record import (

@@ -116,6 +116,7 @@ class ScriptChoices:
     own_digest = ""  # no choice is the compiler's code
     most_places = 1
     wrong = ""
+    over = ""
 
     def __init__(
         self, script: Script, subjects: Sequence[Subject], workload: Workload, lab: Lab, records: Records

@@ -146,7 +146,8 @@ class WholeRecord(TimedRecord, frozen=True):
     runtime_flags: Sequence[str] = ()  # flags of the runtime, and `runtime_flags_speedup`, their own
     runtime_flags_speedup: Positive | None = None
     entries: Count = 0  # how many the spec has
-    kernels: Sequence[str] = ()  # external kernels that are part of the result
+    # what external kernels of the result replace, or changes of another source
+    kernels: Sequence[str] = ()
     left_out: Sequence[str] = ()  # workloads whose entries are left out: the program is faster without
     steps: Sequence[StepRecord] = ()  # all comparisons on the way, in order
     seconds: Finite = 0.0  # of the run, and of each of its `stages`

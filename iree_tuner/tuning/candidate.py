@@ -62,6 +62,7 @@ class CandidateKind(Protocol):
     limits: CompileLimits  # of each compilation
     most_places: int  # addresses of the code at which they can be built (see `device.placement`)
     wrong: str  # what is wrong with the default's results: then a reference is taken as correct
+    over: str  # the part of the program's dispatch that the default is, on one line; empty for all of it
 
     @property
     def bench(self) -> AnyBench:
@@ -114,6 +115,7 @@ class Configurations:
     """The compiler's own pipelines with other parameters: a `CandidateKind`. `starters` are tried first."""
 
     name = ""
+    over = ""
     most_places = 1 << 10
 
     def __init__(

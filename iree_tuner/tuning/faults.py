@@ -29,7 +29,7 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target
 from iree_tuner.tuning.baseline import tolerance_of
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.versions import ProgramVersion, with_entries
+from iree_tuner.tuning.versions import ProgramVersion, ProgramVersions, with_entries
 
 _COVERED = "only the comparison of the whole program covers them"
 _TIMEOUT_S = 600.0
@@ -215,22 +215,23 @@ class Blame:
 
 
 def blame(
-    version: ProgramVersion, given: Target, program: Program, run: ProgramRun, dispatches: Sequence[Dispatch],
-    lab: Lab, seconds: float,
+    version: ProgramVersion, given: Target, versions: ProgramVersions, program: Program, run: ProgramRun,
+    dispatches: Sequence[Dispatch], lab: Lab, seconds: float,
 ) -> Blame:  # fmt: skip
     """Find where a version begins to differ from the program as the compiler makes it.
 
     Args:
         version: whose results are wrong.
         given: the target of the correct version.
+        versions: of the program.
         program, run: the program and how it is run; the run's functions are followed.
         dispatches: of the program.
         lab: where it is compiled and run.
         seconds: see `follow_here`.
     """
-    other = with_entries(program, version.entries, lab.context)
     try:
-        begun = begin_parts([(program, given, None), (other, version.target, None)], run, lab)
+        other = versions.applied(version)
+        begun = begin_parts([(program, given, None), (other.program, other.target, None)], run, lab)
         with in_parts(begun, lab) as pieces:
             measurer = lab.measurer
             findings = measurer.workers.call(

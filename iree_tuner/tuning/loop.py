@@ -5,26 +5,20 @@ program -> flags -> dispatches -> workloads -> spaces -> candidates -> measureme
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels import in_program, source
-from iree_tuner.kernels.find import Places, begin_finding, executable_target
-from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.profiling.profile import Profile
-from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program
 from iree_tuner.result import TuningResult
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_against_program
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.targets import Target
+from iree_tuner.targets import Target, with_flags
 from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
 from iree_tuner.tuning.flags import (
@@ -39,6 +33,7 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.reading import ReadProgram, profile_of, read_program, with_profile
 from iree_tuner.tuning.result import entries_of
 from iree_tuner.tuning.run import Run
+from iree_tuner.tuning.source import CandidateSource, Found, flags_of
 from iree_tuner.tuning.timeline import APART
 from iree_tuner.tuning.verdict import ProgramJudge, Tuned, Verdict
 from iree_tuner.tuning.versions import ProgramVersion
@@ -53,15 +48,10 @@ _MANY = 12  # workloads: what the place of code does to each levels out
 class TuningLoop(Run):
     """A run that goes on to its result: `tune`."""
 
-    kernels: Sequence[Kernel]  # external kernels to compare
-    folder: Path  # for their specs
-
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._competitors: source.Competitors | None = None
-        self._kernel_versions: dict[ProgramVersion, in_program.Chosen] = {}
+        self._found: list[Found] = []  # by the sources of candidates
         self._blamed: list[Blame] = []
-        self._dispatches: Sequence[Dispatch] = ()
 
     def tune(self) -> TuningResult:
         """Run all steps and return the result."""
@@ -69,7 +59,7 @@ class TuningLoop(Run):
             self.versions.begin(untuned(self.lab.target), plain=True)
             self.versions.begin_widened()
             given = self._read(self.lab)
-            self._dispatches = given.dispatches
+            self.dispatches = given.dispatches
             self.lab.check_devices()
             self.versions.check_compiles(untuned(self.lab.target))
             self.budget.runtime_flags = len(runtime_flags_of(self))
@@ -78,8 +68,8 @@ class TuningLoop(Run):
             finding = None if self.lab.on_host else self._finding()  # it would disturb what is timed there
             with self.timeline.stage("flags"):
                 tried, flags_note = choose_flags(self)
-            with self.timeline.stage("kernels"):
-                kernels_note = self._find_kernels(finding or self._finding())
+            with self.timeline.stage("other candidates"):
+                sources_note = self._find(finding or self._finding())
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
             self.before_s = tried.searched_s / len(kept)
             tuned: list[Tuned] = []
@@ -105,7 +95,7 @@ class TuningLoop(Run):
                 runtime = choose_runtime(self, None if problem else verdict.version)
             before = self._profile_before(reads.get(self.lab.target), given, verdict)
             after = self._profile_after(reads[verdict.tuned.target], verdict)
-            result = self._result(verdict, tried.choices, (flags_note, kernels_note, problem, runtime.note))
+            result = self._result(verdict, tried.choices, (flags_note, sources_note, problem, runtime.note))
             result.profiles, result.runtime = (before, after), runtime
             result.time = self.lab.time_use(self.timeline)
             records = self.records
@@ -123,45 +113,46 @@ class TuningLoop(Run):
         )
         return read
 
-    def _finding(self) -> Future[Places] | None:
-        """Begin to find the ops that kernels compute."""
-        if not self.kernels or self.options.self_test or self.stop.requested:
-            return None
-        return begin_finding(self.program, self.lab.target, self.lab.compilers, self.kernels)
+    def _finding(self) -> list[tuple[CandidateSource, Callable[[], Found]]]:
+        """Begin to find what the sources can change."""
+        if self.options.self_test or self.stop.requested:
+            return []
+        return [(source, source.begin(self)) for source in self.sources]
 
-    def _find_kernels(self, finding: Future[Places] | None) -> str:
-        """Find kernels for ops. Returns a note if there are none."""
-        if finding is None or self.stop.requested:
-            return ""
-        self.watch.working("finding dispatches for kernels")
-        try:
-            found = source.find_competitors(finding, self._dispatches, self.kernels, self.lab, self.records)
-        except TunerError as error:
-            return f"no kernels were compared: {error}"
-        self._competitors, self.replaced = found, found.replaced
-        cap = source.most_variants(self.effort.name, limited=self.options.budget_s is not None)
-        for kind in filter(None, found.kinds):
-            self.competing.setdefault(kind.workload, []).append((kind, cap))
-        for note in found.notes:
-            self.watch.noted(note)
-        self.budget.proofs += found.apply  # compared, and proven, with them too
-        return "" if found.apply else "no kernel applies to the program"
+    def _find(self, finding: Sequence[tuple[CandidateSource, Callable[[], Found]]]) -> str:
+        """Wait for what the sources can change. Returns a note about those that can change nothing."""
+        notes: list[str] = []
+        for source, found_by in finding:
+            if self.stop.requested:
+                break
+            self.watch.working(f"finding dispatches for {source.name}")
+            try:
+                found = found_by()
+            except TunerError as error:
+                notes.append(f"no {source.name} were compared: {error}")
+                continue
+            self._found.append(found)
+            self.replaced |= set(found.replaced)
+            for kind, most in found.candidates:
+                self.competing.setdefault(kind.workload, []).append((kind, most))
+            for note in found.notes:
+                self.watch.noted(note)
+            self.budget.proofs += found.applies  # compared, and proven, with them too
+            if not found.applies:
+                notes.append(f"no {source.noun} applies to the program")
+        return "; ".join(notes)
 
     def _tuned(self, read: ReadProgram, choice: FlagChoice, of: int, part: float) -> Tuned:
-        competitors, given = self._competitors, self.lab.target
-        further = (given,) if of == 1 and choice.target != given else ()
-        versions = 2
-        if competitors is not None:
-            versions += competitors.versions(choice.target, len(further))
-            read = replace(read, extra=competitors.beside(read.tasks, choice.speedup))
+        further = (self.lab.target,) if of == 1 and choice.target != self.lab.target else ()
+        versions = 2 + sum(each.count(choice.target, len(further)) for each in self._found)
+        beside = [pair for each in self._found for pair in each.beside(read.tasks, choice.speedup)]
+        read = replace(read, extra=beside)
         results = tune_workloads(self, read, versions=of * versions, part=part)
         with self.timeline.stage("matcher check"):
             entries, notes = entries_that_match(entries_of(results), self.program, read.lab)
         tuned = Tuned(read.lab.target, tuple(results), tuple(entries), tuple(notes))
-        choices = competitors.choices(results, tuned.target, self.lab) if competitors else {}
-        made = source.versions_with(tuned, choices, self.lab, self.folder, further)
-        self._kernel_versions |= made
-        return replace(tuned, more=tuple(made))
+        more = [version for each in self._found for version in each.versions(self, tuned, further)]
+        return replace(tuned, more=tuple(more))
 
     def _begin_last(self, tuned: Tuned, read: ReadProgram) -> EntryCheck | None:
         """Begin to compile the versions of the verdict and, if there is time, the check of entries."""
@@ -208,8 +199,8 @@ class TuningLoop(Run):
         self.watch.working(f"finding the cause of wrong results with {version.what}")
         with self.at_once():
             found = blame(
-                version, self.lab.target, self.program, self.versions.wrong.get(version, self.how),
-                self._dispatches, self.lab,
+                version, self.lab.target, self.versions, self.program,
+                self.versions.wrong.get(version, self.how), self.dispatches, self.lab,
                 _APART_S + _APART_PART * self.budget.total_s,
             )  # fmt: skip
             self.watch.noted(found.note)
@@ -218,19 +209,22 @@ class TuningLoop(Run):
         return None  # stopped
 
     def _mended(self, version: ProgramVersion, found: ProgramComparison) -> ProgramVersion | None:
-        """A version with kernels, without wrong kernels or the flags it fails with; None if there is none."""
+        """A version without wrong changes or the flags it fails with; None if there is none."""
         cause = None if found.agreement.ok else self._blame(version, self.budget.verdict_s(1))
         if cause is None and not found.agreement.ok:
             return None
         blamed = [each.dispatch for each in cause.findings] if cause else None
-        mended = source.mended_with(version, self._kernel_versions, blamed, self.lab, self.folder)
-        self._kernel_versions |= mended
-        return next(iter(mended), None)
+        mended = (each.without(self, version, blamed) for each in self._found)
+        return next(filter(None, mended), None)
 
     def _explain_flags(self) -> None:
         """Explain why flags were refused that give wrong results: the first of them, if there is time."""
-        known = {found.version for found in self._blamed} | set(self._kernel_versions)
-        refused = [each for each in self.versions.wrong if not each.entries and each not in known]
+        known = {found.version for found in self._blamed}
+        refused = [
+            each
+            for each in self.versions.wrong
+            if not each.entries and not each.changes and each not in known
+        ]
         if refused and self.budget.explanation_fits(self.lab.time_use(self.timeline)):
             self._blame(refused[0])
 
@@ -247,14 +241,14 @@ class TuningLoop(Run):
 
     def _profile_after(self, read: ReadProgram, verdict: Verdict) -> Profile | None:
         """Of the result; None if nothing changes, or there is no time."""
-        before, with_kernels = read.profile, verdict.version in self._kernel_versions
+        before, changed = read.profile, bool(verdict.version.changes)
         if (
             not self.profiled
             or verdict.found is None
             or before is None
-            or (with_kernels and before.method != "hal")
+            or (changed and before.method != "hal")
         ):
-            return None  # kernels are not dispatches, which can be timed alone
+            return None  # what changes may not be dispatches, which can be timed alone
         if self.stop.requested or self.budget.left_s < 1.5 * self.budget.measured.profile_s:
             return None
         with self.timeline.stage("profile"):
@@ -262,18 +256,19 @@ class TuningLoop(Run):
 
     def _hitting(self, version: ProgramVersion) -> tuple[SpecEntry, ...]:
         with self.timeline.stage("matcher check"), suppress(TunerError):
-            return tuple(entries_that_match(version.entries, self.program, self.lab.on(version.target))[0])
+            own = self.versions.applied(replace(version, entries=()))
+            return tuple(entries_that_match(version.entries, own.program, self.lab.on(own.target))[0])
         return version.entries  # not known: the compiler does not survive the check
 
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
-        lab = self.lab
-        with_kernels = verdict.version in self._kernel_versions
-        target = source.without_kernels(verdict.version.target) if with_kernels else verdict.version.target
+        lab, version = self.lab, verdict.version
+        target = version.target
         flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
-        entries = self._hitting(verdict.version) if with_kernels else verdict.version.entries
+        more = flags_of(version.changes, self.sources)  # the spec records them, like other flags
+        target, flags = with_flags(target, more), (*flags, *more)
+        entries = self._hitting(version) if version.changes else version.entries
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self._blamed)]
         told.append(self.how.doubt)
-        chosen = self._kernel_versions.get(verdict.version, [])
         return TuningResult(
             self.program, target, verdict.tuned.results,
             build_spec(entries, lab.context, flags=(*flags, *target.user_flags)),
@@ -282,9 +277,7 @@ class TuningLoop(Run):
             bool(verdict.left_out) and not entries, flags=flags,
             flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=entries,
             choices=tuple(choices), steps=tuple(self.versions.steps), run=self.records.run,
-            kernels=tuple(chosen),
-            kernels_target=executable_target(target, lab.compilers) if with_kernels else "",
-            facts=lab.measurer.facts,
+            changes=version.changes, sources=tuple(self.sources), facts=lab.measurer.facts,
         )  # fmt: skip
 
 

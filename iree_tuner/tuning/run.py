@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import ErrorDepth
+from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program
 from iree_tuner.spec.io import read_starters, shipped_specs
 from iree_tuner.tuning.budget import Budget
@@ -18,6 +19,7 @@ from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.options import TuningOptions, effort_named
 from iree_tuner.tuning.records import Records
+from iree_tuner.tuning.source import CandidateSource
 from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.versions import ProgramVersions
 
@@ -33,6 +35,8 @@ class Run:
     records: Records  # what the run keeps, and the request to stop
     watch: Observer
     timeline: Timeline  # of the run, which has begun
+    sources: Sequence[CandidateSource]  # of candidates besides configurations and flags
+    folder: Path  # for files that the compiler reads, and that last as long as the run
 
     def __post_init__(self) -> None:
         """Raises TunerError for a starter that is not a spec."""
@@ -49,14 +53,17 @@ class Run:
         self.rooflines = Path(options.db).with_name("rooflines.json") if options.db else None
         self.budget = Budget(options.budget_s or math.inf, self.timeline, lab.jobs, self.stop)
         self.versions = ProgramVersions(
-            self.program, self.cases, lab, self.watch, ErrorDepth(), self.budget.measured
-        )
+            self.program, self.cases, lab, self.watch, ErrorDepth(), self.budget.measured, self.sources,
+            self.folder,
+        )  # fmt: skip
         # time that an interrupted run has searched with each choice of flags
         self.before_s = 0.0
         # other kinds of candidates, by the workload's key, with the maximum number of trials
         self.competing: dict[str, list[tuple[CandidateKind, float]]] = {}
-        # keys of workloads that kernels are expected to replace
-        self.replaced: Collection[str] = ()
+        # keys of workloads that sources are expected to replace
+        self.replaced = set[str]()
+        # of the program with the flags as they were given
+        self.dispatches: Sequence[Dispatch] = ()
 
     @property
     def try_flags(self) -> bool:

@@ -171,7 +171,8 @@ class ProgramJudge:
         """Without harmful entries, and with other entries if these are wanted (`in_model`)."""
         version = best.version
         if version.entries and (not best.accepted or not self._promise_kept(best, alone)):
-            base = replace(untuned(version.target), entries=best.tuned.mending)
+            base = untuned(version.target)
+            base = replace(base, entries=best.tuned.mending, changes=version.changes)
             version = prune(self._whole, version, best.found, base, self._plan(2, self._few), self._patience)
         if self._in_model > 1:
             version = self._swapped(version, best.tuned)
@@ -184,7 +185,8 @@ class ProgramJudge:
 
     def _judged(self, tuned: Tuned, version: ProgramVersion, found: ProgramComparison) -> _Judged:
         mends = bool(tuned.mending) and set(tuned.mending) <= set(version.entries)
-        return _Judged(tuned, version, found, version.target != self._given.target, mends)
+        changed = bool(version.changes) or version.target != self._given.target
+        return _Judged(tuned, version, found, changed, mends)
 
     def _promise_kept(self, best: _Judged, alone: Comparison | None) -> bool:
         comparison = best.found.comparison
@@ -249,12 +251,12 @@ class _Judged:
     tuned: Tuned
     version: ProgramVersion
     found: ProgramComparison
-    flags_changed: bool
+    changed: bool  # more than the spec: flags, or what sources change
     mends: bool = False
 
     @property
     def accepted(self) -> bool:
-        """Whether it may be used: flags must win; entries, which won alone, must not look slower.
+        """Whether it may be used: flags and changes must win; entries, which won alone, must not look slower.
 
         Entries that correct wrong results are used in any case.
         """
@@ -263,7 +265,7 @@ class _Judged:
             return comparison is not None
         if comparison.verdict == "lose":
             return False
-        return comparison.verdict == "win" or (comparison.speedup >= 1.0 and not self.flags_changed)
+        return comparison.verdict == "win" or (comparison.speedup >= 1.0 and not self.changed)
 
     @property
     def hope(self) -> tuple[bool, bool, float]:
@@ -285,7 +287,7 @@ class _Judged:
         )
         if comparison.verdict == "lose":
             return f"the spec is not used: the program is slower with it ({comparison.speedup:.3f}x{case})"
-        what = "flags are" if self.flags_changed else "spec is"
+        what = "flags are" if self.changed else "spec is"
         return f"the {what} not used: the program is not measurably faster ({comparison.speedup:.3f}x{case})"
 
 

@@ -8,12 +8,14 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future, wait
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
-from iree_tuner.compiler.worker import Ok
+from iree_tuner.compiler.worker import Calls, Ok
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import ErrorDepth
@@ -36,8 +38,22 @@ from iree_tuner.tuning.budget import MeasuredTimes
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 
+if TYPE_CHECKING:
+    from iree_tuner.tuning.source import CandidateSource
+
 FENCES = "--iree-execution-model=async-external"
 """Functions take a fence to wait for, and one to signal, instead of waiting for their ends."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One choice of a source of candidates; versions with equal changes compile to the same."""
+
+    source: str  # its name (`tuning.source`)
+    where: str  # what it replaces, in the source's words; empty for the whole program
+    how: str  # what is chosen, on one line
+    code: str = ""  # a digest of what `made` puts into the program, where `how` does not say all
+    made: object = field(default=None, compare=False, repr=False)  # only the source looks inside
 
 
 @dataclass(frozen=True)
@@ -47,6 +63,15 @@ class ProgramVersion:
     what: str = field(compare=False)  # for people
     target: Target  # with the options that it is compiled with
     entries: tuple[SpecEntry, ...] = ()  # of the tuning spec inside; empty for the compiler's defaults
+    changes: tuple[Change, ...] = ()  # by sources of candidates, such as kernels
+
+
+@dataclass(frozen=True)
+class Compiling:
+    """What the compiler is given for a version: the sources of its changes add to it in turn."""
+
+    program: Program
+    target: Target
 
 
 _Compilation = tuple[ProgramVersion, int, bool]
@@ -87,16 +112,21 @@ class ProgramVersions:
         watch: gets each comparison.
         depth: where errors of its results come from.
         measured: receives the measured times.
+        sources: of the versions' changes.
+        folder: where these write files that the compiler reads.
     """
 
     def __init__(
         self, program: Program, run: ProgramRun, lab: Lab, watch: Observer, depth: ErrorDepth,
-        measured: MeasuredTimes | None = None,
+        measured: MeasuredTimes | None = None, sources: Sequence[CandidateSource] = (),
+        folder: Path = Path(),
     ) -> None:  # fmt: skip
         self._program = program
         self._runs = run.cases
         self._lab = lab
         self._watch = watch
+        self._sources = sources
+        self._folder = folder
         self.depth = depth
         self._known: dict[_Compilation, bytes] = {}
         self._kept: set[ProgramVersion] = set()
@@ -128,11 +158,21 @@ class ProgramVersions:
         program, target = self._program, version.target
         if provided and self._provided is not None:
             program, target = self._provided, with_flags(target, (FENCES,))
-        program = placed_program(with_entries(program, version.entries, self._lab.context), place)
-        compiling = submit_program(program, target, self._lab.compilers, filled=True)
+        own = self.applied(replace(version, target=target), program)
+        compiling = submit_program(
+            placed_program(own.program, place), own.target, self._lab.compilers, filled=True
+        )
         if self._lab.loader is not None:
             self._lab.loader.load_ahead(compiling, lambda compiled: compiled.data)
         return compiling
+
+    def applied(self, version: ProgramVersion, program: Program | None = None) -> Compiling:
+        """What the compiler is given for a version, by default of the program as it is."""
+        entered = with_entries(program or self._program, version.entries, self._lab.context)
+        return applied(
+            Compiling(entered, version.target), version.changes, self._sources, self._lab.compilers,
+            self._folder,
+        )  # fmt: skip
 
     def settle(self) -> None:
         """Wait for all that was begun."""
@@ -298,6 +338,17 @@ class ProgramVersions:
             self._watch.compared(f"{what} compared with {against}", found.comparison)
         else:
             self._watch.noted(f"{what}: {found.error}")
+
+
+def applied(
+    to: Compiling, changes: Sequence[Change], sources: Sequence[CandidateSource], workers: Calls,
+    folder: Path,
+) -> Compiling:  # fmt: skip
+    """A program with changes, each made by its source. Raises TunerError if a file cannot be written."""
+    for source in sources:
+        if own := [each for each in changes if each.source == source.name]:
+            to = source.apply(to, own, workers, folder)
+    return to
 
 
 def _provided_form(program: Program, target: Target) -> Program | None:

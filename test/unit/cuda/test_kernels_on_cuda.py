@@ -20,7 +20,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
 from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.harness import build_kernel_here, with_scratch
-from iree_tuner.kernels.in_program import SPEC_FLAG, outlook_of
+from iree_tuner.kernels.in_program import outlook_of
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.ptx_gemm import PtxGemm
 from iree_tuner.kernels.spec import save_kernel_spec
@@ -32,6 +32,7 @@ from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
+from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import target_for_device
 from iree_tuner.targets.cuda import cuda_devices
 

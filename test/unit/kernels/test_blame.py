@@ -7,11 +7,12 @@ from wrong_kernels import Transposed, WrongGrid
 
 from iree_tuner.device.program_request import request
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.in_program import SPEC_FLAG, look_at
+from iree_tuner.kernels.in_program import look_at
 from iree_tuner.kernels.source import mended_with, without_kernels
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
+from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import with_flags
 from iree_tuner.tuning.faults import blame
 from iree_tuner.tuning.versions import ProgramVersion

@@ -16,9 +16,9 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.expression import X, add, atom, bounded, erf_of, multiply, number
 from iree_tuner.kernels.find import find_here, find_places
-from iree_tuner.kernels.in_program import SPEC_FLAG
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.program.source import load_program
+from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import parse_target
 
 HOST = parse_target("llvm-cpu:host")

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.kernels.in_program import SPEC_FLAG
 from iree_tuner.kernels.source import versions_with, without_kernels
+from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.options import fusing_more
 from iree_tuner.tuning.verdict import Tuned

@@ -145,7 +145,7 @@ def fake_bench():
 class FakeKind:
     """Candidates of which texts say what each does."""
 
-    name, workload, default_us, most_places = "", "workload", 100.0, 4
+    name, workload, default_us, most_places, over = "", "workload", 100.0, 4, ""
 
     def __init__(self, texts, lab, reproduce=lambda trial: "", study=None, limits=None, bench=None):
         self.texts, self.lab, self.reproduce = texts, lab, reproduce

@@ -1,0 +1,135 @@
+"""Where candidates come from besides the compiler's configurations and flags: kernels, for example.
+
+A source finds what it can change in a program. It may bring candidates for workloads, which are searched like
+configurations, and versions of the program, which are compared with the others at the end. What it chooses is
+a `Change`, which the source applies when a version is compiled, and saves with the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from iree_tuner.compiler.worker import Calls
+from iree_tuner.errors import TunerError
+from iree_tuner.installed import members
+from iree_tuner.targets import with_flags
+from iree_tuner.tuning.baseline import Task
+from iree_tuner.tuning.candidate import CandidateKind
+from iree_tuner.tuning.versions import Change, Compiling, ProgramVersion
+
+if TYPE_CHECKING:
+    from iree_tuner.targets import Target
+    from iree_tuner.tuning.run import Run
+    from iree_tuner.tuning.verdict import Tuned
+
+GROUP = "iree_tuner.sources"
+"""The group of entry points; each is a class of a source, under its name."""
+
+
+class Found:
+    """What a source has found for a program. A source overrides what it brings."""
+
+    replaced: frozenset[str] = frozenset()  # keys of workloads whose dispatches are expected to be replaced
+    notes: tuple[str, ...] = ()  # for people
+
+    @property
+    def candidates(self) -> Sequence[tuple[CandidateKind, float]]:
+        """For workloads of the program, each with the most trials."""
+        return ()
+
+    @property
+    def applies(self) -> bool:
+        """Whether anything can be changed."""
+        return bool(self.candidates)
+
+    def beside(self, tasks: Sequence[Task], speedup: float) -> Sequence[tuple[Task, float]]:
+        """Workloads of candidates that are not among the tasks, as flags changed the dispatches.
+
+        Each with its microseconds an invocation; `speedup` is that of the program by the flags.
+        """
+        del tasks, speedup
+        return ()
+
+    def count(self, target: Target, further: int) -> int:
+        """About how many `versions` there will be."""
+        del target, further
+        return 0
+
+    def versions(self, run: Run, tuned: Tuned, further: Sequence[Target]) -> Sequence[ProgramVersion]:
+        """Versions of the program to compare, on top of what was tuned.
+
+        `further` are other targets that versions may be compiled for.
+        """
+        del run, tuned, further
+        return ()
+
+    def without(
+        self, run: Run, version: ProgramVersion, wrong: Collection[str] | None
+    ) -> ProgramVersion | None:
+        """A version without the changes whose results are wrong; None if there is none.
+
+        `wrong` are names of dispatches; None if the version does not compile or run.
+        """
+        del run, version, wrong
+        return None
+
+
+class CandidateSource:
+    """A kind of choice about a program."""
+
+    name: ClassVar[str]  # of its entry point, and in changes
+    noun: ClassVar[str]  # one of its changes, for people
+
+    def usual(self, backend: str) -> Self | None:
+        """The source as runs of a minute or more use it for a backend; None if it has nothing there."""
+        del backend
+        return self
+
+    def begin(self, run: Run) -> Callable[[], Found]:
+        """Begin to find what can be changed in the run's program. The function that is returned waits for it.
+
+        Raises TunerError, as that function does, if the program cannot be looked at.
+        """
+        del run
+        return Found
+
+    def flags(self, changes: Sequence[Change]) -> tuple[str, ...]:
+        """Compiler flags that make all of the changes; the spec records them. Empty if flags do not."""
+        del changes
+        return ()
+
+    def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
+        """A program with changes of this source, by default by their flags.
+
+        Files that the compiler reads are written to `folder`. Raises TunerError if that fails.
+        """
+        del workers, folder
+        return replace(to, target=with_flags(to.target, self.flags(changes)))
+
+    def save(self, changes: Sequence[Change], target: Target, workers: Calls, path: Path) -> None:
+        """Write the changes as a spec for preprocessing (`spec.external`), if flags do not make them.
+
+        Raises TunerError if that fails.
+        """
+        del target, workers, changes
+        raise TunerError(f"{self.name} cannot be saved", location=str(path))
+
+
+def known_sources() -> dict[str, CandidateSource]:
+    """All sources by name. Raises TunerError for one that cannot be loaded."""
+    return members(GROUP, "source of candidates", CandidateSource)
+
+
+def usual_sources(backend: str, without: Collection[str] = ()) -> tuple[CandidateSource, ...]:
+    """The sources that runs of a minute or more use for a backend. Raises TunerError as `known_sources`."""
+    found = (each.usual(backend) for name, each in known_sources().items() if name not in without)
+    return tuple(each for each in found if each is not None)
+
+
+def flags_of(changes: Sequence[Change], sources: Sequence[CandidateSource]) -> tuple[str, ...]:
+    """The compiler flags that make changes, of those that flags make."""
+    by_source = ((each, [one for one in changes if one.source == each.name]) for each in sources)
+    return tuple(flag for source, own in by_source if own for flag in source.flags(own))
