@@ -56,12 +56,12 @@ from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.sensors import sensors_for
-from iree_tuner.kernels.kernel import Kernel, usual_kernels
 from iree_tuner.measure.sampling import interleave
 from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.targets import target_for_device, with_flags
+from iree_tuner.tuning.source import usual_sources
 from iree_tuner.tuning.versions import FENCES
 
 TUNED, WITHOUT = "tuned", "tuned without kernels"
@@ -147,7 +147,8 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
     weights = given.folder / f"{model.name}.irpa"
     if not weights.exists():
         write_parameters(model.weights(), weights)
-    ways: dict[str, tuple[Kernel, ...]] = {TUNED: kernels_for(given) if given.kernels else ()}
+    backend = target_for_device(given.device[0], given.chip).backend
+    ways = {TUNED: usual_sources(backend) if given.kernels else ()}
     if given.kernels:
         ways[WITHOUT] = ()
     budget = min(given.budget, TUNING_PART / len(ways) * (end - time.monotonic()))
@@ -155,11 +156,11 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
         run = run_of(program, model, weights, Path(name))
         results: dict[str, TuningResult] = {}
         rows: dict[str, dict[str, Any]] = {}
-        for way, kernels in ways.items():
+        for way, sources in ways.items():
             start = time.perf_counter()
             results[way] = tune_module(
                 program, device=given.device, chip=given.chip, effort=given.effort, budget_s=budget,
-                run=run, kernels=kernels,
+                run=run, sources=sources,
             )  # fmt: skip
             rows[way] = tuning_row(results[way], time.perf_counter() - start)
             if given.specs:
@@ -185,7 +186,7 @@ def tuning_row(result: TuningResult, seconds: float) -> dict[str, Any]:
         "tuned_in_s": round(seconds, 1),
         "tried": result.pace.candidates, "per_hour": round(result.pace.per_hour),
         "busy": round(result.pace.busy, 3), "stages": result.time.seconds(),
-        "kernels": [f"{site.problem.name}: {code.entry} {code.knobs}" for site, code in result.kernels],
+        "kernels": [f"{each.where}: {each.how}" for each in result.changes],
         "own_verdict": ratio_of(result.comparison), "note": result.note,
         "flags": list(result.flags), "entries": len(result.entries), "left_out": len(result.left_out),
         "workloads": [workload_row(each) for each in result.results],
@@ -199,8 +200,8 @@ def save(result: TuningResult, folder: Path, name: str) -> None:
     """Its spec, and its page of kernels if there are any."""
     folder.mkdir(parents=True, exist_ok=True)
     result.save(folder / f"{name}.spec.mlir")
-    if result.kernels:
-        result.save_kernels(folder / f"{name}.kernels.mlir")
+    if result.changes_of("kernels"):
+        result.save_changes("kernels", folder / f"{name}.kernels.mlir")
 
 
 def traced(vmfb: bytes, run: ProgramRun, device: str, folder: Path) -> list[list[Any]]:
@@ -317,12 +318,6 @@ def over(samples: NDArray[np.float64], contenders: list[Contender], name: str) -
         for index, each in enumerate(contenders)
         if own and index not in own.values()
     }
-
-
-def kernels_for(given: argparse.Namespace) -> tuple[Kernel, ...]:
-    """Those that can compute anything here."""
-    target = target_for_device(given.device[0], given.chip)
-    return tuple(each for each in usual_kernels(target.backend) if not each.missing())
 
 
 def ratio_of(found: Comparison | None) -> list[float] | None:

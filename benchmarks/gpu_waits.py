@@ -33,10 +33,10 @@ from examples.models.in_torch import torch_inputs, torch_module
 from examples.models.to_mlir import write_parameters
 from iree_tuner import tune_module
 from iree_tuner.device.program_loaded import LoadedProgram
-from iree_tuner.kernels.kernel import usual_kernels
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import target_for_device
 from iree_tuner.targets.registry import kind_of_device
+from iree_tuner.tuning.source import usual_sources
 from iree_tuner.tuning.versions import FENCES
 
 SAMPLES, CALLS = 7, 60
@@ -70,8 +70,8 @@ def main() -> None:
     backend = target_for_device(given.device, "host").backend
     with tempfile.TemporaryDirectory() as name:
         run = run_of(program, model, weights, Path(name))
-        kernels = tuple(each for each in usual_kernels(backend) if not each.missing())
-        result = tune_module(program, device=[given.device], budget_s=given.budget, run=run, kernels=kernels)
+        sources = usual_sources(backend)
+        result = tune_module(program, device=[given.device], budget_s=given.budget, run=run, sources=sources)
         path = Path(name) / "program.vmfb"
         path.write_bytes(result.vmfb((FENCES,), provided_memory=True))
         flags = kind_of_device(given.device).runtime_flags(given.device, os.cpu_count() or 1)

@@ -29,7 +29,7 @@ from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.options import CANDIDATES, TuningOptions
 from iree_tuner.tuning.reading import NothingToTuneError
-from iree_tuner.tuning.source import CandidateSource, known_sources, usual_sources
+from iree_tuner.tuning.source import CandidateSource, known_sources
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -47,9 +47,11 @@ class Outputs:
         of a minute or more, and in all runs with this option.
     no_kernels
         Compare no external kernels.
+    also
+        Use a source of candidates that a package brings, by its name; may be repeated (docs/howto). By
+        default, runs of a minute or more use those that are usual for the device.
     without
-        Leave out a source of candidates that a package brings, by its name; may be repeated. Without it, runs
-        of a minute or more use all.
+        Leave out such a source; may be repeated.
     vmfb
         Also write the compiled program, .vmfb.
     report
@@ -61,7 +63,8 @@ class Outputs:
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
     kernels: Annotated[Path | None, Parameter(group=CANDIDATES)] = None
     no_kernels: Annotated[bool, Parameter(negative="", group=CANDIDATES)] = False
-    without: Annotated[tuple[str, ...], Parameter(group=CANDIDATES)] = ()
+    also: Annotated[tuple[str, ...], Parameter(name="--with", negative="", group=CANDIDATES)] = ()
+    without: Annotated[tuple[str, ...], Parameter(negative="", group=CANDIDATES)] = ()
     vmfb: Path | None = None
     report: Path | None = None
     as_json: Json = False
@@ -150,19 +153,29 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
     asked = outputs.kernels is not None
     if asked and outputs.no_kernels:
         raise UsageError("--no-kernels excludes --kernels")
-    for name in outputs.without:
-        if name not in known_sources():
-            raise UsageError(f"--without: unknown source '{name}'", hint=", ".join(known_sources()))
-    narrow = bool(options.pipelines or options.knobs or options.self_test)
+    known = known_sources()
+    for flag, names in (("--with", outputs.also), ("--without", outputs.without)):
+        for name in names:
+            if name not in known:
+                raise UsageError(f"{flag}: unknown source '{name}'", hint=", ".join(known))
+    named = {*outputs.also, *([_KERNELS] if asked else ())}
+    left_out = {*outputs.without, *([_KERNELS] if outputs.no_kernels else ())}
+    if both := named & left_out:
+        raise UsageError(f"--without excludes --with: {', '.join(sorted(both))}")
+    narrow = bool(options.pipelines or options.knobs or options.self_test or not options.is_long)
     backend = kind_for_device(options.devices[0], options.chip).name
-    found = usual_sources(backend, (*outputs.without, *([_KERNELS] if outputs.no_kernels else ())))
-    if narrow or not options.is_long:
-        found = tuple(each for each in found if asked and each.name == _KERNELS)
-    if asked and not any(each.name == _KERNELS for each in found):
-        people.print(
-            f"no kernel is installed for {backend}: iree-tuner kernel list shows all", style="yellow"
-        )
-    return found
+    found: list[CandidateSource] = []
+    for name, source in known.items():
+        usual = source.usual(backend)
+        if name in named and usual is None and name == _KERNELS:
+            people.print(
+                f"no kernel is installed for {backend}: iree-tuner kernel list shows all", style="yellow"
+            )
+        elif name in named:
+            found.append(usual or source)
+        elif usual is not None and name not in left_out and not narrow:
+            found.append(usual)
+    return tuple(found)
 
 
 def _save(save: Callable[[Path], Path], path: Path) -> Path:

@@ -1,8 +1,8 @@
 """Where candidates come from besides the compiler's configurations and flags: kernels, for example.
 
 A source finds what it can change in a program. It may bring candidates for workloads, which are searched like
-configurations, and versions of the program, which are compared with the others at the end. What it chooses is
-a `Change`, which the source applies when a version is compiled, and saves with the result.
+configurations, and versions of the program, which are compared with the others at the end. Its choices are
+`Change`s, which it makes in the compiled program, and saves with the result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GROUP = "iree_tuner.sources"
 
 
 class Found:
-    """What a source has found for a program. A source overrides what it brings."""
+    """The findings of a source for a program. A source overrides the members for what it brings."""
 
     replaced: frozenset[str] = frozenset()  # keys of workloads whose dispatches are expected to be replaced
     notes: tuple[str, ...] = ()  # for people
@@ -89,7 +89,7 @@ class CandidateSource:
         return self
 
     def begin(self, run: Run) -> Callable[[], Found]:
-        """Begin to find what can be changed in the run's program. The function that is returned waits for it.
+        """Begin to look at the run's program. The function that is returned waits for the findings.
 
         Raises TunerError, as that function does, if the program cannot be looked at.
         """

@@ -48,7 +48,8 @@ class Tuned:
     def version(self) -> ProgramVersion:
         """The program with all winners."""
         base = untuned(self.target)
-        return ProgramVersion(f"{base.what} with the spec", self.target, self.reached)
+        with_spec = f"{base.what} with the spec"
+        return ProgramVersion(with_spec if self.reached else base.what, self.target, self.reached)
 
     def promised_us(self, entries: Sequence[SpecEntry]) -> float:
         """The expected saving of some entries, by their own verdicts: microseconds per invocation."""

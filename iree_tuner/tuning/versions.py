@@ -68,7 +68,7 @@ class ProgramVersion:
 
 @dataclass(frozen=True)
 class Compiling:
-    """What the compiler is given for a version: the sources of its changes add to it in turn."""
+    """The compiler's input for a version: the sources of its changes add to it in turn."""
 
     program: Program
     target: Target
@@ -167,7 +167,7 @@ class ProgramVersions:
         return compiling
 
     def applied(self, version: ProgramVersion, program: Program | None = None) -> Compiling:
-        """What the compiler is given for a version, by default of the program as it is."""
+        """The compiler's input for a version, by default of the program as it is."""
         entered = with_entries(program or self._program, version.entries, self._lab.context)
         return applied(
             Compiling(entered, version.target), version.changes, self._sources, self._lab.compilers,

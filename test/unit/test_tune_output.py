@@ -27,7 +27,7 @@ from iree_tuner.tuning.finals import Final
 from iree_tuner.tuning.flags import FlagChoice
 from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.timeline import SEARCH, Stage, TimeUse, WorkerTimeline
-from iree_tuner.tuning.versions import ComparisonStep
+from iree_tuner.tuning.versions import Change, ComparisonStep
 
 GOLDENS = Path(__file__).parent / "tune_output"
 TARGET = parse_target("llvm-cpu:znver4")
@@ -114,16 +114,31 @@ CASES = {
         Path("bert.spec.mlir"),
     ),
     "no_candidate": (result(SLOW), Path("bert.spec.mlir")),
+    "changes": (
+        replace(
+            result(LARGE, SMALL, speedup=1.3, verdict="win"),
+            changes=(
+                *(Change("kernels", "matmul_384x3072x768", "gemm rows=6 unroll=4"),) * 2,
+                Change("pipelines", "", "generalize"),
+            ),
+            sources=tuple(SimpleNamespace(name=f"{each}s", noun=each) for each in ("kernel", "pipeline")),
+        ),
+        Path("bert.spec.mlir"),
+    ),
     "kernels": (
         result(
             replace(
                 LARGE,
                 competitors=(
                     Competitor(
-                        SimpleNamespace(name="mine", size=5), (trial(1), trial(2, "run_error", message="no")),
+                        SimpleNamespace(name="mine", size=5, over=""),
+                        (trial(1), trial(2, "run_error", message="no")),
                         Final(trial(1), compared(1.5, "win"), "n"),
                     ),
-                    Competitor(SimpleNamespace(name="other", size=7), (), Final(None, None, "why")),
+                    Competitor(
+                        SimpleNamespace(name="other", size=7, over="over one op"), (),
+                        Final(None, None, "why"),
+                    ),
                 ),
             ),
             SMALL, speedup=1.3, verdict="win", sizes=SIZES,

@@ -21,6 +21,7 @@ from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cluster.cluster import Cluster
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.source import Kernels
 from iree_tuner.targets.machine import processor_name
 from iree_tuner.tuning.lab import Lab, lab_for
 from iree_tuner.tuning.observer import Silent
@@ -157,7 +158,7 @@ def test_kernels_are_compiled_on_slots_that_have_their_tools(processes, tmp_path
     watch = Notes()
     try:
         found = tune_module(
-            ZERO_MATMUL, scheduler=processes.address, observer=watch, kernels=[CGemm()], **HOW
+            ZERO_MATMUL, scheduler=processes.address, observer=watch, sources=[Kernels([CGemm()])], **HOW
         )
     finally:
         processes.stop("bare")

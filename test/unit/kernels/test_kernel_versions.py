@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
-from iree_tuner.compiler.context import new_context
-from iree_tuner.kernels.source import versions_with, without_kernels
-from iree_tuner.spec.external import SPEC_FLAG
+from iree_tuner.kernels.source import versions_with
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.options import fusing_more
 from iree_tuner.tuning.verdict import Tuned
@@ -26,29 +22,25 @@ def test_options_that_fuse_more(target: str, options: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("chip", ["sm_80", "sm_80+O3"])
-def test_the_last_choices_are_tried_with_it(chip: str, compilers, tmp_path) -> None:
+def test_the_last_choices_are_tried_with_it(chip: str) -> None:
     target = parse_target(f"cuda:{chip}")
-    own = SimpleNamespace(context=new_context(), compilers=compilers, target=target)
     choices = {"kernels": [], "more kernels": [], "kernels and fused ops": []}
-    made = versions_with(Tuned(target, (), ()), choices, own, tmp_path)
-    fused = [each for each in made if without_kernels(each.target) != target]
+    made = versions_with(Tuned(target, (), ()), choices)
+    fused = [each for each in made if each.target != target]
     assert len(made) == 3 + len(fused)
     assert [each.what for each in fused] == (
         ["aggressive-fusion and more kernels", "aggressive-fusion and kernels and fused ops"]
         if chip == "sm_80"
         else []
     )
-    for each in made:
-        assert each.target.flags[-1].startswith(f"{SPEC_FLAG}={tmp_path}")
     for each in fused:
-        assert without_kernels(each.target) == parse_target("cuda:sm_80+aggressive-fusion")
+        assert each.target == parse_target("cuda:sm_80+aggressive-fusion")
 
 
-def test_the_last_choices_are_tried_without_the_chosen_flags(compilers, tmp_path) -> None:
+def test_the_last_choices_are_tried_without_the_chosen_flags() -> None:
     given, chosen = parse_target("llvm-cpu:host"), parse_target("llvm-cpu:host+data-tiling")
-    own = SimpleNamespace(context=new_context(), compilers=compilers, target=given)
     choices = {"kernels": [], "more kernels": [], "kernels and fused ops": []}
-    made = versions_with(Tuned(chosen, (), ()), choices, own, tmp_path, (given,))
-    assert [each.what for each in made if without_kernels(each.target) == given] == [
+    made = versions_with(Tuned(chosen, (), ()), choices, (given,))
+    assert [each.what for each in made if each.target == given] == [
         "default flags and more kernels", "default flags and kernels and fused ops",
     ]  # fmt: skip

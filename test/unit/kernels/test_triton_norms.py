@@ -209,7 +209,7 @@ def test_norms_are_a_choice_in_the_program(compilers: Workers) -> None:
         ("fused", "ptx"), ("fused", "ptx"), ("normalize", "ptx"),
     ]  # fmt: skip
     some = Competitors(outlook, outlook, (None,) * len(outlook.pairs), (), norms=made)
-    assert some.apply
+    assert some.applies
     assert some.choices((), CUDA, lab) == {"fused ops": chains_in(outlook), "norms": made}
     other = lab_for(parse_target("llvm-cpu:host"), compilers)
     assert norms_in(outlook, make_norms(outlook, other), other) == []

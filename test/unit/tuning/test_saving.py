@@ -7,6 +7,7 @@ import pytest
 from iree_tuner.cli import tune as command
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.source import CandidateSource
 
 
 class Result:
@@ -28,25 +29,32 @@ def test_a_full_disk_sends_the_spec_elsewhere(tmp_path, capsys):
 
 
 def test_kernels_compete_in_long_runs_and_where_they_are_asked_for(tmp_path, monkeypatch):
-    class Installed:
-        def missing(self):
-            return ""
+    class Installed(CandidateSource):
+        def __init__(self, name):
+            self.name = self.noun = name
 
-    kernel = Installed()
-    monkeypatch.setattr(command, "usual_kernels", lambda backend: (kernel,))
+    both = {name: Installed(name) for name in ("kernels", "others")}
+    monkeypatch.setattr(command, "known_sources", lambda: both)
 
-    def kernels(outputs=None, **options):
-        return command._kernels(TuningOptions(**options), command.Outputs(**(outputs or {})))
+    def names(outputs=None, **options):
+        found = command._sources(TuningOptions(**options), command.Outputs(**(outputs or {})))
+        return [each.name for each in found]
 
     asked = {"kernels": tmp_path / "k.mlir"}
-    assert kernels() == (kernel,)
-    assert kernels(budget_s=60.0) == (kernel,)
-    assert kernels(budget_s=59.0) == kernels(effort="quick") == ()
-    assert kernels(knobs=("th_k=4",)) == kernels(self_test=True) == ()
-    assert kernels({"no_kernels": True}) == ()
-    assert kernels(asked, effort="smoke") == kernels(asked, knobs=("th_k=4",)) == (kernel,)
+    assert names() == names(budget_s=60.0) == ["kernels", "others"]
+    assert names(budget_s=59.0) == names(effort="quick") == []
+    assert names(knobs=("th_k=4",)) == names(self_test=True) == []
+    assert names({"no_kernels": True}) == names({"without": ("kernels",)}) == ["others"]
+    assert names({"without": ("kernels", "others")}) == []
+    assert names(asked, effort="smoke") == names(asked, knobs=("th_k=4",)) == ["kernels"]
     with pytest.raises(UsageError, match="--no-kernels excludes --kernels"):
-        kernels(asked | {"no_kernels": True})
+        names(asked | {"no_kernels": True})
+    assert names({"also": ("others",)}, effort="smoke") == ["others"]
+    with pytest.raises(UsageError, match="--without excludes --with: others"):
+        names({"also": ("others",), "without": ("others",)})
+    for key in ("also", "without"):
+        with pytest.raises(UsageError, match="unknown source 'kernel'"):
+            names({key: ("kernel",)})
 
 
 def test_kernels_are_written_next_to_the_spec():

@@ -1,0 +1,151 @@
+"""Sources of candidates: what they find is searched, compared, and part of the result."""
+
+from dataclasses import replace
+
+import pytest
+from iree_tuner_test_plugin.pipelines import PIPELINES, Pipelines
+
+from iree_tuner import tune_module
+from iree_tuner.cli.main import run
+from iree_tuner.errors import TunerError
+from iree_tuner.program.source import load_program
+from iree_tuner.spec.entry import read_flags
+from iree_tuner.tuning.source import CandidateSource, Found, flags_of, known_sources, usual_sources
+from iree_tuner.tuning.versions import Change, Compiling, ProgramVersion, applied
+
+MATMUL = """
+func.func @main(%a: tensor<32x48xf32>, %b: tensor<48x64xf32>) -> tensor<32x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<32x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x64xf32>) -> tensor<32x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<32x48xf32>, tensor<48x64xf32>)
+       outs(%init : tensor<32x64xf32>) -> tensor<32x64xf32>
+  return %r : tensor<32x64xf32>
+}
+"""
+
+HOW = {"effort": "smoke", "device": "local-task", "db": None, "candidates": 1}
+
+
+class Renamed(CandidateSource):
+    """Changes that no flag makes: the program's module gets a name."""
+
+    name = "names"
+    noun = "name"
+
+    def apply(self, to, changes, workers, folder):
+        text = to.program.data.decode()
+        for each in changes:
+            text = text.replace("@main", f"@main_{each.how}")
+        return replace(to, program=replace(to.program, data=text.encode()))
+
+
+class FindsVersions(Pipelines):
+    """A pipeline with a given text."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def begin(self, run):
+        assert run.program.data
+        return self.found
+
+    def found(self):
+        return AnyVersions()
+
+    def flags(self, changes):
+        return (f"--iree-preprocessing-pass-pipeline={self.text}",)
+
+
+class AnyVersions(Found):
+    applies = True
+    notes = ("one version",)
+
+    def versions(self, run, tuned, further):
+        return [ProgramVersion("another", tuned.target, tuned.reached, (Change("pipelines", "", "any"),))]
+
+
+def test_those_of_installed_packages_are_known_and_used_where_they_are_usual():
+    assert {"kernels", "pipelines"} <= set(known_sources())
+    assert "pipelines" not in {each.name for each in usual_sources("llvm-cpu")}
+    assert "kernels" not in {each.name for each in usual_sources("llvm-cpu", without=("kernels",))}
+
+
+def test_versions_with_changes_are_compared_and_told(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.mlir").write_text(MATMUL)
+    assert (
+        run(["tune", "p.mlir", "--effort", "smoke", "--candidates", "1", "--no-db", "--with", "pipelines"])
+        == 0
+    )
+    out = " ".join(capsys.readouterr().err.split())
+    for name in PIPELINES:
+        assert f"and {name} compared with default flags: " in out
+
+
+def test_what_a_source_changes_by_flags_is_recorded_in_the_spec(monkeypatch):
+    """As if the version had won."""
+    from iree_tuner.tuning import verdict
+
+    monkeypatch.setattr(verdict._Judged, "accepted", property(lambda one: bool(one.version.changes)))
+    monkeypatch.setattr(
+        verdict, "_chosen", lambda judged: next(each for each in judged if each.version.changes)
+    )
+    text = "builtin.module(util.func(linalg-generalize-named-ops))"
+    result = tune_module(MATMUL, sources=[FindsVersions(text)], **HOW)
+    flag = f"--iree-preprocessing-pass-pipeline={text}"
+    assert [each.source for each in result.changes] == ["pipelines"]
+    assert result.flags[-1] == flag
+    assert flag in read_flags(result.spec)
+    assert result.target.flags.count(flag) == 1
+    assert result.vmfb()
+    assert result.record().whole.flags[-1] == flag
+
+
+def test_a_version_that_does_not_compile_costs_nothing_else():
+    class Unknown(FindsVersions):
+        def flags(self, changes):
+            return ("--no-such-flag",)
+
+    result = tune_module(MATMUL, sources=[Unknown("")], **HOW)
+    (step,) = [each for each in result.steps if each.what == "another"]
+    assert step.error.startswith("does not compile")
+    assert not result.changes
+
+
+def test_a_source_that_cannot_look_is_told_and_left_out():
+    class Blind(Pipelines):
+        name = "blind"
+
+        def begin(self, run):
+            def found():
+                raise TunerError("it is dark")
+
+            return found
+
+    result = tune_module(MATMUL, sources=[Blind()], **HOW)
+    assert "no blind were compared: it is dark" in result.note
+
+
+def test_each_source_applies_its_own_changes(compilers, tmp_path, cpu):
+    program = load_program(MATMUL)
+    changes = (Change("names", "", "x"), Change("pipelines", "", "generalize"), Change("names", "", "y"))
+    to = applied(Compiling(program, cpu), changes, [Renamed(), Pipelines()], compilers, tmp_path)
+    assert b"@main_y_x" in to.program.data
+    assert to.target.flags == (*cpu.flags, *Pipelines().flags(changes[1:2]))
+    assert flags_of(changes, [Renamed(), Pipelines()]) == Pipelines().flags(changes[1:2])
+    assert applied(Compiling(program, cpu), changes, [], compilers, tmp_path).program is program
+
+
+def test_versions_are_equal_that_compile_to_the_same(cpu):
+    one = ProgramVersion("one", cpu, (), (Change("kernels", "a", "k=1", "code", made=object()),))
+    assert one == ProgramVersion("other", cpu, (), (Change("kernels", "a", "k=1", "code", made=object()),))
+    assert one != ProgramVersion("one", cpu, (), (Change("kernels", "a", "k=1", "other"),))
+    assert one != ProgramVersion("one", cpu)
+
+
+@pytest.mark.parametrize("flag", ["--with", "--without"])
+def test_an_unknown_source_is_told(flag, tmp_path, capsys):
+    (tmp_path / "p.mlir").write_text(MATMUL)
+    assert run(["tune", str(tmp_path / "p.mlir"), flag, "pipes"]) == 2
+    assert f"{flag}: unknown source 'pipes'" in capsys.readouterr().err
