@@ -23,7 +23,6 @@ from iree_tuner.result import (
     workload_record,
 )
 from iree_tuner.store.record import Use, as_json
-from iree_tuner.targets.options import options_of
 from iree_tuner.tuning.flags import ENVIRONMENT
 from iree_tuner.tuning.reading import NothingToTuneError
 from iree_tuner.tuning.result import Competitor
@@ -146,7 +145,7 @@ def how_to_use(result: TuningResult, path: Path, kernels: Path | None) -> Use:
 def _choices(result: TuningResult) -> Table:
     choices = table("flags", SPEEDUP, "verdict", words=("flags",))
     for choice in result.choices:
-        options = "+".join(options_of(choice.target)) or "no extra flags"
+        options = choice.name or "no extra flags"
         comparison = choice.comparison
         choices.add_row(options, times_of(comparison), comparison.verdict if comparison else "")
     return choices

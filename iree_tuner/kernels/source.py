@@ -381,8 +381,9 @@ def versions_with(
     for number, (name, chosen) in enumerate(choices.items()):
         for target in (tuned.target, *(others if number >= len(choices) - _WITH_MOST else ())):
             what = f"{tuned.version.what if target == tuned.target else untuned(target).what} and {name}"
-            entries = () if target in further else tuned.reached
-            found.append(ProgramVersion(what, target, entries, changes_of(chosen)))
+            base = ProgramVersion(what, target) if target in further else tuned.version
+            changes = (*base.changes, *changes_of(chosen))
+            found.append(replace(base, what=what, target=target, changes=changes))
     return found
 
 
@@ -420,14 +421,16 @@ def mended_with(
     """
     chosen = chosen_in(version.changes)
     if blamed is None:
-        mended = ProgramVersion(f"{version.what}, with the given flags", given, (), version.changes)
-        same = any((each.target, each.changes) == (given, version.changes) for each in known)
+        mended = ProgramVersion(f"{version.what}, with the given flags", given, (), changes_of(chosen))
+        same = any((each.target, each.changes) == (given, mended.changes) for each in known)
     else:
         names = executable_names([site for site, _ in chosen])
         right = [each for name, each in zip(names, chosen, strict=True) if name not in blamed]
-        mended = replace(version, what=f"{version.what} that are right", changes=changes_of(right))
+        others = [each for each in version.changes if each.source != Kernels.name]
+        changes = (*others, *changes_of(right))
+        mended = replace(version, what=f"{version.what} that are right", changes=changes)
         same = len(right) == len(chosen)
-    return None if same or not mended.changes else mended
+    return None if same or not chosen_in(mended.changes) else mended
 
 
 class Kernels(CandidateSource):

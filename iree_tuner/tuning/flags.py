@@ -1,7 +1,7 @@
-"""Flags as knobs of the whole program.
+"""Flags as knobs of the whole program, and what else decides what its dispatches are.
 
-Compiler flags are tried first, for they decide what its dispatches are; flags of the runtime last, on the
-version that is used. Trials are kept one by one, and a run that was killed goes on with them. Comparisons of
+Compiler flags are tried first, with alternatives of other sources; flags of the runtime last, on the version
+that is used. Trials are kept one by one, and a run that was killed goes on with them. Comparisons of
 whole programs with other flags take as long as many trials, and are kept as soon as all are there.
 """
 
@@ -32,7 +32,7 @@ from iree_tuner.tuning.options import Effort
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion, ProgramVersions
+from iree_tuner.tuning.versions import Change, ComparisonPlan, ProgramVersion, ProgramVersions
 
 KIND = "flags"
 """Of the finding: `key`, `choices` (see `_to_json`), and the seconds of `FlagChoices`."""
@@ -42,6 +42,9 @@ _CLOSE = 2.0
 
 _ROUNDS_S, _ROUNDS_PART = 2.0, 0.015  # to compare compiler flags in turns; of the budget
 _MOST_ROUNDS_S = 15.0
+
+Axis = Sequence[str | Change]
+"""Alternatives: options of a target, or changes of a source."""
 
 ENVIRONMENT = "IREE_PY_RUNTIME_FLAGS"
 """The variable that IREE's Python runtime reads flags from."""
@@ -54,6 +57,17 @@ class FlagChoice:
     target: Target  # with the options
     comparison: Comparison | None = None  # with `base`; None for the program as it was given
     base: FlagChoice | None = None  # the choice that one option was added to
+    changes: tuple[Change, ...] = ()  # by sources of candidates
+
+    @property
+    def name(self) -> str:
+        """Its options and changes; empty if there are none."""
+        return "+".join((*options_of(self.target), *(each.how for each in self.changes)))
+
+    @property
+    def version(self) -> ProgramVersion:
+        """The program with it, without a spec."""
+        return ProgramVersion(self.name or "default flags", self.target, (), self.changes)
 
     @property
     def speedup(self) -> float:
@@ -64,13 +78,12 @@ class FlagChoice:
 
 def untuned(target: Target) -> ProgramVersion:
     """The program as the compiler compiles it for a target, without a spec."""
-    options = options_of(target)
-    return ProgramVersion("+".join(options) if options else "default flags", target)
+    return FlagChoice(target).version
 
 
 def try_options(
-    whole: ProgramVersions, target: Target, look: ComparisonPlan, most: int, deadline: float,
-    stop: StopRequest | None = None,
+    whole: ProgramVersions, target: Target, axes: Sequence[Axis], look: ComparisonPlan, most: int,
+    deadline: float, stop: StopRequest | None = None,
 ) -> list[FlagChoice]:  # fmt: skip
     """Add options one axis after the other, each time the best one, while that wins; the best comes first.
 
@@ -79,6 +92,7 @@ def try_options(
     Args:
         whole: the program.
         target: as it was given; it is among the results.
+        axes: of which one option or change each may be added.
         look: how versions are compared.
         most: maximum number of compilations.
         deadline: a time of the monotonic clock: no round but the first begins then.
@@ -89,11 +103,11 @@ def try_options(
     """
     base = FlagChoice(target)
     chosen = [base]
-    axes = list(target.axes)
+    axes = list(axes)
     until = math.inf
     while axes and most > 0 and time.monotonic() < until and not (stop and stop.requested):
         until = deadline
-        candidates = list(_with_one_more(base.target, axes))[:most]
+        candidates = list(_with_one_more(base, axes))[:most]
         most -= len(candidates)
         found = _compared(whole, base, candidates, look)
         chosen += found
@@ -101,8 +115,7 @@ def try_options(
         if not winners:
             break
         base = max(winners, key=lambda each: each.speedup)
-        taken = set(options_of(base.target))
-        axes = [axis for axis in axes if not any(set(option.split("+")) <= taken for option in axis)]
+        axes = [axis for axis in axes if not any(_has(base, step) for step in axis)]
     rest = [each for each in chosen if each is not base]
     return [base, *sorted(rest, key=lambda each: -each.speedup)]
 
@@ -115,20 +128,29 @@ def worth_tuning(choices: Sequence[FlagChoice]) -> list[FlagChoice]:
     return [best, given] if best.speedup < _CLOSE else [best]
 
 
-def _with_one_more(base: Target, axes: Sequence[tuple[str, ...]]) -> Iterator[Target]:
-    """The first option of each axis, then the second of each, and so on."""
-    for options in zip_longest(*axes):
-        for option in filter(None, options):
-            yield with_options(base, (*options_of(base), *option.split("+")))
+def _has(choice: FlagChoice, step: str | Change) -> bool:
+    if isinstance(step, Change):
+        return step in choice.changes
+    return set(step.split("+")) <= set(options_of(choice.target))
+
+
+def _with_one_more(base: FlagChoice, axes: Sequence[Axis]) -> Iterator[FlagChoice]:
+    """The first step of each axis, then the second of each, and so on."""
+    for steps in zip_longest(*axes):
+        for step in filter(None, steps):
+            if isinstance(step, Change):
+                yield FlagChoice(base.target, None, base, (*base.changes, step))
+            else:
+                options = (*options_of(base.target), *step.split("+"))
+                yield FlagChoice(with_options(base.target, options), None, base, base.changes)
 
 
 def _compared(
-    whole: ProgramVersions, base: FlagChoice, candidates: Sequence[Target], look: ComparisonPlan
+    whole: ProgramVersions, base: FlagChoice, candidates: Sequence[FlagChoice], look: ComparisonPlan
 ) -> list[FlagChoice]:
-    versions = [untuned(each) for each in candidates]
-    found = whole.compare(untuned(base.target), versions, look)
+    found = whole.compare(base.version, [each.version for each in candidates], look)
     return [
-        FlagChoice(each, one.comparison, base)
+        replace(each, comparison=one.comparison)
         for each, one in zip(candidates, found, strict=True)
         if one.comparison is not None
     ]
@@ -139,13 +161,16 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
     program, versions, budget = run.program, run.versions, run.budget
     target, effort, records = run.lab.target, run.effort, run.records
     given = FlagChoices((FlagChoice(target),), 0.0, 0.0)
-    if not run.try_flags or options_of(target) or not target.axes or run.stop.requested:
+    alternatives = [] if run.options.self_test else [tuple(each.alternatives(run)) for each in run.sources]
+    axes: list[Axis] = [*(target.axes if run.try_flags and not options_of(target) else ()), *alternatives]
+    axes = [axis for axis in axes if axis]
+    if not axes or run.stop.requested:
         return given, ""
     if own_target(program.data, program.name) is not None:
         return given, "no compiler flags were tried: they do not change a dumped dispatch"
     run.watch.working("trying compiler flags")
-    key = choices_key(program, target, effort)
-    known = unfinished_choices(records, key, target)
+    key = choices_key(program, target, axes, effort)
+    known = unfinished_choices(records, key, target, axes)
     if known:
         message = "results of the last run, which was interrupted (--fresh measures them again)"
         run.watch.noted(f"compiler flags: {message}")
@@ -161,10 +186,11 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
             versions.vmfb(untuned(target))  # says how long the others will take
             if budget.limited:
                 versions.time(untuned(target))
-            most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
+            wanted = sum(map(len, alternatives)) + (effort.options if run.try_flags else 0)
+            most = int(min(wanted, budget.versions_that_fit(until, rounds_s)))
             if most < 1:
                 return given, "no compiler flags were tried: no time left for another compilation"
-            found = try_options(versions, target, look, most, until - rounds_s, run.stop)
+            found = try_options(versions, target, axes, look, most, until - rounds_s, run.stop)
             choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
             if not run.stop.requested:
                 keep_choices(records, key, choices)
@@ -185,10 +211,11 @@ class FlagChoices:
     searched_s: float = 0.0  # time of the search in interrupted runs
 
 
-def choices_key(program: Program, target: Target, effort: Effort) -> str:
+def choices_key(program: Program, target: Target, axes: Sequence[Axis], effort: Effort) -> str:
     """The facts that must be equal for choices to be taken over."""
+    tried = [[_step_to_json(step) for step in axis] for axis in axes]
     parts = (
-        hashlib.sha256(program.data).hexdigest(), str(target), target.device, target.axes, RELEASE,
+        hashlib.sha256(program.data).hexdigest(), str(target), target.device, tried, RELEASE,
         effort.options, effort.program_rounds, effort.program_batch_s,
     )  # fmt: skip
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -206,14 +233,16 @@ def keep_choices(records: Records, key: str, looked: FlagChoices) -> None:
     records.write(lambda store: store.add_finding(records.run, KIND, body))
 
 
-def unfinished_choices(records: Records, key: str, target: Target) -> FlagChoices | None:
+def unfinished_choices(
+    records: Records, key: str, target: Target, axes: Sequence[Axis]
+) -> FlagChoices | None:
     """The choices of the last run with this key, if it was interrupted; None for a fresh run."""
     if records.store is None or records.fresh or records.failure is not None:
         return None
     try:
         for finding, state, tried_s in records.store.latest_findings(KIND):
             if finding.body.get("key") == key:
-                return None if state == "done" else _from_json(finding.body, target, tried_s)
+                return None if state == "done" else _from_json(finding.body, target, axes, tried_s)
     except (TunerError, KeyError, TypeError, ValueError, IndexError, RecursionError):
         return None  # they are measured again
     return None
@@ -222,10 +251,19 @@ def unfinished_choices(records: Records, key: str, target: Target) -> FlagChoice
 def _to_json(choice: FlagChoice, among: Sequence[FlagChoice]) -> dict[str, object]:
     base = next((index for index, each in enumerate(among) if each is choice.base), None)
     comparison = asdict(choice.comparison) if choice.comparison else None
-    return {"options": list(options_of(choice.target)), "base": base, "comparison": comparison}
+    changes = [_step_to_json(each) for each in choice.changes]
+    options = list(options_of(choice.target))
+    return {"options": options, "changes": changes, "base": base, "comparison": comparison}
 
 
-def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> FlagChoices:
+def _step_to_json(step: str | Change) -> object:
+    return [step.source, step.where, step.how, step.code] if isinstance(step, Change) else step
+
+
+def _from_json(body: Mapping[str, Any], target: Target, axes: Sequence[Axis], tried_s: float) -> FlagChoices:
+    steps = {
+        json.dumps(_step_to_json(step)): step for axis in axes for step in axis if isinstance(step, Change)
+    }
     rows = cast("list[dict[str, Any]]", body["choices"])
     made: dict[int, FlagChoice] = {}
 
@@ -235,7 +273,8 @@ def _from_json(body: Mapping[str, Any], target: Target, tried_s: float) -> FlagC
             found, base = row["comparison"], row["base"]
             comparison = comparison_from_json(found) if found is not None else None
             base = choice(base) if base is not None else None
-            made[index] = FlagChoice(with_options(target, row["options"]), comparison, base)
+            changes = [steps[json.dumps(each)] for each in row["changes"]]
+            made[index] = FlagChoice(with_options(target, row["options"]), comparison, base, tuple(changes))
         return made[index]
 
     choices = tuple(choice(index) for index in range(len(rows)))

@@ -18,7 +18,7 @@ from iree_tuner.result import TuningResult
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_against_program
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.targets import Target, with_flags
+from iree_tuner.targets import with_flags
 from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
 from iree_tuner.tuning.flags import (
@@ -58,7 +58,7 @@ class TuningLoop(Run):
         with self.timeline.stage("reading the program"):
             self.versions.begin(untuned(self.lab.target), plain=True)
             self.versions.begin_widened()
-            given = self._read(self.lab)
+            given = self._read(FlagChoice(self.lab.target))
             self.dispatches = given.dispatches
             self.lab.check_devices()
             self.versions.check_compiles(untuned(self.lab.target))
@@ -73,17 +73,17 @@ class TuningLoop(Run):
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
             self.before_s = tried.searched_s / len(kept)
             tuned: list[Tuned] = []
-            reads: dict[Target, ReadProgram] = {}
+            reads: dict[ProgramVersion, ReadProgram] = {}
             for place, choice in enumerate(kept):
                 if tuned and self.stop.requested:
                     break
                 part = _FIRST_PART if place == 0 and len(kept) > 1 else 1.0
-                known = choice.target == self.lab.target
-                read = with_profile(self, given if known else self._read(self.lab.on(choice.target)))
-                reads[choice.target] = read
+                known = choice.version == given.version
+                read = with_profile(self, given if known else self._read(choice))
+                reads[choice.version] = read
                 tuned.append(self._tuned(read, choice, len(kept), part))
             with self.timeline.stage("verdict"):  # all that is left to compile, at once
-                checks = [self._begin_last(each, reads[each.target]) for each in tuned]
+                checks = [self._begin_last(each, reads[each.base]) for each in tuned]
                 self.versions.settle()
             with self.timeline.stage(APART):
                 tuned = [self._sound(*each) for each in zip(tuned, checks, strict=True)]
@@ -93,8 +93,8 @@ class TuningLoop(Run):
                 self._explain_flags()
             with self.timeline.stage("runtime flags"):
                 runtime = choose_runtime(self, None if problem else verdict.version)
-            before = self._profile_before(reads.get(self.lab.target), given, verdict)
-            after = self._profile_after(reads[verdict.tuned.target], verdict)
+            before = self._profile_before(reads.get(given.version), given, verdict)
+            after = self._profile_after(reads[verdict.tuned.base], verdict)
             result = self._result(verdict, tried.choices, (flags_note, sources_note, problem, runtime.note))
             result.profiles, result.runtime = (before, after), runtime
             result.time = self.lab.time_use(self.timeline)
@@ -104,9 +104,11 @@ class TuningLoop(Run):
             result.failure = records.rescue()
             return result
 
-    def _read(self, lab: Lab) -> ReadProgram:
+    def _read(self, choice: FlagChoice) -> ReadProgram:
         with self.timeline.stage("reading the program"):
-            read = read_program(self.program, lab, self.watch, self.how.functions)
+            own = self.versions.applied(choice.version)
+            lab = self.lab.on(own.target) if choice.base else self.lab
+            read = read_program(own.program, choice.version, lab, self.watch, self.how.functions)
         longest, known = max(task.workload.reduction_length for task in read.tasks), self.versions.depth
         self.versions.depth = ErrorDepth(
             max(known.longest, longest), max(known.dispatches, len(read.dispatches)), known.moves
@@ -117,7 +119,8 @@ class TuningLoop(Run):
         """Begin to find what the sources can change."""
         if self.options.self_test or self.stop.requested:
             return []
-        return [(source, source.begin(self)) for source in self.sources]
+        begun = ((source, source.begin(self)) for source in self.sources)
+        return [(source, found) for source, found in begun if found is not None]
 
     def _find(self, finding: Sequence[tuple[CandidateSource, Callable[[], Found]]]) -> str:
         """Wait for what the sources can change. Returns a note about those that can change nothing."""
@@ -149,18 +152,18 @@ class TuningLoop(Run):
         read = replace(read, extra=beside)
         results = tune_workloads(self, read, versions=of * versions, part=part)
         with self.timeline.stage("matcher check"):
-            entries, notes = entries_that_match(entries_of(results), self.program, read.lab)
-        tuned = Tuned(read.lab.target, tuple(results), tuple(entries), tuple(notes))
+            entries, notes = entries_that_match(entries_of(results), read.program, read.lab)
+        tuned = Tuned(choice.target, tuple(results), tuple(entries), tuple(notes), changes=choice.changes)
         more = [version for each in self._found for version in each.versions(self, tuned, further)]
         return replace(tuned, more=tuple(more))
 
     def _begin_last(self, tuned: Tuned, read: ReadProgram) -> EntryCheck | None:
         """Begin to compile the versions of the verdict and, if there is time, the check of entries."""
-        self.versions.begin(*tuned.versions(self.lab.target))
+        self.versions.begin(*tuned.versions(untuned(self.lab.target)))
         fits = self.budget.apart_fits(self.budget.least_verdict_s(2))  # right, before it is certain
         if not tuned.reached or self.stop.requested or not fits:
             return None
-        return EntryCheck(tuned.reached, self.program, self.how, read.dispatches, read.lab)
+        return EntryCheck(tuned.reached, read.program, self.how, read.dispatches, read.lab)
 
     def _sound(self, tuned: Tuned, check: EntryCheck | None) -> Tuned:
         """Without entries that are wrong in the program, if there is time to check."""
@@ -171,7 +174,7 @@ class TuningLoop(Run):
             with self.at_once():
                 seconds = _APART_S + _APART_PART * self.budget.total_s
                 found = check.result(seconds, narrow=not self.versions.widened())
-                if tuned.target == self.lab.target:
+                if tuned.base == untuned(self.lab.target):
                     self.versions.depth = replace(self.versions.depth, moves=found.judged.moves)
                 reached = tuple(entry for entry in tuned.reached if entry not in found.wrong)
                 return replace(tuned, reached=reached, notes=(*tuned.notes, *found.notes))

@@ -17,6 +17,7 @@ from iree_tuner.tuning.flags import untuned
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Observer
 from iree_tuner.tuning.run import Run
+from iree_tuner.tuning.versions import ProgramVersion
 
 _ROUNDS, _FEW_ROUNDS = 6, 2  # of whole and profiled invocations
 _PROFILE_S, _PROFILE_RUNS = 4.0, 20.0  # before one was made
@@ -31,6 +32,8 @@ class NothingToTuneError(TunerError):
 class ReadProgram:
     """A program under a choice of flags."""
 
+    program: Program  # with the changes of the choice
+    version: ProgramVersion  # the choice
     lab: Lab  # with the target of these flags
     dispatches: Sequence[Dispatch]
     tasks: Sequence[Task]  # what can be tuned
@@ -54,11 +57,15 @@ class ReadProgram:
 
 def read_tasks(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> Sequence[Task]:
     """The workloads of a program, or of some of its functions; see `read_program`."""
-    return read_program(program, lab, watch, functions).tasks
+    return read_program(program, untuned(lab.target), lab, watch, functions).tasks
 
 
-def read_program(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> ReadProgram:
+def read_program(
+    program: Program, version: ProgramVersion, lab: Lab, watch: Observer, functions: Sequence[str] = ()
+) -> ReadProgram:
     """A program's dispatches, and the tasks to tune, read while the workers start.
+
+    `version` is what the program and the lab's target were made of.
 
     Raises:
         NothingToTuneError: it has nothing that can be tuned.
@@ -71,7 +78,7 @@ def read_program(program: Program, lab: Lab, watch: Observer, functions: Sequenc
     if not tasks:
         message = f"the program has no dispatches that can be tuned: {_why_none(extraction.dispatches)}"
         raise NothingToTuneError(message, location=program.name)
-    return ReadProgram(lab, extraction.dispatches, tasks)
+    return ReadProgram(program, version, lab, extraction.dispatches, tasks)
 
 
 def _why_none(dispatches: Sequence[Dispatch]) -> str:
@@ -95,7 +102,7 @@ def with_profile(run: Run, read: ReadProgram) -> ReadProgram:
     profile, problem = None, ""
     with run.timeline.stage("profile"), run.at_once():
         try:
-            vmfb = run.versions.vmfb(untuned(read.lab.target))
+            vmfb = run.versions.vmfb(read.version)
         except TunerError as error:
             run.watch.noted(f"the program was not profiled: {error}")
             return read
@@ -112,7 +119,7 @@ def profile_of(run: Run, read: ReadProgram, vmfb: bytes) -> tuple[Profile | None
     known = run.rooflines is not None and run.rooflines.exists()
     try:
         found = profile_program(
-            run.program, lab.target, run=run.how, dispatches=read.dispatches, vmfb=vmfb, cache=run.rooflines,
+            read.program, lab.target, run=run.how, dispatches=read.dispatches, vmfb=vmfb, cache=run.rooflines,
             rounds=_FEW_ROUNDS if budget.limited or not run.profiled else _ROUNDS,
             with_roofline=known or (run.profiled and not budget.is_short),
             tools=Tools(lab.compilers, lab.builder, lab.measurer, lab.cold),

@@ -88,13 +88,22 @@ class CandidateSource:
         del backend
         return self
 
-    def begin(self, run: Run) -> Callable[[], Found]:
-        """Begin to look at the run's program. The function that is returned waits for the findings.
+    def alternatives(self, run: Run) -> Sequence[Change]:
+        """Changes of the whole program, one of which may be made before its dispatches are formed.
 
-        Raises TunerError, as that function does, if the program cannot be looked at.
+        They are tried with compiler flags; the program is tuned with the best.
         """
         del run
-        return Found
+        return ()
+
+    def begin(self, run: Run) -> Callable[[], Found] | None:
+        """Begin to look at the run's program. The function that is returned waits for the findings.
+
+        None if there are only alternatives. Raises TunerError, as that function does, if the program cannot
+        be looked at.
+        """
+        del run
+        return None
 
     def flags(self, changes: Sequence[Change]) -> tuple[str, ...]:
         """Compiler flags that make all of the changes; the spec records them. Empty if flags do not."""

@@ -13,10 +13,10 @@ from iree_tuner.measure.statistics import Comparison
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import Target
 from iree_tuner.tuning.budget import Budget
-from iree_tuner.tuning.flags import untuned
+from iree_tuner.tuning.flags import FlagChoice, untuned
 from iree_tuner.tuning.options import Effort
 from iree_tuner.tuning.result import WorkloadResult
-from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion, ProgramVersions
+from iree_tuner.tuning.versions import Change, ComparisonPlan, ProgramVersion, ProgramVersions
 
 _LOOK_S = 60.0
 _FEW_PLACES = 2
@@ -43,13 +43,18 @@ class Tuned:
     reached: tuple[SpecEntry, ...]  # entries that reach their dispatches in the program
     notes: tuple[str, ...] = ()  # messages about the other entries
     more: tuple[ProgramVersion, ...] = ()  # further versions of the program that are judged with it
+    changes: tuple[Change, ...] = ()  # of the choice
+
+    @property
+    def base(self) -> ProgramVersion:
+        """The program without a spec."""
+        return FlagChoice(self.target, changes=self.changes).version
 
     @property
     def version(self) -> ProgramVersion:
         """The program with all winners."""
-        base = untuned(self.target)
-        with_spec = f"{base.what} with the spec"
-        return ProgramVersion(with_spec if self.reached else base.what, self.target, self.reached)
+        what = f"{self.base.what} with the spec" if self.reached else self.base.what
+        return replace(self.base, what=what, entries=self.reached)
 
     def promised_us(self, entries: Sequence[SpecEntry]) -> float:
         """The expected saving of some entries, by their own verdicts: microseconds per invocation."""
@@ -61,10 +66,9 @@ class Tuned:
         wanted = [result.entry for result in self.results if result.corrects]
         return tuple(entry for entry in self.reached if entry in wanted)
 
-    def versions(self, given: Target) -> list[ProgramVersion]:
+    def versions(self, given: ProgramVersion) -> list[ProgramVersion]:
         """The versions to compare with the original program."""
-        base = untuned(self.target)
-        flags = [base] if base.target != given else []
+        flags = [self.base] if self.base != given else []
         return [*flags, *([self.version] if self.reached else []), *self.more]
 
     @property
@@ -132,8 +136,8 @@ class ProgramJudge:
         Raises:
             TunerError: the original program does not run.
         """
-        first = next((each for each in tuned if each.target == self._given.target), tuned[0])
-        pairs = [(each, version) for each in tuned for version in each.versions(self._given.target)]
+        first = next((each for each in tuned if each.base == self._given), tuned[0])
+        pairs = [(each, version) for each in tuned for version in each.versions(self._given)]
         if not pairs:
             return self._from_nothing(first)
         versions = [version for _, version in pairs]
@@ -143,11 +147,11 @@ class ProgramJudge:
         alone = {each.version: each.found.comparison for each in judged if not each.version.entries}
         best = _chosen(judged)
         if best.version.entries or self._in_model > 1:
-            best = self._improved(best, alone.get(untuned(best.tuned.target)))
+            best = self._improved(best, alone.get(best.tuned.base))
         if not best.accepted:  # what was mended may not have had the time to prove itself
             best = max(judged, key=lambda each: (each.accepted, each.tuned is best.tuned, each.hope))
         used = best.tuned if best.accepted else first
-        return self._verdict(best, used, alone.get(untuned(best.tuned.target)))
+        return self._verdict(best, used, alone.get(best.tuned.base))
 
     def _mended(self, judged: Sequence[_Judged]) -> list[_Judged]:
         """For each version that is wrong or fails, another one without the cause."""

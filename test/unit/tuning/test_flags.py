@@ -40,7 +40,7 @@ class FakeWhole:
 
 def chosen(time_of, most=16, deadline=math.inf):
     whole = FakeWhole(time_of)
-    return try_options(whole, HOST, LOOK, most, deadline), whole
+    return try_options(whole, HOST, HOST.axes, LOOK, most, deadline), whole
 
 
 def test_options_that_need_each_other_are_found():

@@ -1,6 +1,8 @@
 """Sources of candidates: what they find is searched, compared, and part of the result."""
 
+import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from iree_tuner_test_plugin.pipelines import PIPELINES, Pipelines
@@ -8,10 +10,15 @@ from iree_tuner_test_plugin.pipelines import PIPELINES, Pipelines
 from iree_tuner import tune_module
 from iree_tuner.cli.main import run
 from iree_tuner.errors import TunerError
+from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.entry import read_flags
+from iree_tuner.targets import parse_target
+from iree_tuner.tuning.flags import FlagChoice, FlagChoices, keep_choices, try_options, unfinished_choices
+from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.source import CandidateSource, Found, flags_of, known_sources, usual_sources
-from iree_tuner.tuning.versions import Change, Compiling, ProgramVersion, applied
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.versions import Change, ComparisonPlan, Compiling, ProgramVersion, applied
 
 MATMUL = """
 func.func @main(%a: tensor<32x48xf32>, %b: tensor<48x64xf32>) -> tensor<32x64xf32> {
@@ -53,6 +60,9 @@ class FindsVersions(Pipelines):
     def found(self):
         return AnyVersions()
 
+    def alternatives(self, run):
+        return ()
+
     def flags(self, changes):
         return (f"--iree-preprocessing-pass-pipeline={self.text}",)
 
@@ -71,7 +81,7 @@ def test_those_of_installed_packages_are_known_and_used_where_they_are_usual():
     assert "kernels" not in {each.name for each in usual_sources("llvm-cpu", without=("kernels",))}
 
 
-def test_versions_with_changes_are_compared_and_told(capsys, tmp_path, monkeypatch):
+def test_alternatives_are_compared_and_told(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.mlir").write_text(MATMUL)
     assert (
@@ -80,7 +90,8 @@ def test_versions_with_changes_are_compared_and_told(capsys, tmp_path, monkeypat
     )
     out = " ".join(capsys.readouterr().err.split())
     for name in PIPELINES:
-        assert f"and {name} compared with default flags: " in out
+        assert f"program, {name} compared with default flags: " in out
+    assert "no pipeline applies" not in out
 
 
 def test_what_a_source_changes_by_flags_is_recorded_in_the_spec(monkeypatch):
@@ -100,6 +111,67 @@ def test_what_a_source_changes_by_flags_is_recorded_in_the_spec(monkeypatch):
     assert result.target.flags.count(flag) == 1
     assert result.vmfb()
     assert result.record().whole.flags[-1] == flag
+
+
+def test_the_program_is_tuned_with_the_alternative_that_wins(monkeypatch):
+    """As if generalizing had won: its dispatches are others, and the spec is for these."""
+    from iree_tuner.tuning import loop
+
+    def choose(run):
+        given = FlagChoice(run.lab.target)
+        generalized = next(each for each in Pipelines().alternatives(run) if each.how == "generalize")
+        best = FlagChoice(run.lab.target, None, given, (generalized,))
+        return FlagChoices((best, given), 0.0, 0.0), ""
+
+    monkeypatch.setattr(loop, "choose_flags", choose)
+    monkeypatch.setattr(loop, "worth_tuning", lambda choices: choices[:1])
+    result = tune_module(MATMUL, sources=[Pipelines()], **HOW)
+    ((workload),) = [each.task.workload for each in result.results]
+    assert workload.family == "contraction"
+    steps = {each.what for each in result.steps}
+    assert "generalize" in steps
+    assert not any(each.startswith("default flags") for each in steps)
+
+
+def test_interrupted_choices_with_changes_are_taken_over(tmp_path):
+    target = parse_target("llvm-cpu:host")
+    changes = tuple(Pipelines().alternatives(None))
+    axes, given = [("data-tiling",), changes], FlagChoice(target)
+    best = FlagChoice(target, compare_pairs([([2.0] * 20, [1.0] * 20)]), given, changes[:1])
+    path = str(tmp_path / "runs.db")
+    with open_records(path, "m.mlir", {}, stop=StopRequest(), fresh=False) as records:
+        keep_choices(records, "key", FlagChoices((best, given), 1.0, 2.0))
+        found = unfinished_choices(records, "key", target, axes)
+        assert found is not None
+        assert found.choices == (best, given)
+        assert unfinished_choices(records, "key", target, axes[:1]) is None, "the source is not used any more"
+
+
+def test_alternatives_are_an_axis_of_their_own():
+    """Each is added to the best so far, and no second one is added to it."""
+
+    class Whole:
+        def __init__(self):
+            self.compared = []
+
+        def compare(self, against, others, look):
+            del look
+            self.compared.append((against.what, [each.what for each in others]))
+            fast = {"data-tiling": 2.0, "data-tiling+b": 1.5}
+            return [
+                SimpleNamespace(comparison=compare_pairs([([fast.get(each.what, 1.0)] * 20, [1.0] * 20)]))
+                for each in others
+            ]
+
+    changes = tuple(Change("x", "", name) for name in "ab")
+    axes = [("data-tiling",), changes]
+    whole, look = Whole(), ComparisonPlan(1, 8, 0.01)
+    best, *_ = try_options(whole, parse_target("llvm-cpu:host"), axes, look, 16, math.inf)
+    assert best.name == "data-tiling+b"
+    assert [each.how for each in best.version.changes] == ["b"]
+    assert whole.compared == [
+        ("default flags", ["data-tiling", "a", "b"]), ("data-tiling", ["data-tiling+a", "data-tiling+b"]),
+    ]  # fmt: skip
 
 
 def test_a_version_that_does_not_compile_costs_nothing_else():

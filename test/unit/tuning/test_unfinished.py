@@ -24,7 +24,7 @@ from iree_tuner.tuning.stop import StopRequest
 
 TARGET = target_for_device("local-task")
 PROGRAM = Program("m.mlir", b"module {}")
-KEY = choices_key(PROGRAM, TARGET, effort_named("default"))
+KEY = choices_key(PROGRAM, TARGET, TARGET.axes, effort_named("default"))
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def choices():
 
 def test_a_run_that_was_killed_leaves_its_choices(store):
     keep_choices(records(store), KEY, choices())
-    found = unfinished_choices(records(store), KEY, TARGET)
+    found = unfinished_choices(records(store), KEY, TARGET, TARGET.axes)
     assert found == choices()
     assert found.choices[0].speedup == pytest.approx(2.4)
     assert found.choices[0].base is found.choices[1]
@@ -68,11 +68,11 @@ def test_how_long_was_searched_adds_up_from_run_to_run(store, monkeypatch):
     keep_choices(first, KEY, choices())
     tried_at(store, first, 100.0, 160.0)
     second = records(store)
-    found = unfinished_choices(second, KEY, TARGET)
+    found = unfinished_choices(second, KEY, TARGET, TARGET.axes)
     assert found.searched_s == pytest.approx(60.0)
     keep_choices(second, KEY, found)
     tried_at(store, second, 300.0, 325.0)
-    assert unfinished_choices(records(store), KEY, TARGET).searched_s == pytest.approx(85.0)
+    assert unfinished_choices(records(store), KEY, TARGET, TARGET.axes).searched_s == pytest.approx(85.0)
 
 
 @pytest.mark.parametrize("state", ["interrupted", "failed"])
@@ -80,7 +80,7 @@ def test_so_does_one_that_was_stopped(store, state):
     first = records(store)
     keep_choices(first, KEY, choices())
     store.end_run(first.run, state)
-    assert unfinished_choices(records(store), KEY, TARGET) == choices()
+    assert unfinished_choices(records(store), KEY, TARGET, TARGET.axes) == choices()
 
 
 def test_a_run_that_ended_is_not_gone_on_with(store):
@@ -88,21 +88,21 @@ def test_a_run_that_ended_is_not_gone_on_with(store):
     second = records(store)
     keep_choices(second, KEY, choices())
     store.end_run(second.run, "done")
-    assert unfinished_choices(records(store), KEY, TARGET) is None
+    assert unfinished_choices(records(store), KEY, TARGET, TARGET.axes) is None
 
 
 def test_only_the_same_is_taken_over(store):
     keep_choices(records(store), KEY, choices())
     others = [
-        choices_key(Program("m.mlir", b"module { }"), TARGET, effort_named("default")),
-        choices_key(PROGRAM, target_for_device("local-sync"), effort_named("default")),
-        choices_key(PROGRAM, TARGET, effort_named("full")),
+        choices_key(Program("m.mlir", b"module { }"), TARGET, TARGET.axes, effort_named("default")),
+        choices_key(PROGRAM, target_for_device("local-sync"), TARGET.axes, effort_named("default")),
+        choices_key(PROGRAM, TARGET, TARGET.axes, effort_named("full")),
     ]
     assert len({KEY, *others}) == 4
     for key in others:
-        assert unfinished_choices(records(store), key, TARGET) is None
-    assert unfinished_choices(records(store, fresh=True), KEY, TARGET) is None
-    assert unfinished_choices(Records(None, StopRequest()), KEY, TARGET) is None
+        assert unfinished_choices(records(store), key, TARGET, TARGET.axes) is None
+    assert unfinished_choices(records(store, fresh=True), KEY, TARGET, TARGET.axes) is None
+    assert unfinished_choices(Records(None, StopRequest()), KEY, TARGET, TARGET.axes) is None
 
 
 @pytest.mark.parametrize(
@@ -119,4 +119,4 @@ def test_only_the_same_is_taken_over(store):
 def test_what_cannot_be_read_is_measured_again(store, rows):
     run = store.start_run("m.mlir", {})
     store.add_finding(run, KIND, {"key": KEY, "choices": rows, "build_s": 1.0, "check_s": 1.0})
-    assert unfinished_choices(records(store), KEY, TARGET) is None
+    assert unfinished_choices(records(store), KEY, TARGET, TARGET.axes) is None
