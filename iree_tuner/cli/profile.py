@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, cast, get_args
@@ -11,24 +11,24 @@ from typing import Annotated, cast, get_args
 from cyclopts import Parameter
 from rich.console import Console
 
-from iree_tuner.cli.compile import with_kernels
+from iree_tuner.cli.compile import problems_of, with_kernels
 from iree_tuner.cli.db import default_database
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
 from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
-from iree_tuner.kernels.spec import located, problems_in
+from iree_tuner.installed import brought, loaded
 from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
-from iree_tuner.suite.profilers.onnx import profile_onnx
-from iree_tuner.suite.profilers.xla import profile_xla
 from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device
 from iree_tuner.tuning.options import CompilerFlags
+
+Profiler = Callable[[Path], OtherProfile]
+"""Profiles a model on this CPU: what an entry point of `iree_tuner.profilers` names."""
 
 _METHODS = cast("tuple[str, ...]", get_args(Method))
 _COLUMNS = ("share", "calls", "time us", "GFLOP/s", "GB/s", "bound us", "of bound", "dispatch", "workload")
@@ -59,8 +59,16 @@ class OtherRuntimes:
 
     def profiled(self) -> list[OtherProfile]:
         """Profiles of the ones that were asked for. Raises TunerError where one does not run the model."""
-        found = [] if self.onnx is None else [profile_onnx(self.onnx, usable_cores())]
-        return found if self.xla is None else [*found, profile_xla(self.xla)]
+        asked = {"onnx": self.onnx, "xla": self.xla}
+        return [_profiler(name)(path) for name, path in asked.items() if path is not None]
+
+
+def _profiler(name: str) -> Profiler:
+    """Find the profiler of another runtime. Raises UsageError if no package has it."""
+    found = brought("iree_tuner.profilers", "profiler").get(name)
+    if found is None:
+        raise UsageError(f"--{name}: no installed package profiles this runtime")
+    return cast(Profiler, loaded(found, "profiler"))
 
 
 _ALONE = OtherRuntimes()
@@ -132,7 +140,7 @@ def _with_problems(found: Profile, kernels: Path | None) -> Profile:
     """The profile, with the names of problems in the rows of external kernels."""
     if kernels is None:
         return found
-    names = problems_in(located(kernels, new_context()))
+    names = problems_of(kernels)
     rows = (
         replace(row, note=f"{KERNEL}{names[row.name]}") if row.name in names else row for row in found.rows
     )
