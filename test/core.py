@@ -26,6 +26,7 @@ PLUG_INS = ("cluster", "kernels", "reduce", "script", "suite")
 
 LEFTOVERS: dict[str, tuple[str, ...]] = {
     "cli/compile.py": ("kernels",),
+    "cli/profile.py": ("kernels",),
     "cli/spec.py": ("kernels",),
     "cli/tune.py": ("kernels",),
     "report/view.py": ("kernels",),

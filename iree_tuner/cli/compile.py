@@ -21,7 +21,7 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output, write
 from iree_tuner.kernels.in_program import SPEC_FLAG
 from iree_tuner.kernels.layers import KernelUse, count_calls_here
-from iree_tuner.kernels.spec import located, problems_in
+from iree_tuner.kernels.spec import located
 from iree_tuner.program.phases import submit_program
 from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
@@ -105,11 +105,6 @@ def with_kernels(target: Target, spec: Path | None) -> Generator[Target]:
         found = Path(folder) / spec.name
         found.write_text(str(located(spec, new_context())))
         yield with_flags(target, (f"{SPEC_FLAG}={found}",))
-
-
-def problems_of(spec: Path) -> dict[str, str]:
-    """The problems that the kernels of a spec compute, by the names of their dispatches."""
-    return problems_in(located(spec, new_context()))
 
 
 def _compiled(

@@ -11,15 +11,17 @@ from typing import Annotated, cast, get_args
 from cyclopts import Parameter
 from rich.console import Console
 
-from iree_tuner.cli.compile import problems_of, with_kernels
+from iree_tuner.cli.compile import with_kernels
 from iree_tuner.cli.db import default_database
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
 from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
 from iree_tuner.cli.table import print_table, table
+from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
 from iree_tuner.installed import brought, loaded
+from iree_tuner.kernels.spec import located, problems_in
 from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, to_json
 from iree_tuner.profiling.roofline import Roofline
@@ -51,16 +53,16 @@ class OtherRuntimes:
     onnx: Path | None = None
     xla: Path | None = None
 
-    def check(self, device: str) -> None:
-        """Raise UsageError for a device that they do not run on."""
-        for name, path in (("--onnx", self.onnx), ("--xla", self.xla)):
-            if path is not None and not on_host(device):
-                raise UsageError(f"{name} requires a CPU", hint="--device local-task")
-
-    def profiled(self) -> list[OtherProfile]:
-        """Profiles of the ones that were asked for. Raises TunerError where one does not run the model."""
-        asked = {"onnx": self.onnx, "xla": self.xla}
-        return [_profiler(name)(path) for name, path in asked.items() if path is not None]
+    def profilers(self, device: str) -> list[tuple[Profiler, Path]]:
+        """Find those that are asked for. Raises UsageError for a device that they do not run on."""
+        found: list[tuple[Profiler, Path]] = []
+        for name, path in (("onnx", self.onnx), ("xla", self.xla)):
+            if path is None:
+                continue
+            if not on_host(device):
+                raise UsageError(f"--{name} requires a CPU", hint="--device local-task")
+            found.append((_profiler(name), path))
+        return found
 
 
 def _profiler(name: str) -> Profiler:
@@ -118,7 +120,7 @@ def profile(
     """
     if method is not None and method not in _METHODS:
         raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_METHODS)}")
-    others.check(device)
+    profilers = others.profilers(device)
     source = inputs.sized(opened(program))
     if output is not None:
         planned_output(output, ".json")
@@ -129,7 +131,7 @@ def profile(
             method=cast("Method | None", method), cache=default_database().with_name("rooflines.json"),
         )  # fmt: skip
         found = _with_problems(replace(found, target=str(target)), kernels)
-        compared = others.profiled()
+        compared = [profiled(path) for profiled, path in profilers]
     if output is not None:
         write(output, json.dumps(to_json(found), indent=1) + "\n")
     _tell(found, compared, every=every, as_json=as_json)
@@ -140,7 +142,7 @@ def _with_problems(found: Profile, kernels: Path | None) -> Profile:
     """The profile, with the names of problems in the rows of external kernels."""
     if kernels is None:
         return found
-    names = problems_of(kernels)
+    names = problems_in(located(kernels, new_context()))
     rows = (
         replace(row, note=f"{KERNEL}{names[row.name]}") if row.name in names else row for row in found.rows
     )
