@@ -57,7 +57,7 @@ def test_a_package_brings_a_command(tmp_path, capsys):
     program = tmp_path / "matmul.mlir"
     program.write_text(ZERO_MATMUL)
     assert run(["functions", str(program), "--json"]) == 0
-    assert capsys.readouterr().out == '{"function": "main"}\n'
+    assert capsys.readouterr().out == '{"function": "mm"}\n'
 
 
 def test_a_command_that_cannot_be_imported_says_so_and_breaks_no_other(brought, capsys):
@@ -100,5 +100,5 @@ def test_a_command_of_a_group_is_called_in_it(brought, capsys):
     brought(("spec.pages", f"{__name__}:SECOND"), ("none.pages", f"{__name__}:SECOND"))
     assert run(["spec", "pages"]) == 0
     assert "measuring" in capsys.readouterr().out
-    assert run(["none", "pages"]) == 2
+    assert "none" not in application(["none", "pages"])
     del application(["spec"])["spec"]["pages"]  # the group is kept
