@@ -25,11 +25,11 @@ from iree.compiler.dialects import linalg, tensor
 
 from iree_tuner.cli.db import default_database
 from iree_tuner.cli.output import people
-from iree_tuner.cli.suite_run import SuiteProgress
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.suite.changes import Change, changes, counts
+from iree_tuner.suite.commands.run import SuiteProgress
 from iree_tuner.suite.folder import operations_in, write
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation

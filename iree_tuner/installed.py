@@ -1,7 +1,9 @@
-"""Plugins of installed packages, by entry points: op families, spaces, kernels, back ends, strategies."""
+"""Plugins of installed packages, by entry points: op families, spaces, kernels, commands and others."""
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
 
@@ -10,32 +12,55 @@ from iree_tuner.errors import TunerError
 T = TypeVar("T")
 
 
-def brought(group: str, what: str) -> dict[str, EntryPoint]:
-    """Entry points of a group, by name, sorted; nothing is imported. `what` names them in messages.
-
-    Raises TunerError if two packages have one name. A package that is found twice is one.
-    """
-    found: dict[str, EntryPoint] = {}
+def named(group: str) -> dict[str, list[EntryPoint]]:
+    """Entry points of a group by name, sorted; nothing is imported. A package that is found twice is one."""
+    found: dict[str, list[EntryPoint]] = {}
     for entry in sorted(entry_points(group=group), key=lambda each: each.name):
-        other = found.setdefault(entry.name, entry)
-        if other.value != entry.value:
-            raise TunerError(
-                f"two packages provide the {what} '{entry.name}': {_owner(other)} and {_owner(entry)}",
-                hint="uninstall one of them",
-            )
+        owners = found.setdefault(entry.name, [])
+        if entry.value not in [each.value for each in owners]:
+            owners.append(entry)
     return found
+
+
+def only(entries: Sequence[EntryPoint], what: str) -> EntryPoint:
+    """The entry point of a name. Raises TunerError if two packages have one name; `what` names it there."""
+    first, *others = entries
+    if others:
+        raise TunerError(
+            f"two packages provide the {what} '{first.name}': {owner(first)} and {owner(others[0])}",
+            hint="uninstall one of them",
+        )
+    return first
+
+
+def brought(group: str, what: str) -> dict[str, EntryPoint]:
+    """Entry points of a group, by name, sorted; nothing is imported. Raises as `only`."""
+    return {name: only(entries, what) for name, entries in named(group).items()}
+
+
+def loaded(entry: EntryPoint, what: str) -> object:
+    """The object that an entry point names. Raises TunerError if it cannot be imported."""
+    with _reported(entry, what):
+        return entry.load()
 
 
 def usable(entry: EntryPoint, what: str, *arguments: object) -> object:
     """The object that an entry point makes. Raises TunerError if it cannot be imported, or fails."""
-    try:
+    with _reported(entry, what):
         return entry.load()(*arguments)
+
+
+@contextmanager
+def _reported(entry: EntryPoint, what: str) -> Generator[None]:
+    """Turn whatever another package's code raises into a TunerError."""
+    try:
+        yield
     except TunerError:
         raise
-    except Exception as error:  # whatever another package's code does
+    except Exception as error:
         raise TunerError(
             f"the {what} '{entry.name}' ({entry.value}) cannot be used: {error}",
-            hint=f"install {_owner(entry)} again, or uninstall it",
+            hint=f"install {owner(entry)} again, or uninstall it",
         ) from error
 
 
@@ -56,5 +81,6 @@ def members(group: str, what: str, kind: type[T]) -> dict[str, T]:
     return found
 
 
-def _owner(entry: EntryPoint) -> str:
+def owner(entry: EntryPoint) -> str:
+    """The package that has an entry point, and the entry point."""
     return f"{entry.dist.name} ({entry.value})" if entry.dist else entry.value

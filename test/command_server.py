@@ -23,7 +23,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 
 import worker_forks
 
@@ -32,10 +31,8 @@ _FILES = 3  # standard input, output and error
 
 def iree_tuner() -> Callable[[], object]:
     """The command, with all that it needs imported."""
-    import iree_tuner.cli
-
-    for path in sorted(Path(iree_tuner.cli.__file__).parent.glob("[a-z]*.py")):
-        import_module(f"iree_tuner.cli.{path.stem}")
+    for command in import_module("iree_tuner.cli.commands").commands().values():
+        import_module(command.home.partition(":")[0])
     worker_forks.load()
     for name in ("altair", "jinja2"):
         with suppress(ImportError):

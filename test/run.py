@@ -4,6 +4,7 @@
     python test/run.py --all           all there is: every kill, fault, seed and compile, for hours (nightly)
     python test/run.py --changed       what your changes since main can break: a minute or two
     python test/run.py -k workload     other arguments go to pytest, and lit is left out
+    python test/core.py                the core's tests, without the plug-ins
 
 CONTRIBUTING.md says what is in which. The status is 0 when everything passed.
 """
@@ -48,10 +49,8 @@ FOLDERS = {
     "db": "store",
     "doctor": "cli",
     "extract": "program",
-    "kernel": "kernels",
     "profile": "profiling",
     "run": "script",
-    "spec_reduce": "reduce",
     "tune": "tuning",
 }
 """The folder of a command's lit tests: that of the package it calls. Other commands are named like it."""
@@ -194,6 +193,8 @@ def c_compiler(folder: Path) -> dict[str, str]:
     gcc reads the header itself where flags are others than here.
     """
     sys.path.insert(0, str(ROOT))
+    if not (ROOT / "iree_tuner" / "kernels").exists():  # the core alone (core.py)
+        return {}
     from iree_tuner.kernels import c_code
 
     compiler, header, script = c_code.compiler(), folder / "intrinsics.h", folder / "gcc"

@@ -1,188 +1,46 @@
-"""`iree-tuner bench`: measure a program, and compare a codegen script with the baseline."""
+"""`iree-tuner bench`: measure a program."""
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections import Counter
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.db import NoDatabase, with_database
-from iree_tuner.cli.inputs import INPUTS, NO_SCRIPT, InputFlags, ProgramName, ScriptFlags, opened
-from iree_tuner.cli.kernel_report import comparison_to_json, told
-from iree_tuner.cli.output import OUTPUT, answers_to, people, print_json
-from iree_tuner.cli.script import LIBRARY_FLAG
-from iree_tuner.cli.table import print_table, table
-from iree_tuner.device.program_run import ProgramRun
+from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, opened
+from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, people, print_json
 from iree_tuner.errors import UsageError
-from iree_tuner.files import planned_output, write
-from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
+from iree_tuner.measure.program import time_program
 from iree_tuner.program.phases import compile_program
-from iree_tuner.program.source import Program
-from iree_tuner.report.progress import tell_stopping
-from iree_tuner.script.build import compile_with_script, depth_of
-from iree_tuner.script.script import Script
-from iree_tuner.script.search import ScriptSearch, Watch, search_script
-from iree_tuner.search.registry import check_strategy
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.options import (
-    AMOUNT,
-    CANDIDATES,
-    MEASURING,
-    DatabaseOptions,
-    DeviceOptions,
-    Duration,
-    at_least,
-    check_budget,
-)
-from iree_tuner.tuning.records import open_records
-from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.versions import widened_of
+from iree_tuner.tuning.options import DeviceOptions
 
-_BATCH_S, _SECONDS = 0.05, 120.0
-_SHOWN = 3  # failed assignments
+BATCH_S = 0.05
 
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class BenchOptions(DatabaseOptions, DeviceOptions):
-    """How to measure a program and search a script's knobs.
-
-    Attributes
-    ----------
-    search
-        Search the script's knobs, and compare the best values in the whole program.
-    trials
-        Maximum number of knob assignments to try.
-    budget_s
-        Time limit for the search: 90s, 5m. Default: no limit.
-    strategy
-        Search strategy, as in `tune`: local, analytic, shuffle and others.
-    seed
-        Seed of all random choices.
-    rounds
-        Maximum number of interleaved sample pairs per comparison.
-    """
-
-    search: Annotated[bool, Parameter(negative="", group=CANDIDATES)] = False
-    trials: Annotated[int, Parameter(group=AMOUNT)] = 64
-    budget_s: Annotated[Duration, Parameter(name="--budget", group=AMOUNT)] = None
-    strategy: Annotated[str, Parameter(group=CANDIDATES)] = "local"
-    seed: Annotated[int, Parameter(group=CANDIDATES)] = 0
-    rounds: Annotated[int, Parameter(group=MEASURING)] = 64
-
-    def __post_init__(self) -> None:
-        """Raises UsageError for values out of range."""
-        super().__post_init__()
-        if len(self.devices) > 1 and not self.search:
-            raise UsageError("several devices require --search")
-        check_strategy(self.strategy)
-        at_least(1, trials=self.trials, rounds=self.rounds)
-        at_least(0, seed=self.seed)
-        check_budget(self.budget_s)
-
-
-_OPTIONS = BenchOptions()
+_OPTIONS = DeviceOptions()
 
 
 def bench(
     program: ProgramName,
     /,
     *,
-    scripting: ScriptFlags = NO_SCRIPT,
-    options: BenchOptions = _OPTIONS,
+    options: DeviceOptions = _OPTIONS,
     inputs: InputFlags = INPUTS,
-    no_db: NoDatabase = False,
-    save_script_to: Annotated[Path | None, Parameter(name="--save-script", group=OUTPUT)] = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="", group=OUTPUT)] = False,
+    as_json: Annotated[AsJson, Parameter(group=OUTPUT)] = False,
 ) -> int:
-    """Measure a program's run time. With a codegen script, compare it with the baseline.
+    """Measure a program's run time.
 
-    The baseline is the program as the compiler compiles it without the script. `bench` checks that the
-    results agree before it measures. With --search it tries the script's knobs on the dispatches that the
-    script lowers, and compares the best assignment in the whole program. Exit status 1 if a version fails.
-
-    Example: `iree-tuner bench programs/matmuls/matmul.mlir --transform-script cpu_matmul --search`
-
-    Parameters
-    ----------
-    save_script_to
-        Write the linked script with the best knob values to this file, for iree-compile.
-    as_json
-        Print JSON, one object per line.
+    Example: `iree-tuner bench programs/matmuls/matmul.mlir`
     """
-    options = with_database(options, no_db=no_db)
     source, (target, others) = inputs.sized(opened(program)), options.targets
-    script = scripting.load()
-    if options.search and script is None:
-        raise UsageError("--search requires --transform-script")
-    if save_script_to is not None:
-        _plan_script(save_script_to, script)
+    if others:
+        raise UsageError("bench takes one device")
     request = inputs.request(source, options.flags)
-    with Lab(target, options.jobs, devices=others) as lab, people.status("compiling") as status:
+    with Lab(target, options.jobs) as lab, people.status("compiling"):
         lab.start()
-        if script is None:
-            return _time(source, request, lab, as_json)
-        lowered = compile_with_script(source, target, script, lab.compilers).lowered
-        versions = [("script", script)]
-        if options.search:
-            versions += _searched(source, script, lowered, options, lab, as_json, status.update)
-        status.update("comparing the whole program")
-        compared = _compare(source, versions, lab, request, options.rounds)
-    _report(versions, compared, lowered, as_json)
-    if save_script_to is not None:
-        _save_best(versions, compared, save_script_to)
-    return 1 if any(not each.ok for each in compared) else 0
-
-
-def _plan_script(path: Path, script: Script | None) -> None:
-    if script is None:
-        raise UsageError("--save-script requires --transform-script")
-    planned_output(path, ".mlir")
-
-
-def _searched(
-    source: Program, script: Script, lowered: tuple[str, ...], options: BenchOptions, lab: Lab,
-    as_json: bool, watch: Watch,
-) -> list[tuple[str, Script]]:  # fmt: skip
-    """Find the best knob values, if they differ from the script's own. Ctrl-C ends the search early."""
-    started = {"script": script.name, "device": lab.target.device, "seed": options.seed}
-    with (
-        StopRequest(tell_stopping) as stop,
-        open_records(options.db, source.name, started, stop=stop, fresh=options.fresh) as records,
-    ):
-        found = search_script(
-            source, script, lowered, lab, stop, strategy=options.strategy, trials=options.trials,
-            seconds=options.budget_s or math.inf, seed=options.seed, rounds=options.rounds, watch=watch,
-            records=records,
-        )  # fmt: skip
-        failure = records.rescue()
-    if failure:
-        people.print(failure, style="yellow")
-    _tell_search(found, as_json)
-    best = found.ranked[0].assignment if found.ranked else None
-    return [] if best is None or dict(best) == script.defaults else [("best found", script.chosen(best))]
-
-
-def _save_best(versions: list[tuple[str, Script]], compared: list[ProgramComparison], path: Path) -> None:
-    """Write the fastest correct version of the script."""
-    (_, script), found = max(zip(versions, compared, strict=True), key=lambda each: _speedup(each[1]))
-    if not found.ok:
-        people.print(f"{path} was not written: no version of the script is correct", style="yellow")
-        return
-    write(path, script.text())
-    people.print(f"{path}: iree-compile ... {LIBRARY_FLAG}={path}", soft_wrap=True)
-
-
-def _time(source: Program, request: ProgramRun, lab: Lab, as_json: bool) -> int:
-    vmfb = compile_program(source, lab.target, lab.compilers).data
-    lab.settle()
-    samples = time_program(vmfb, lab.measurer.device, lab.measurer.workers, request, batch_s=_BATCH_S)
+        vmfb = compile_program(source, target, lab.compilers).data
+        lab.settle()
+        samples = time_program(vmfb, lab.measurer.device, lab.measurer.workers, request, batch_s=BATCH_S)
     median, least, most = statistics.median(samples), min(samples), max(samples)
     if as_json:
         print_json({"version": "default", "median_us": median, "least_us": least, "most_us": most,
@@ -191,64 +49,3 @@ def _time(source: Program, request: ProgramRun, lab: Lab, as_json: bool) -> int:
     line = f"default: {median:.1f} us per invocation (median; {spread})"
     answers_to(as_json=as_json).print(line)
     return 0
-
-
-def _compare(
-    source: Program, versions: list[tuple[str, Script]], lab: Lab, request: ProgramRun, rounds: int
-) -> list[ProgramComparison]:
-    default = compile_program(source, lab.target, lab.compilers).data
-    built = [compile_with_script(source, lab.target, script, lab.compilers).vmfb for _, script in versions]
-    depth = depth_of(source, lab)
-    lab.settle()
-    return compare_programs(
-        [[default, *built]], lab.measurer.device, lab.measurer.workers, rounds, depth, request,
-        batch_s=_BATCH_S, seconds=_SECONDS, widened=partial(widened_of, source, lab),
-    )  # fmt: skip
-
-
-def _speedup(found: ProgramComparison) -> float:
-    return found.comparison.speedup if found.comparison is not None and found.ok else 0.0
-
-
-def _tell_search(found: ScriptSearch, as_json: bool) -> None:
-    for trial in found.trials:
-        if as_json:
-            print_json({"knobs": dict(trial.assignment), "outcome": trial.outcome, "message": trial.message,
-                        "time_us": trial.time_us if trial.outcome == "ok" else None})  # fmt: skip
-    outcomes = Counter(trial.outcome for trial in found.trials)
-    ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
-    people.print(f"{len(found.trials)} of {found.members} assignments tried: {ended}")
-    for line in found.left_out:
-        people.print(f"not searched: {line}", style="yellow")
-    wrong = [each for each in found.trials if each.outcome == "wrong_result"]
-    failed = [each for each in found.trials if each.outcome not in ("ok", "too_slow", "wrong_result")]
-    for each in (*wrong[:_SHOWN], *failed[:_SHOWN]):
-        line = f"{each.outcome} with {told(each.assignment)}: {each.message}"
-        people.print(line, style="red" if each in wrong else "yellow")
-    for each in found.ranked[:1]:
-        alone = f"{each.time_us or 0.0:.1f} us, {1 / each.score:.2f}x of {found.default_us:.1f} us"
-        people.print(f"best assignment, dispatches alone: {told(each.assignment)}: {alone}")
-
-
-def _report(
-    versions: list[tuple[str, Script]], compared: list[ProgramComparison], lowered: tuple[str, ...],
-    as_json: bool,
-) -> None:  # fmt: skip
-    names = ("version", "default us", "us", "speedup (98% CI)", "verdict", "knobs")
-    judgements = table(*names, words=("version", "verdict", "knobs"))
-    for (name, script), found in zip(versions, compared, strict=True):
-        knobs = told(script.defaults)
-        if as_json:
-            print_json({"version": name, "knobs": script.defaults, "error": found.error,
-                        "lowered": list(lowered), **comparison_to_json(found.comparison)})  # fmt: skip
-        judged = found.comparison
-        if judged is None:
-            judgements.add_row(name, "", "", "", found.error, knobs)
-            continue
-        low, high = judged.interval
-        ratio = f"{judged.speedup:.2f}x ({low:.2f} to {high:.2f})"
-        times = f"{judged.default_us:.1f}", f"{judged.candidate_us:.1f}"
-        judgements.add_row(name, *times, ratio, judged.verdict, knobs)
-    console = answers_to(as_json=as_json)
-    console.print(f"lowered by the script: {', '.join(lowered)}")
-    print_table(console, judgements, spare=("default us", "us"))

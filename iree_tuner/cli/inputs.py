@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol, cast
 
 from cyclopts import Parameter
 
 from iree_tuner.cli.output import PROGRAM, people
 from iree_tuner.device.program_run import ARCHIVES, Filled, InputValue, ProgramRun
 from iree_tuner.errors import UsageError
+from iree_tuner.installed import brought, loaded
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.source import Program, load_program
-from iree_tuner.script.script import Script, load_script
 from iree_tuner.tuning.options import CompilerFlags
 
 Knobs = Annotated[tuple[str, ...], Parameter(name="--knob", negative="")]
@@ -89,27 +90,58 @@ class InputFlags:
 
 NO_FLAGS, INPUTS = CompilerFlags(), InputFlags()
 
+_READERS, _READER = "iree_tuner.programs", "reader of programs"
+
+
+class ProgramReader(Protocol):
+    """Reads programs that are not MLIR: commands, and files with the suffix that its entry point has as name.
+
+    It is what an entry point of `iree_tuner.programs` names.
+    """
+
+    def is_command(self, text: str) -> bool:
+        """Whether a text is a command, and not a path."""
+        ...
+
+    def program_of(self, source: str) -> Program:
+        """The program of a command or a file. Raises TunerError for mistakes in it."""
+        ...
+
 
 def opened(name: str | Path) -> Program:
-    """Load a program from a path, from `-`, from a driver's command, or from a .txt file of such commands.
+    """Load a program from a path, from `-`, or from a command or a file that a `ProgramReader` reads.
 
-    Raises what `load_program` and `suite.commands.operations_of` raise.
+    Raises what `load_program` and `ProgramReader.program_of` raise.
     """
     text = str(name)
-    if text.endswith(".txt") or is_command(text):
-        from iree_tuner.suite.commands import program_of  # late: most programs are files of MLIR
-
-        return program_of(text)
+    if (entry := brought(_READERS, _READER).get(Path(text).suffix.removeprefix("."))) is not None:
+        return _reader(entry).program_of(text)
+    for reader in _readers_of_commands(text):
+        return reader.program_of(text)
     return load_program(text)
 
 
 def is_command(text: str) -> bool:
-    """Whether the argument is a command of another project's driver rather than a path."""
-    if " " not in text:
-        return False
-    from iree_tuner.suite import commands
+    """Whether the argument is a command that a `ProgramReader` reads, and not a path."""
+    return any(True for _ in _readers_of_commands(text))
 
-    return commands.is_command(text)
+
+def _readers_of_commands(text: str) -> Iterator[ProgramReader]:
+    if " " in text:
+        readers = map(_reader, brought(_READERS, _READER).values())
+        yield from (reader for reader in readers if reader.is_command(text))
+
+
+def _reader(entry: EntryPoint) -> ProgramReader:
+    return cast(ProgramReader, loaded(entry, _READER))
+
+
+def tell_caution(scheduler: str | None) -> None:
+    """Print what to know about a scheduler before anything is sent there."""
+    from iree_tuner.tuning.lab import caution_about  # late: few commands have schedulers
+
+    if scheduler is not None and (caution := caution_about(scheduler)):
+        people.print(f"warning: {caution}", style="yellow")
 
 
 def parse_parameters(text: str) -> tuple[str | None, str]:
@@ -164,34 +196,3 @@ ProgramName = Annotated[
     ),
 ]
 """A program on the command line."""
-
-
-# Options that name a codegen script, for commands that compile with one.
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class ScriptFlags:
-    """The codegen script to use.
-
-    Attributes
-    ----------
-    transform_script
-        Use this codegen script: a file, or the name of one that ships (iree-tuner script list).
-    knob
-        Set a knob of the script: rows=8. Repeatable.
-    """
-
-    transform_script: str | None = None
-    knob: Knobs = ()
-
-    def load(self) -> Script | None:
-        """Load the script and set its knobs. None without a script. Raises what `load_script` raises."""
-        if self.transform_script is None:
-            if self.knob:
-                raise UsageError("--knob requires --transform-script")
-            return None
-        return load_script(self.transform_script).chosen(parse_knobs(self.knob))
-
-
-NO_SCRIPT = ScriptFlags()

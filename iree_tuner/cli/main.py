@@ -18,6 +18,7 @@ from typing import Self, get_args
 from cyclopts import App, ArgumentCollection, CycloptsError, Parameter
 
 from iree_tuner import __version__
+from iree_tuner.cli.commands import CORE, commands
 from iree_tuner.compiler.process import own_temporary_folder
 from iree_tuner.compiler.versions import check_release, other_release
 from iree_tuner.errors import TunerError, UsageError
@@ -29,6 +30,8 @@ _UNKNOWN_CPU = re.compile(
     r"Unknown CPU for target architecture (\w+)\.\s+List of accepted CPUs:\s+([\w ,.+-]+)"
 )
 
+_COMPLETION = "--install-completion"
+
 _LONGEST = 1000
 """Characters of a message on one line."""
 
@@ -36,52 +39,6 @@ _HELP = """Autotuner for the IREE compiler: find faster configurations for a pro
 
 Example: `iree-tuner tune model.mlir --device local-task -o model.spec.mlir`
 """
-
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "tune": ("tune:tune",
-        "Search for faster configurations of a program's dispatches and write them as a tuning spec."),
-    "compile": ("compile:compile_",
-        "Compile a program with a tuning spec and with the compiler flags that the spec records."),
-    "extract": ("extract:extract",
-        "List a program's dispatches: workload, number of calls, and the compiler's configuration."),
-    "profile": ("profile:profile",
-        "Show how much time each dispatch takes, compared with the device's roofline."),
-    "space": ("space:space",
-        "Print the search spaces of a program's workloads: size, knobs, constraints and samples."),
-    "verify": ("verify:verify",
-        "Check the lowering configs in a program or a spec against constraints, without compiling."),
-    "spec": ("spec:app", "Build, link, check, embed and explain tuning specs. List the specs that ship."),
-    "sanitize": ("sanitize:sanitize_",
-        "Run a program's dispatches under a memory checker and report out-of-bounds accesses."),
-    "kernel": ("kernel:app", "List, measure and use external kernels in place of compiled dispatches."),
-    "run": ("run:run", "Run a program once, print its results, and check them against a reference."),
-    "bench": ("bench:bench",
-        "Measure a program's run time. With a codegen script, compare it with the baseline."),
-    "script": ("script:app", "List, link and inspect codegen scripts in the transform dialect."),
-    "suite": ("suite:app", "Generate, verify and measure operations, and compare IREE with other libraries."),
-    "db": ("db:app",
-        "List, export, merge and prune stored trials. Record search spaces and replay searches on them."),
-    "db record": ("record:record",
-        "Measure a random sample of each workload's search space and write it as a recording."),
-    "db replay": ("replay:replay",
-        "Run search strategies on recordings, without a device. Results depend only on the seed."),
-    "spec reduce": ("spec_reduce:reduce",
-        "Shrink a program or a spec that triggers a defect. A command of yours tests each candidate."),
-    "spec shipped": ("spec_shipped:shipped",
-        "List the specs that ship, with their workloads, hardware and measured speedup."),
-    "report": ("report_html:report", "Write a report of a tuning run: one HTML file with tables and charts."),
-    "worker": ("cluster:worker",
-        "Start a worker that compiles and measures for `tune --scheduler`. Stop it with Ctrl-C."),
-    "cluster": ("cluster:cluster",
-        "List a cluster's workers with their compile slots, devices and current work."),
-    "docs": ("docs:docs", "Print a page of the documentation. Without a name, list the pages."),
-    "doctor": ("doctor:doctor",
-        "Check the installation, and list the devices and targets that can be tuned on this machine."),
-}  # fmt: skip
-"""Where each command is defined, and the first line of its help. A command is imported when it is called.
-
-Names of two words are commands of a group that are not imported with the group."""
-
 
 MOVED: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("record",): ("db", "record"),
@@ -115,7 +72,8 @@ def _paths_after(arguments: Sequence[str]) -> Sequence[str]:
 def application(arguments: Sequence[str]) -> App:
     """Build the command line.
 
-    Only the command that is called supplies its own help; `COMMANDS` has the rest.
+    Only the command that is called supplies its own help; `commands` has the rest. Raises TunerError if that
+    command cannot be used.
     """
     app = App(
         name="iree-tuner", help=_HELP, version=__version__, version_format="plaintext",
@@ -123,15 +81,25 @@ def application(arguments: Sequence[str]) -> App:
         suppress_keyboard_interrupt=False,  # `run` reports it
     )  # fmt: skip
     app.register_install_completion_command(help="Install shell completion for bash, zsh or fish.")
-    for name, (home, summary) in COMMANDS.items():
+    for name, command in commands().items():
         *group, leaf = name.split()
-        if group == list(arguments[: len(group)]):
-            help_ = None if name.split() == list(arguments[: len(group) + 1]) else summary
-            parent = app[group[0]] if group else app
-            if leaf in parent:  # a group is kept from one run in a process to the next
-                del parent[leaf]
-            parent.command(f"iree_tuner.cli.{home}", name=leaf, help=help_)
+        if group != list(arguments[: len(group)]) or (group and group[0] not in app):
+            continue
+        called = name.split() == list(arguments[: len(group) + 1])
+        if CORE.get(name) is not command and (called or arguments[:1] == [_COMPLETION]):
+            command = command.imported(name)
+        if called and command.problem is not None:
+            raise command.problem
+        parent = app[group[0]] if group else app
+        if leaf in parent:  # a group is kept from one run in a process to the next
+            del parent[leaf]
+        home = _no_command if command.problem else command.home
+        parent.command(home, name=leaf, help=None if called else command.summary)
     return app
+
+
+def _no_command() -> None:
+    """Stand for a command that cannot be used in lists of commands."""
 
 
 def _only_whole_numbers(_: App, __: tuple[str, ...], arguments: ArgumentCollection) -> None:
@@ -167,7 +135,7 @@ def run(arguments: Sequence[str]) -> int:
             with own_temporary_folder(), of_one_command():
                 arguments = _paths_after(_renamed(arguments))
                 first = arguments[0] if arguments else ""
-                if first != "doctor" and not (first == "suite" and other_release()):
+                if first != "doctor" and not (other_release() and _takes_other_releases(first)):
                     check_release()
                 # Status and messages are decided here, not by the framework.
                 result = application(arguments)(
@@ -180,6 +148,11 @@ def run(arguments: Sequence[str]) -> int:
             status = _failed(error, arguments)
             return signals.status or status
         return signals.status or (result if isinstance(result, int) else 0)
+
+
+def _takes_other_releases(name: str) -> bool:
+    command = commands().get(name)
+    return command is not None and command.other_releases
 
 
 def _failed(error: BaseException, arguments: Sequence[str]) -> int:

@@ -6,11 +6,14 @@ import json
 import sys
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 from rich.console import Console
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from iree_tuner.measure.statistics import Comparison
 
 # Make text safe to print on a terminal.
 
@@ -67,6 +70,21 @@ def print_json(record: Mapping[str, object]) -> None:
     """Print one line of JSON."""
     sys.stdout.write(json.dumps(record) + "\n")
     sys.stdout.flush()
+
+
+def comparison_to_json(found: Comparison | None) -> dict[str, object]:
+    """Convert a comparison to JSON-ready data. Empty without a comparison."""
+    if found is None:
+        return {}
+    return {
+        "speedup": found.speedup, "interval": list(found.interval), "verdict": found.verdict,
+        "default_us": found.default_us, "time_us": found.candidate_us, "pairs": found.pairs,
+    }  # fmt: skip
+
+
+def knobs_text(knobs: Mapping[str, object]) -> str:
+    """Format knobs as `rows=8 columns=32`."""
+    return " ".join(f"{name}={value}" for name, value in knobs.items())
 
 
 # Option groups that only the command line uses. `tuning.options` has the others.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, cast, get_args
@@ -20,15 +20,17 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
+from iree_tuner.installed import brought, loaded
 from iree_tuner.profiling.layer_kinds import KERNEL, OtherProfile, by_kind
 from iree_tuner.profiling.profile import Method, Profile, ProfileRow, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
 from iree_tuner.spec.external import located, problems_in
-from iree_tuner.suite.profilers.onnx import profile_onnx
-from iree_tuner.suite.profilers.xla import profile_xla
 from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device
 from iree_tuner.tuning.options import CompilerFlags
+
+Profiler = Callable[[Path], OtherProfile]
+"""Profiles a model on this CPU: what an entry point of `iree_tuner.profilers` names."""
 
 _METHODS = cast("tuple[str, ...]", get_args(Method))
 _COLUMNS = ("share", "calls", "time us", "GFLOP/s", "GB/s", "bound us", "of bound", "dispatch", "workload")
@@ -51,16 +53,24 @@ class OtherRuntimes:
     onnx: Path | None = None
     xla: Path | None = None
 
-    def check(self, device: str) -> None:
-        """Raise UsageError for a device that they do not run on."""
-        for name, path in (("--onnx", self.onnx), ("--xla", self.xla)):
-            if path is not None and not on_host(device):
-                raise UsageError(f"{name} requires a CPU", hint="--device local-task")
+    def profilers(self, device: str) -> list[tuple[Profiler, Path]]:
+        """Find those that are asked for. Raises UsageError for a device that they do not run on."""
+        found: list[tuple[Profiler, Path]] = []
+        for name, path in (("onnx", self.onnx), ("xla", self.xla)):
+            if path is None:
+                continue
+            if not on_host(device):
+                raise UsageError(f"--{name} requires a CPU", hint="--device local-task")
+            found.append((_profiler(name), path))
+        return found
 
-    def profiled(self) -> list[OtherProfile]:
-        """Profiles of the ones that were asked for. Raises TunerError where one does not run the model."""
-        found = [] if self.onnx is None else [profile_onnx(self.onnx, usable_cores())]
-        return found if self.xla is None else [*found, profile_xla(self.xla)]
+
+def _profiler(name: str) -> Profiler:
+    """Find the profiler of another runtime. Raises UsageError if no package has it."""
+    found = brought("iree_tuner.profilers", "profiler").get(name)
+    if found is None:
+        raise UsageError(f"--{name}: no installed package profiles this runtime")
+    return cast(Profiler, loaded(found, "profiler"))
 
 
 _ALONE = OtherRuntimes()
@@ -110,7 +120,7 @@ def profile(
     """
     if method is not None and method not in _METHODS:
         raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_METHODS)}")
-    others.check(device)
+    profilers = others.profilers(device)
     source = inputs.sized(opened(program))
     if output is not None:
         planned_output(output, ".json")
@@ -121,7 +131,7 @@ def profile(
             method=cast("Method | None", method), cache=default_database().with_name("rooflines.json"),
         )  # fmt: skip
         found = _with_problems(replace(found, target=str(target)), kernels)
-        compared = others.profiled()
+        compared = [profiled(path) for profiled, path in profilers]
     if output is not None:
         write(output, json.dumps(to_json(found), indent=1) + "\n")
     _tell(found, compared, every=every, as_json=as_json)

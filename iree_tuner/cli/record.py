@@ -11,9 +11,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.db import NoDatabase, with_database
-from iree_tuner.cli.inputs import ProgramName, opened
+from iree_tuner.cli.inputs import ProgramName, opened, tell_caution
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
@@ -55,7 +54,7 @@ def record(
     Example: `iree-tuner db record examples/mlp_batch1.mlir --count 350 -o recordings`
     """
     options = with_database(options, no_db=no_db)
-    warn_if_open(options.scheduler)
+    tell_caution(options.scheduler)
     source = sized(opened(program), dim)
     planned_folder(output)
     written, interrupted = 0, False

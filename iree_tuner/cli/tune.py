@@ -12,9 +12,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.db import NoDatabase, with_database
-from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, is_command, opened
+from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, is_command, opened, tell_caution
 from iree_tuner.cli.output import OUTPUT, Json, answers_to, people, print_json
 from iree_tuner.cli.report import how_to_use, nothing_to_json, report_result, result_to_json
 from iree_tuner.compiler.process import shared_folder
@@ -92,7 +91,7 @@ def tune(
     """
     start = time.monotonic()
     options = with_database(options, no_db=no_db)
-    warn_if_open(options.scheduler)
+    tell_caution(options.scheduler)
     for starter in options.starters or ():
         note_input(Path(starter))
     source = sized_cases(opened(program), parse_sizes(inputs.dim))

@@ -13,7 +13,7 @@ from typing import Any, Self, cast
 
 from distributed import Client
 
-from iree_tuner.cluster import no_scheduler
+from iree_tuner.cluster import QUEUED, no_scheduler
 from iree_tuner.cluster.calls import PATIENCE_S, ClusterCalls
 from iree_tuner.cluster.line import Line, LineLostError
 from iree_tuner.cluster.serve import ARCHITECTURE, AT, COMPILE, LOAD, PROCESSOR, versions_here
@@ -73,11 +73,13 @@ class Cluster:
 
     Attributes:
         holders: addresses of workers that have bytes, by their digest.
+        queued: calls that wait at a device.
         news: messages for people: workers of other versions that connected, devices that joined or left.
         watchers: called with the members whenever they are updated, on the event loop.
     """
 
     def __init__(self, scheduler: str | Client) -> None:
+        self.queued = QUEUED
         self._own = isinstance(scheduler, str)
         self.client = connected(scheduler) if isinstance(scheduler, str) else scheduler
         self.address = str(self.client.scheduler.address) if self.client.scheduler else str(scheduler)

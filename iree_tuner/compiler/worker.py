@@ -289,6 +289,11 @@ class Calls(ABC):
         """Stop the workers, busy ones too. Calls that did not end are cancelled."""
 
     @property
+    def slots(self) -> int:
+        """How many calls are made at a time, now."""
+        return 1
+
+    @property
     def there(self) -> bool:
         """Whether a worker is free for a call now; else calls wait for their worker to come back."""
         return True
@@ -395,6 +400,10 @@ class Workers(Calls):
     def spans(self) -> tuple[WorkSpan, ...]:
         return tuple(self._crew.spans)
 
+    @property
+    def slots(self) -> int:
+        return self._crew.count
+
     def close(self) -> None:
         self._close()
 
@@ -416,7 +425,7 @@ class _Crew:
         self.closed = False
         self.spans: list[WorkSpan] = []
         self.modules: dict[str, None] = {}  # of all functions that were called
-        self._count = count
+        self.count = count
         self._folder, self._folder_handle = make_folder()
         free = shutil.disk_usage(self._folder).free
         self._file_bytes = file_bytes or max(_LEAST_FILE_BYTES, min(_MOST_BYTES, free // 4))
@@ -440,7 +449,7 @@ class _Crew:
             self._calls.append(future)
             if self._idle:
                 self._idle.pop()[1].notify()
-            elif len(self._slots) < self._count:
+            elif len(self._slots) < self.count:
                 if not self._slots:
                     sweep_orphans()
                     remove_orphaned_folders()
@@ -468,7 +477,7 @@ class _Crew:
         folder = str(self._folder / str(serial))
         modules = tuple(self.modules)
         settings = Settings(
-            folder, os.getpid(), self.memory_bytes, self._file_bytes, self._yielding, modules, self._count > 1
+            folder, os.getpid(), self.memory_bytes, self._file_bytes, self._yielding, modules, self.count > 1
         )  # fmt: skip
         return WorkerProcess(f"{self._cookie}{serial}.", settings)
 

@@ -133,7 +133,7 @@ class Hosts:
         if self._cluster is None:
             return Lab(target, jobs, cold=cold)
         owned, quiet = [(place.uri, place.worker)], [(each.uri, each.worker) for each in every]
-        return Lab(target, jobs, cold=cold, cluster=self._cluster, owned=owned, quiet=quiet)
+        return Lab(target, jobs, cold=cold, fleet=self._cluster, owned=owned, quiet=quiet)
 
 
 @contextmanager

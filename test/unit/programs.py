@@ -143,3 +143,19 @@ def causal_attention(heads: int, shared: int, places: int, width: int) -> str:
         return %r : {query}
       }}
     }}"""
+
+
+TWO_PRODUCTS = """
+func.func @main(%a: tensor<32x64xf32>, %b: tensor<64x48xf32>, %c: tensor<48x16xf32>) -> tensor<32x16xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x48xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %x = linalg.matmul ins(%a, %b : tensor<32x64xf32>, tensor<64x48xf32>)
+      outs(%i : tensor<32x48xf32>) -> tensor<32x48xf32>
+  %f = tensor.empty() : tensor<32x16xf32>
+  %j = linalg.fill ins(%z : f32) outs(%f : tensor<32x16xf32>) -> tensor<32x16xf32>
+  %y = linalg.matmul ins(%x, %c : tensor<32x48xf32>, tensor<48x16xf32>)
+      outs(%j : tensor<32x16xf32>) -> tensor<32x16xf32>
+  return %y : tensor<32x16xf32>
+}
+"""

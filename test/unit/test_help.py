@@ -8,20 +8,30 @@ import importlib.util
 import io
 import os
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from iree_tuner import installed
+from iree_tuner.cli.commands import GROUP
 from iree_tuner.cli.main import application, run
 
 GOLDENS = Path(__file__).parent / "help"
 
 
+def own_entry_points(group: str) -> list[EntryPoint]:
+    """Without the commands of other packages, as of `test/plugin`."""
+    found = entry_points(group=group)
+    return [each for each in found if group != GROUP or each.dist is None or each.dist.name == "iree-tuner"]
+
+
 def commands(path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """All commands, each after the group that it is in."""
     yield path
-    app = application(path)
+    with mock.patch.object(installed, "entry_points", own_entry_points):
+        app = application(path)
     for name in path:
         app = app[name]
     for name in app:
@@ -32,7 +42,8 @@ def commands(path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
 def shown(path: tuple[str, ...]) -> str:
     """The help of a command."""
     out = io.StringIO()
-    with mock.patch.dict(os.environ, {"COLUMNS": "80"}), contextlib.redirect_stdout(out):
+    own = mock.patch.object(installed, "entry_points", own_entry_points)
+    with own, mock.patch.dict(os.environ, {"COLUMNS": "80"}), contextlib.redirect_stdout(out):
         assert run([*path, "--help"]) == 0
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from core import PLUG_INS
 
 PACKAGE = Path(__file__).resolve().parents[2] / "iree_tuner"
 
@@ -34,6 +35,7 @@ ORDER = (
     "reduce",
     "profiling",
     "tuning",
+    "cluster.lab",
     "kernels",
     "script",
     "report",
@@ -43,6 +45,11 @@ ORDER = (
     "suite",
     "",  # iree_tuner/__init__.py: the names a user needs
     "cli",
+    "cluster.commands",
+    "reduce.commands",
+    "kernels.commands",
+    "script.commands",
+    "suite.commands",
     "__main__",
 )
 """Names below iree_tuner/, lowest first. A new package is given its place here.
@@ -103,6 +110,19 @@ def test_imports_only_what_comes_before() -> None:
         assert layer_of(module) in ORDER, f"'{layer_of(module)}' has no place in ORDER"
         found += violations(path.read_text(), module, path.name == "__init__.py")
     assert found == []
+
+
+def plug_ins_of(path: Path) -> set[str]:
+    """The plug-ins that a file imports."""
+    tree, module = ast.parse(path.read_text()), module_of(path)
+    names = (name.split(".") for _, name in imports(tree, module, path.name == "__init__.py"))
+    return {part for _, *parts in names for part in parts[:1] if part in PLUG_INS}
+
+
+def test_the_core_imports_no_plug_in() -> None:
+    core = [path for path in FILES if path.relative_to(PACKAGE).parts[0] not in PLUG_INS]
+    found = {path.relative_to(PACKAGE).as_posix(): tuple(sorted(plug_ins_of(path))) for path in core}
+    assert {file: rooms for file, rooms in found.items() if rooms} == {}
 
 
 @pytest.mark.parametrize(

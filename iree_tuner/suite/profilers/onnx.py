@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import TunerError
 from iree_tuner.profiling.layer_kinds import (
     ATTENTION,
@@ -38,16 +39,17 @@ _ONNX = (  # patterns of a node's operator
 )
 
 
-def profile_onnx(path: Path, threads: int) -> OtherProfile:
+def profile_onnx(path: Path, threads: int = 0) -> OtherProfile:
     """Run an `.onnx` model in ONNX Runtime on random inputs, without and with its profiler.
 
     Args:
         path: the model.
-        threads: threads of an operator.
+        threads: of an operator; 0 is one per core.
 
     Raises:
         TunerError: ONNX Runtime is not installed, or cannot load or run the model.
     """
+    threads = threads or usable_cores()
     try:
         runtime: Any = import_module("onnxruntime")
     except ImportError:

@@ -1,1 +1,1 @@
-"""What packages add, each from one file: an op family with its spaces, a target, and a search strategy."""
+"""What packages add: an op family with its spaces, a target, a search strategy, and a command."""

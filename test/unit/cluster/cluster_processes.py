@@ -32,7 +32,7 @@ class Processes:
         self.address = f"{protocol}://127.0.0.1:{self.port}"
         self.scheduler = None
         self.workers = {}
-        path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+        path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH", "")]))
         self.env = dict(os.environ, PYTHONPATH=path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="60s")
         self.env |= more or {}
 

@@ -17,7 +17,7 @@ from programs import ZERO_MATMUL
 
 from iree_tuner import tune_module
 from iree_tuner.cli import main
-from iree_tuner.cli.cluster import warn_if_open
+from iree_tuner.cli.inputs import tell_caution
 from iree_tuner.cluster.cluster import Cluster
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.kernels.c_gemm import CGemm
@@ -69,14 +69,14 @@ class Joins(Notes):
         self._processes = processes
         self._board = processes.serving("board")
         self._took = threading.Event()
-        take = Lab._take
+        take = Lab.take
 
         def note(lab, uri, worker):
             take(lab, uri, worker)
             if worker == "second":
                 self._took.set()
 
-        monkeypatch.setattr(Lab, "_take", note)
+        monkeypatch.setattr(Lab, "take", note)
 
     def tried(self, task, trials, best):
         if "second" not in self._processes.workers:
@@ -273,7 +273,7 @@ def test_the_processor_of_whoever_compiles_is_the_device_s(processes, monkeypatc
             UsageError, match=r"no compile slot runs on the device's processor, Zen 3 .*--chip"
         ):
             cluster.compile_calls({"board"}, "Zen 3")
-    monkeypatch.setattr("iree_tuner.tuning.lab.processor_name", lambda: "Zen 3")
+    monkeypatch.setattr("iree_tuner.cluster.lab.processor_name", lambda: "Zen 3")
     with pytest.raises(UsageError, match=r"board has the processor .* compiles, has Zen 3 \(pass --chip"):
         tune_module(ZERO_MATMUL, scheduler=processes.address, **HOW)
 
@@ -286,7 +286,7 @@ def test_the_processor_of_whoever_compiles_is_the_device_s(processes, monkeypatc
     ],
 )  # fmt: skip
 def test_an_open_scheduler_is_warned_about(address, told, capsys):
-    warn_if_open(address)
+    tell_caution(address)
     said = "has no TLS: anybody who can connect to it can run code on its workers; see docs/cluster.md"
     assert capsys.readouterr().err.replace("\n", " ").strip() == (
         f"warning: {address} {said}" if told else ""

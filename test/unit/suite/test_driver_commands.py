@@ -15,7 +15,7 @@ from iree_tuner.cli.main import run
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.suite.commands import is_command, operations_of
+from iree_tuner.suite.driver_commands import is_command, operations_of
 from iree_tuner.suite.exact import Exact
 from iree_tuner.suite.kinds.layer import ConvolutionLayer
 from iree_tuner.suite.plan import items_from

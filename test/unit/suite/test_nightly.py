@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iree_tuner.cli.suite import app
+from iree_tuner.suite.commands.suite import app
 
 yaml = pytest.importorskip("yaml")
 

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 import iree_tuner
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.options import SuiteOptions
-from iree_tuner.suite.site import site_at
 from iree_tuner.tuning.options import RecordingOptions, TuningOptions
 
 NAMES = st.text("abcdefg_", min_size=1).map("x{}".format)
@@ -95,8 +93,6 @@ def test_the_function_takes_and_documents_each():
         (RecordingOptions, {"count": -1}, "count must be at least 0, but is -1"),
         (RecordingOptions, {"seed": "7"}, "seed must be at least 0, but is '7'"),
         (RecordingOptions, {"jobs": 0}, "jobs must be from 1 to "),
-        (SuiteOptions, {"rounds": 0}, "rounds must be at least 1"),
-        (SuiteOptions, {"device": ("local-task", "cuda://0")}, "a run cannot have both CPUs and GPUs"),
     ],
 )
 def test_each_is_checked_when_it_is_made(options, more, says):
@@ -108,8 +104,3 @@ def test_each_is_checked_when_it_is_made(options, more, says):
 def test_an_unknown_one_is_named():
     with pytest.raises(TypeError, match="budget"):
         iree_tuner.tune_module("p.mlir", budget=60)
-
-
-def test_a_suite_takes_no_more_threads_than_the_devices_host_has():
-    with site_at(None) as site, pytest.raises(UsageError, match="but a process there may use only"):
-        SuiteOptions(threads=10_000).conditions(site)

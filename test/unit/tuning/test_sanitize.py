@@ -3,12 +3,11 @@
 import sys
 
 import pytest
+from programs import TWO_PRODUCTS
 
 from iree_tuner.check.parts import Pieces
-from iree_tuner.cli.main import run
 from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.measure.sanitize import Watched
 from iree_tuner.program.parts import Parts, ProgramPart
 from iree_tuner.program.source import load_program
@@ -17,20 +16,6 @@ from iree_tuner.tuning import sanitize as sanitizing
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.sanitize import MemoryFault, find_checker, hits_in, sanitize
 
-PRODUCTS = """
-func.func @main(%a: tensor<32x64xf32>, %b: tensor<64x48xf32>, %c: tensor<48x16xf32>) -> tensor<32x16xf32> {
-  %z = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<32x48xf32>
-  %i = linalg.fill ins(%z : f32) outs(%e : tensor<32x48xf32>) -> tensor<32x48xf32>
-  %x = linalg.matmul ins(%a, %b : tensor<32x64xf32>, tensor<64x48xf32>)
-      outs(%i : tensor<32x48xf32>) -> tensor<32x48xf32>
-  %f = tensor.empty() : tensor<32x16xf32>
-  %j = linalg.fill ins(%z : f32) outs(%f : tensor<32x16xf32>) -> tensor<32x16xf32>
-  %y = linalg.matmul ins(%x, %c : tensor<32x48xf32>, tensor<48x16xf32>)
-      outs(%j : tensor<32x16xf32>) -> tensor<32x16xf32>
-  return %y : tensor<32x16xf32>
-}
-"""
 REPORT = """========= COMPUTE-SANITIZER
 ========= Invalid __global__ read of size 2 bytes
 =========     at main_dispatch_23_batch_matmul+0x1b0
@@ -55,32 +40,9 @@ def lab():
 
 
 def test_what_stays_within_its_inputs_passes(lab):
-    program = load_program(PRODUCTS)
+    program = load_program(TWO_PRODUCTS)
     found = sanitize(program, request(program), lab)
     assert (found.hits, found.dispatches, found.tools) == ((), 2, ("guard pages",))
-
-
-@pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
-def test_a_kernel_that_goes_on_behind_its_input_is_named(lab, tmp_path, capsys):
-    from iree_tuner.kernels.in_program import look_at
-    from iree_tuner.kernels.spec import save_kernel_spec
-
-    program, wider = (
-        load_program(PRODUCTS),
-        load_program(PRODUCTS.replace("64x48", "96x48").replace("32x64", "32x96")),
-    )
-    made = []
-    for each in (program, wider):
-        outlook = look_at(each, lab.target, [CGemm()], lab)
-        (_, site, kernel), *_ = outlook.pairs
-        knobs = kernel.variants(site.problem, lab.target)[0]
-        made.append((site, kernel.make(site.problem, lab.target, knobs)))
-    (site, _), (_, code) = made  # it adds 96 products where there are 64
-    path = tmp_path / "kernels.mlir"
-    save_kernel_spec([(site, code)], outlook.target, lab.context, path)
-    (tmp_path / "program.mlir").write_text(PRODUCTS)
-    assert run(["sanitize", str(tmp_path / "program.mlir"), "--kernels", str(path)]) == 1
-    assert "kernel_matmul_32x48x64_f32_f32_f32" in capsys.readouterr().out
 
 
 def test_a_report_is_read_by_dispatch():
@@ -117,7 +79,7 @@ def watched(tmp_path):
         ProgramPart(f"part{n}", name, (), (n,)) for n, name in enumerate(("first", "second", "third"))
     )
     pieces = Pieces("nowhere", Parts(b"", ("main",), (), (), parts, None, ()))
-    return Watched(pieces, "cuda://0", request(load_program(PRODUCTS)), str(tmp_path / "marker"))
+    return Watched(pieces, "cuda://0", request(load_program(TWO_PRODUCTS)), str(tmp_path / "marker"))
 
 
 def test_a_process_that_hangs_after_an_error_is_begun_again_without_it(watched, tmp_path, monkeypatch):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 import sys
-from contextlib import suppress
 from typing import Annotated, cast
-from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 from rich.console import Console
 
+from iree_tuner.cli.inputs import tell_caution
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.cluster import need_dask
 from iree_tuner.errors import UsageError
@@ -58,20 +56,9 @@ def worker(
             target_for_device(uri)
     # A device has one worker; a host may have several workers that only compile.
     told = name or "+".join([socket.gethostname(), *(device or [f"compile-{os.getpid()}"])])
-    warn_if_open(scheduler)
+    tell_caution(scheduler)
     run_worker(scheduler, told, compile_slots, device, lambda line: print(line, file=sys.stderr, flush=True))
     return 0
-
-
-def warn_if_open(scheduler: str | None) -> None:
-    """Warn about an address without encryption."""
-    parts = urlsplit(scheduler or "")
-    if parts.scheme == "tls" or not parts.hostname:
-        return
-    with suppress(OSError):
-        if not ipaddress.ip_address(socket.gethostbyname(parts.hostname)).is_loopback:
-            why = "anybody who can connect to it can run code on its workers; see docs/cluster.md"
-            people.print(f"warning: {scheduler} has no TLS: {why}", style="yellow")
 
 
 def cluster(

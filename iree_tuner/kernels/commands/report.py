@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from iree_tuner.cli.output import answers_to, people, print_json
+from iree_tuner.cli.output import answers_to, comparison_to_json, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.kernels.in_program import TUNED, Contest, InProgram, Outlook
-from iree_tuner.kernels.kernel import Knobs
 from iree_tuner.kernels.layers import LayerError
-from iree_tuner.measure.statistics import Comparison
 from iree_tuner.report.view import use_of
 from iree_tuner.result import times_of
 from iree_tuner.targets import Target
@@ -23,11 +21,6 @@ _COLUMNS = (
     "speedup over tuned", "wins",
 )  # fmt: skip
 _WRONG = 3  # variants with wrong numbers that are shown
-
-
-def told(knobs: Knobs) -> str:
-    """Format knobs as `rows=8 columns=32`."""
-    return " ".join(f"{name}={value}" for name, value in knobs.items())
 
 
 def tell_use(program: str, output: Path, target: Target, spec: Path | None = None) -> None:
@@ -63,7 +56,7 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
         wrong = [each for each in contest.trials if each.outcome == "wrong_result"]
         for each in wrong[:_WRONG]:
             people.print(
-                f"{contest.kernel} with {told(each.assignment)} computes wrong results: {each.message}",
+                f"{contest.kernel} with {knobs_text(each.assignment)} computes wrong results: {each.message}",
                 style="red",
             )
         if len(wrong) > _WRONG:
@@ -72,9 +65,8 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
         print_table(answers_to(as_json=as_json), held, spare=("default us", "tuned us", "kernel us", "wins"))
     for contest in contests:
         if contest.best is not None:
-            people.print(
-                f"{contest.site.problem.name}: best variant of {contest.kernel}: {told(contest.best.knobs)}"
-            )
+            best = f"best variant of {contest.kernel}: {knobs_text(contest.best.knobs)}"
+            people.print(f"{contest.site.problem.name}: {best}")
 
 
 def report_program(compared: InProgram, as_json: bool) -> None:
@@ -113,16 +105,6 @@ def report_layers(layers: Sequence[LayerError], as_json: bool) -> None:
         figures = f"{each.largest:.3g}", f"{each.relative:.2g}", f"{each.worst:.2g}"
         differences.add_row(each.name, *figures, word)
     print_table(answers_to(as_json=as_json), differences, spare=("of max value",))
-
-
-def comparison_to_json(found: Comparison | None) -> dict[str, object]:
-    """Convert a comparison to JSON-ready data. Empty without a comparison."""
-    if found is None:
-        return {}
-    return {
-        "speedup": found.speedup, "interval": list(found.interval), "verdict": found.verdict,
-        "default_us": found.default_us, "time_us": found.candidate_us, "pairs": found.pairs,
-    }  # fmt: skip
 
 
 def contest_to_json(contest: Contest, functions: Sequence[str]) -> dict[str, object]:

@@ -9,15 +9,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.db import default_database
+from iree_tuner.cli.inputs import tell_caution
 from iree_tuner.cli.output import AsJson, answers_to, people, print_json
-from iree_tuner.cli.suite_run import SuiteOutputs, carry_out
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output
 from iree_tuner.report.page import check_installed, save
 from iree_tuner.suite.backends.backend import Backend, backend, backends
+from iree_tuner.suite.commands.run import SuiteOutputs, carry_out
 from iree_tuner.suite.options import SuiteOptions
 from iree_tuner.suite.pages.run_page import headline, run_page
 from iree_tuner.suite.pages.together import gains, standings, together
@@ -71,7 +71,7 @@ def compare(
     if budget_s is not None and tune is None:
         raise UsageError("--budget requires --tune")
     tuning = Tuning(spec, tune, budget_s, db)
-    warn_if_open(options.scheduler)
+    tell_caution(options.scheduler)
     with site_at(options.scheduler) as site:
         plan = replace(
             options.plan(sources, outputs.output, site),

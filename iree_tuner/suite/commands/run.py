@@ -11,8 +11,8 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from iree_tuner.cli.cluster import warn_if_open
 from iree_tuner.cli.db import default_database
+from iree_tuner.cli.inputs import tell_caution
 from iree_tuner.cli.output import OUTPUT, Json, people, print_json
 from iree_tuner.compiler.versions import RELEASE, other_release
 from iree_tuner.errors import TunerError, UsageError
@@ -204,7 +204,7 @@ def run(
     against
         Also measure the code of this earlier run, interleaved with the new code: a folder of results.
     """
-    warn_if_open(options.scheduler)
+    tell_caution(options.scheduler)
     with site_at(options.scheduler) as site:
         plan = replace(
             options.plan(sources or ("generated",), outputs.output, site),

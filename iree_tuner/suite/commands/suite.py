@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from cyclopts import App
 
-from iree_tuner.cli.suite_changes import app as history_app
-from iree_tuner.cli.suite_changes import changes
-from iree_tuner.cli.suite_compare import compare, report
-from iree_tuner.cli.suite_operations import generate, list_
-from iree_tuner.cli.suite_run import run
+from iree_tuner.suite.commands.changes import app as history_app
+from iree_tuner.suite.commands.changes import changes
+from iree_tuner.suite.commands.compare import compare, report
+from iree_tuner.suite.commands.operations import generate, list_
+from iree_tuner.suite.commands.run import run
 
 app = App(
     name="suite",

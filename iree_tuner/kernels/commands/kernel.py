@@ -12,20 +12,19 @@ from cyclopts import App, Parameter
 
 from iree_tuner.cli.db import NoDatabase, with_database
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, Knobs, ProgramName, opened, parse_knobs
-from iree_tuner.cli.kernel_report import (
-    report_contests,
-    report_layers,
-    report_program,
-    tell_refusals,
-    tell_use,
-    told,
-)
-from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, people, print_json
+from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import note_input, planned_output
+from iree_tuner.kernels.commands.report import (
+    report_contests,
+    report_layers,
+    report_program,
+    tell_refusals,
+    tell_use,
+)
 from iree_tuner.kernels.find import executable_target, find_places
 from iree_tuner.kernels.in_program import (
     ROUNDS,
@@ -135,7 +134,7 @@ def spec(
         if as_json:
             record = {"problem": site.problem.name, "kernel": each.name, "knobs": dict(code.knobs)}
             print_json({**record, "functions": list(place.functions)})
-        people.print(f"{site.problem.name}: {each.name}, {told(code.knobs)}")
+        people.print(f"{site.problem.name}: {each.name}, {knobs_text(code.knobs)}")
     tell_use(program, output, chosen)
     return 0
 
@@ -283,7 +282,7 @@ def _make(kernel: Kernel, site: Site, target: Target, knobs: Mapping[str, int]) 
     if not fitting:
         names = ", ".join(dict.fromkeys(name for each in every for name in each))
         raise KernelError(
-            f"{kernel.name} has no variant for {site.problem.name} with {told(knobs)}",
+            f"{kernel.name} has no variant for {site.problem.name} with {knobs_text(knobs)}",
             hint=f"its knobs: {names}",
         )
     code = kernel.make(site.problem, target, fitting[0])

@@ -1,0 +1,24 @@
+"""Options of runs of the suite."""
+
+import pytest
+
+from iree_tuner.errors import UsageError
+from iree_tuner.suite.options import SuiteOptions
+from iree_tuner.suite.site import site_at
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"rounds": 0}, "rounds must be at least 1"),
+        ({"device": ("local-task", "cuda://0")}, "a run cannot have both CPUs and GPUs"),
+    ],
+)
+def test_values_out_of_range_are_refused(arguments, says):
+    with pytest.raises(UsageError, match=says):
+        SuiteOptions(**arguments)
+
+
+def test_a_suite_takes_no_more_threads_than_the_devices_host_has():
+    with site_at(None) as site, pytest.raises(UsageError, match="but a process there may use only"):
+        SuiteOptions(threads=10_000).conditions(site)
