@@ -246,8 +246,10 @@ def test_a_call_that_raises_is_raised_where_it_was_asked_for():
     assert world.engine.play([jobs()]) == [[]]
 
 
-KINDS = st.sampled_from(["build", "build", "time", "default", "compare", "agree"])
-BATCHES = st.lists(st.lists(st.tuples(KINDS, st.integers(1, 6)), max_size=3), max_size=4)
+KINDS = st.sampled_from(["build", "build", "time", "time", "default", "compare", "agree"])
+BATCH = st.lists(st.tuples(KINDS, st.integers(1, 9)), max_size=3)
+BATCHES = st.lists(st.lists(BATCH, max_size=4), min_size=1, max_size=4)
+"""Of each generator that is run."""
 
 
 class Rules(RuleBasedStateMachine):
@@ -257,10 +259,6 @@ class Rules(RuleBasedStateMachine):
     def begin(self, alternate, devices, seed):
         self.world = World(alternate=alternate, devices=1 if alternate else devices, seed=seed)
         self.scripts = []
-
-    @rule(batches=BATCHES)
-    def add(self, batches):
-        self.scripts.append(Script([[self.job(*each) for each in batch] for batch in batches]))
 
     def job(self, kind, number):
         vmfb = built(number).vmfb
@@ -276,27 +274,28 @@ class Rules(RuleBasedStateMachine):
             case _:
                 return Agree(BENCH, vmfb)
 
-    @rule()
-    def run(self):
-        found = self.play()
+    @rule(batches=BATCHES)
+    def run(self, batches):
+        self.play(batches)
         assert all(each.ended == "done" for each in self.scripts)
-        self.check(found)
 
-    @rule(seconds=st.integers(0, 12))
-    def run_until(self, seconds):
+    @rule(batches=BATCHES, seconds=st.integers(0, 12))
+    def run_until(self, batches, seconds):
         self.world.until = self.world.now + seconds
-        self.check(self.play())
+        self.play(batches)
         self.world.until = float("inf")
 
-    @rule(seconds=st.integers(1, 12))
-    def run_and_stop(self, seconds):
+    @rule(batches=BATCHES, seconds=st.integers(1, 12))
+    def run_and_stop(self, batches, seconds):
         self.world.stop_at = self.world.now + seconds
-        self.check(self.play())
+        self.play(batches)
         self.world.stop_at, self.world.stop.requested = float("inf"), False
 
-    def play(self):
+    def play(self, batches):
         self.world.begun = []
-        return self.world.engine.play([each.jobs() for each in self.scripts], lambda: self.world.until)
+        self.scripts = [Script([[self.job(*each) for each in batch] for batch in own]) for own in batches]
+        jobs = [each.jobs() for each in self.scripts]
+        self.check(self.world.engine.play(jobs, lambda: self.world.until))
 
     def check(self, found):
         assert found == [each.sent if each.ended else None for each in self.scripts], "what they have"
@@ -308,7 +307,6 @@ class Rules(RuleBasedStateMachine):
                 assert device == "fake://0", "only one judges"
         times = Counter(vmfb for kind, _, vmfb in begun if kind == "time" and vmfb != DEFAULT)
         assert all(count == 1 for count in times.values()), "equal code is timed once"
-        self.scripts = []
 
     def teardown(self):
         assert not self.world.engine._turns
