@@ -139,7 +139,7 @@ class Engine:
         """The results of generators, which run at the same time.
 
         No job begins after `until()` or a request to stop. Then generators that wait for jobs are closed; the
-        result of one that returns nothing is None. What a generator raises ends them all. Raises
+        result of one that returns nothing is None. An exception from a generator ends them all. Raises
         DeviceLostError for the first device.
         """
         self._begin(None, until)

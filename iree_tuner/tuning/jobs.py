@@ -1,7 +1,7 @@
 """Jobs: what a step of a run asks the engine for. Steps are generators.
 
-A generator yields jobs, is sent their results in the same order, and returns its own result. What cannot be
-had (a comparison in which an executable fails, for example) is raised where it was asked for. The engine
+A generator yields jobs, is sent their results in the same order, and returns its own result. The error of a
+job (a comparison in which an executable fails, for example) is raised where the job was asked for. The engine
 (`tuning.engine`) runs many generators at once, and it alone decides when and where a job runs.
 """
 
@@ -66,7 +66,7 @@ class Timing:
 class Time(Job[Timing]):
     """Time an executable on any device, after that device's default.
 
-    Equal code of a search is timed once. What is much slower than the best of its search is given up.
+    Equal code of a search is timed once. An executable that is much slower than the best one is given up.
     """
 
     bench: AnyBench
@@ -115,5 +115,5 @@ def result(job: Job[T]) -> Jobs[T]:
 
 
 def turn() -> Jobs[None]:
-    """Wait for the judging device. Comparisons that are asked for next run at once, before others' turns."""
+    """Wait for the judging device: until it yields again, a generator may also measure there itself."""
     yield ()
