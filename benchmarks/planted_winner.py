@@ -38,6 +38,7 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.budget import Budget
+from iree_tuner.tuning.engine import play
 from iree_tuner.tuning.finals import build_placed
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
@@ -160,7 +161,7 @@ def best_of(baseline: Baseline, lab: Lab, samples: int, seed: int) -> Found | No
 
 def compared(baseline: Baseline, configuration: Configuration, lab: Lab, *, cold: bool) -> Comparison | None:
     """As the finals do it."""
-    placed = build_placed(baseline.bench.harness, [configuration], lab, lab.target.placements)
+    (placed,) = play(lab, [build_placed(baseline.bench.harness, [configuration], lab, lab.target.placements)])
     if not placed:
         return None
     return lab.measurer.compare(placed, replace(baseline.bench, cold=cold), JudgePlan(1280))[0]

@@ -97,7 +97,7 @@ def run(case: Case) -> dict[str, object]:
         ]
         lab = SimpleNamespace(
             target=target, jobs=case.jobs, alternate=case.alternate, cold=True, compilers=compilers,
-            measurers=measurers, measurer=measurers[0], news=[], loader=None,
+            measurers=measurers, measurer=measurers[0], news=[], loader=None, settle=lambda: None,
             queued=1 if case.alternate else 2, builder=Builder(target, compilers, build=fake_trials.build),
         )  # fmt: skip
         try:

@@ -46,8 +46,9 @@ from iree_tuner.spec.grammar import COMPILATION_INFO
 from iree_tuner.spec.io import load_spec, read_starters
 from iree_tuner.store.trial import Trial
 from iree_tuner.targets import Target, with_flags
-from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.finals import Final, FinalPlan, play_finals
+from iree_tuner.tuning.engine import Engine, play
+from iree_tuner.tuning.finals import FinalPlan, play_finals
+from iree_tuner.tuning.jobs import Build, Compare, Jobs, result, results
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.search import OneSearch, Search
@@ -181,24 +182,27 @@ def hold_contest(
         return replace(contest, note="no variant computes correct results")
     best = Best(final.winner, with_packed(kernel, site.problem, lab.target, final.built.code))
     contest = replace(contest, best=best, over_default=final.comparison, note=final.note)
-    return _beside_tuned(contest, final, tuned.get(kind.workload), kind, lab, plan(search, 2))
+    configuration = tuned.get(kind.workload)
+    if configuration is None:
+        return contest
+    beside = _beside_tuned(contest, final.built, configuration, kind, lab, plan(search, 2))
+    return play(lab, [beside])[0] or contest
 
 
 def _beside_tuned(
-    contest: Contest, final: Final, tuned: Configuration | None, kind: KernelVariants, lab: Lab,
-    plan: FinalPlan,
-) -> Contest:  # fmt: skip
-    if tuned is None:
-        return contest
-    configured = lab.builder.build(kind.bench.harness, tuned)
+    contest: Contest, best: Built, tuned: Configuration, kind: KernelVariants, lab: Lab, plan: FinalPlan
+) -> Jobs[Contest]:
+    submit = partial(lab.builder.submit, kind.bench.harness, tuned)
+    configured = yield from result(Build(submit, lab.builder.result))
     if configured.outcome != "ok":
         note = f"the tuned configuration fails ({configured.outcome}): {configured.message}"
         return replace(contest, note=note)
-    assert isinstance(final.built, Built)
     judging = JudgePlan(plan.rounds, seconds=plan.seconds)
-    (over_default,) = lab.measurer.compare([(kind.bench.default, [configured.vmfb])], kind.bench, judging)
-    (over_tuned,) = lab.measurer.compare([(configured.vmfb, [final.built.vmfb])], kind.bench, judging)
-    return replace(contest, tuned=over_default, over_tuned=over_tuned, configured=configured.vmfb)
+    over_default, over_tuned = yield from results([
+        Compare(kind.bench, [(kind.bench.default, [configured.vmfb])], judging),
+        Compare(kind.bench, [(configured.vmfb, [best.vmfb])], judging),
+    ])  # fmt: skip
+    return replace(contest, tuned=over_default[0], over_tuned=over_tuned[0], configured=configured.vmfb)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import statistics
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from iree_tuner.check.check_program import compile_check
 from iree_tuner.compiler.task import UnfitError
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.device.bench import Bench, Tolerance
@@ -40,8 +41,10 @@ from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.study import KERNEL, StudyKey
 from iree_tuner.store.trial import Setting, Trial
 from iree_tuner.targets import Target
-from iree_tuner.tuning.baseline import tolerance_of
+from iree_tuner.tuning.baseline import build_default, time_default, tolerance_of, why_it_fails
 from iree_tuner.tuning.candidate import CompileLimits, setting_on
+from iree_tuner.tuning.engine import play
+from iree_tuner.tuning.jobs import Build, Jobs, result, results, turn
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
 
@@ -199,54 +202,61 @@ def digest_of_code(code: Code) -> str:
 def prepare(sites: Sequence[Site], lab: Lab, timed: Collection[Site] = ()) -> list[Prepared | str]:
     """Prepare each problem alone with its default, in order; a text says why that failed.
 
-    All problems are compiled at once. For the sites in `timed`, the time in the program is already known from
-    the program's dispatches.
+    For the sites in `timed`, the time in the program is already known from the program's dispatches.
     """
-    extracting = [
-        lab.compilers.submit(extract_alone_here, site.alone, site.problem.name, lab.target) for site in sites
+    found = play(lab, [_prepared(site, lab, whole=bool(site.one_op) and site not in timed) for site in sites])
+    return [each for each in found if each is not None]
+
+
+def _prepared(site: Site, lab: Lab, *, whole: bool) -> Jobs[Prepared | str]:
+    """A problem alone. If its `whole` case is several dispatches in the program, that is timed too."""
+    submit, problem = lab.compilers.submit, site.problem
+    builds: list[Build[Any]] = [
+        Build(partial(submit, extract_alone_here, site.alone, problem.name, lab.target), _extracted)
     ]
-    dispatches = [_only(site, _result(future)) for site, future in zip(sites, extracting, strict=True)]
-    found = [each for each in dispatches if isinstance(each, Dispatch) and each.harness is not None]
-    rooms = {id(each): scratch_room(site.problem) for site, each in zip(sites, dispatches, strict=True)}
-    harnesses = dict(zip(map(id, found), _with_scratch(found, rooms, lab), strict=True))
-    apart = {
-        site: submit_program(Program(site.problem.name, site.case), lab.target, lab.compilers)
-        for site in sites
-        if site.one_op and site not in timed
-    }
-    defaults = {key: lab.builder.submit(harness, None) for key, harness in harnesses.items()}
-    checks = {
-        key: lab.compilers.submit(compile_check, harness, lab.target)
-        for key, harness in harnesses.items()
-        if not lab.on_host
-    }
-    built = {key: lab.builder.result(future) for key, future in defaults.items()}
-    compared = {key: _check(future) for key, future in checks.items()}
-    prepared: list[Prepared | str] = []
-    for site, each in zip(sites, dispatches, strict=True):
-        if isinstance(each, str):
-            prepared.append(each)
-            continue
-        key = id(each)
-        found = _timed(site, each, harnesses[key], built[key], compared.get(key, b""), lab)
-        if isinstance(found, Prepared) and site in apart:
-            found = replace(found, spent_us=_spent_us(apart[site], lab) or found.spent_us)
-        prepared.append(found)
-    return prepared
+    if whole:
+        program = Program(problem.name, site.case)
+        builds.append(Build(partial(submit_program, program, lab.target, lab.compilers), _compiled))
+    extracted, *compiled = yield from results(builds)
+    dispatch = _only(site, extracted)
+    if isinstance(dispatch, str):
+        return dispatch
+    adding = partial(submit, with_scratch, dispatch.harness, scratch_room(problem), lab.target.flags)
+    harness = yield from result(Build(adding, lab.compilers.wait))
+    default, bench = yield from build_default(
+        harness, tolerance_for(problem), lab, by_reference=bool(site.one_op)
+    )
+    if default.outcome != "ok":
+        return why_it_fails(default)
+    timed, bench = yield from time_default(bench, lab)
+    if timed.outcome != "ok":
+        return why_it_fails(timed)
+    default_us = spent_us = min(timed.samples_us)
+    if compiled and compiled[0]:
+        yield from turn()
+        spent_us = _spent_us(compiled[0], lab) or default_us
+    workload = dispatch.workload or problem.workload
+    return Prepared(site, bench, default, default_us, workload, spent_us)
 
 
-def _spent_us(compiling: Future[Compiled], lab: Lab) -> float:
+def _spent_us(program: bytes, lab: Lab) -> float:
+    """The time of a program that is compiled; 0 if it does not run."""
+    measurer = lab.measurer
     with suppress(TunerError, WorkerError):
-        data = lab.compilers.wait(compiling).data
-        lab.settle()
-        measurer = lab.measurer
         return statistics.median(
-            time_program(data, measurer.device, measurer.workers, rounds=_ROUNDS, batch_s=_BATCH_S)
+            time_program(program, measurer.device, measurer.workers, rounds=_ROUNDS, batch_s=_BATCH_S)
         )
     return 0.0
 
 
-def _result(future: Future[Extraction]) -> Extraction | str:
+def _compiled(compiling: Future[Compiled]) -> bytes:
+    """A program; empty if it does not compile."""
+    with suppress(TunerError, WorkerError):
+        return compiling.result().data
+    return b""
+
+
+def _extracted(future: Future[Extraction]) -> Extraction | str:
     try:
         return future.result()
     except Exception as error:  # the compiler's error, or the end of its worker
@@ -263,39 +273,6 @@ def _only(site: Site, found: Extraction | str) -> Dispatch | str:
     if dispatch.harness is None:
         return f"the dispatch cannot run on its own: {dispatch.reason}"
     return why_unfit(dispatch.harness, site.problem) or dispatch
-
-
-def _with_scratch(dispatches: Sequence[Dispatch], rooms: Mapping[int, int], lab: Lab) -> list[Harness]:
-    futures = [
-        lab.compilers.submit(with_scratch, each.harness, rooms[id(each)], lab.target.flags)
-        for each in dispatches
-    ]
-    return [future.result() for future in futures]
-
-
-def _check(future: Future[bytes]) -> bytes:
-    """A compiled check; empty if the compiler crashes on it, so that the host compares results."""
-    with suppress(WorkerError):
-        return future.result()
-    return b""
-
-
-def _timed(
-    site: Site, dispatch: Dispatch, harness: Harness, default: Built, check: bytes, lab: Lab
-) -> Prepared | str:
-    if default.outcome != "ok":
-        return f"the compiler's default fails ({default.outcome}): {default.message}"
-    tolerance = tolerance_for(site.problem)
-    alone = bool(site.one_op)
-    bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance, lab.cold, check, by_reference=alone)
-    bench = lab.referenced(bench)
-    lab.settle()
-    timed = lab.measurer.time_default(bench)
-    if timed.outcome != "ok":
-        return f"the compiler's default fails ({timed.outcome}): {timed.message}"
-    workload = dispatch.workload or site.problem.workload
-    default_us = min(timed.samples_us)
-    return Prepared(site, bench, default, default_us, workload, default_us)
 
 
 def tolerance_for(problem: Problem) -> Tolerance:

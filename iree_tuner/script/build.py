@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
@@ -25,7 +26,9 @@ from iree_tuner.script.places import symbol_of, walk
 from iree_tuner.script.script import Script
 from iree_tuner.spec.io import embed
 from iree_tuner.targets import Target
-from iree_tuner.tuning.baseline import tolerance_of
+from iree_tuner.tuning.baseline import build_default, tolerance_of, why_it_fails
+from iree_tuner.tuning.engine import play
+from iree_tuner.tuning.jobs import Agree, Build, Jobs, result
 from iree_tuner.tuning.lab import Lab
 
 _CONFIGURED: Phase = "executable-configurations"
@@ -124,32 +127,29 @@ def agree_alone(
 
     Several inputs, several runs (`check.check`); `Agreement.note` says if there was no reference.
     """
-    found: list[tuple[str, Agreement]] = []
-    for dispatch in extract(program, lab.target, lab.compilers).dispatches:
-        if dispatch.name not in lowered:
-            continue
-        bench = bench_of(dispatch, lab)
-        if isinstance(bench, str):
-            found.append((dispatch.name, _unknown(f"alone: {bench}")))
-            continue
-        built = lab.compilers.call(build_here, bench.harness.module, lab.target.flags, script.data)
-        if built.outcome != "ok":
-            found.append((dispatch.name, _unknown(f"alone, it fails ({built.outcome}): {built.message}")))
-            continue
-        lab.settle()
-        found.append((dispatch.name, lab.measurer.agrees(built.vmfb, bench)))
-    return found
+    every = extract(program, lab.target, lab.compilers).dispatches
+    lowers = [dispatch for dispatch in every if dispatch.name in lowered]
+    found = play(lab, [_agree_alone(dispatch, script, lab) for dispatch in lowers])
+    return [each for each in found if each is not None]
 
 
-def bench_of(dispatch: Dispatch, lab: Lab) -> Bench | str:
+def _agree_alone(dispatch: Dispatch, script: Script, lab: Lab) -> Jobs[tuple[str, Agreement]]:
+    bench = yield from bench_of(dispatch, lab)
+    if isinstance(bench, str):
+        return dispatch.name, _unknown(f"alone: {bench}")
+    begin = partial(lab.compilers.submit, build_here, bench.harness.module, lab.target.flags, script.data)
+    built = yield from result(Build(begin, lab.builder.result))
+    if built.outcome != "ok":
+        return dispatch.name, _unknown(f"alone, it fails ({built.outcome}): {built.message}")
+    return dispatch.name, (yield from result(Agree(bench, built.vmfb)))
+
+
+def bench_of(dispatch: Dispatch, lab: Lab) -> Jobs[Bench | str]:
     """A dispatch with the compiler's own code, to compare with; or why it cannot be run alone."""
     if dispatch.harness is None or dispatch.workload is None:
         return dispatch.reason or "its sizes are known at run time only"
-    default = lab.builder.build(dispatch.harness, None)
-    if default.outcome != "ok":
-        return f"the compiler's default fails ({default.outcome}): {default.message}"
-    tolerance = tolerance_of(dispatch.workload)
-    return Bench(dispatch.harness, lab.measurer.device, default.vmfb, tolerance, lab.cold)
+    default, bench = yield from build_default(dispatch.harness, tolerance_of(dispatch.workload), lab)
+    return bench if default.outcome == "ok" else why_it_fails(default)
 
 
 def _unknown(message: str) -> Agreement:

@@ -15,8 +15,10 @@ from iree_tuner.script.build import bench_of
 from iree_tuner.script.choices import ScriptChoices, Subject
 from iree_tuner.script.script import Script
 from iree_tuner.store.trial import Trial
-from iree_tuner.tuning.engine import Engine
+from iree_tuner.tuning.baseline import time_default, why_it_fails
+from iree_tuner.tuning.engine import Engine, play
 from iree_tuner.tuning.finals import FinalPlan, play_finals
+from iree_tuner.tuning.jobs import Jobs
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.search import OneSearch, Search
@@ -97,22 +99,21 @@ def _subjects(
     left_out: list[str] = []
     one: Dispatch | None = None
     every = extract(program, lab.target, lab.compilers).dispatches
-    for dispatch in (each for each in every if each.name in lowered):
-        made = _subject(dispatch, lab)
-        if isinstance(made, str):
-            left_out.append(f"{dispatch.name}: {made}")
-        else:
+    lowers = [dispatch for dispatch in every if dispatch.name in lowered]
+    for dispatch, made in zip(lowers, play(lab, [_subject(each, lab) for each in lowers]), strict=True):
+        if isinstance(made, Subject):
             subjects.append(made)
             one = one or dispatch
+        else:
+            left_out.append(f"{dispatch.name}: {made}")
     return tuple(subjects), tuple(left_out), one
 
 
-def _subject(dispatch: Dispatch, lab: Lab) -> Subject | str:
-    bench = bench_of(dispatch, lab)
+def _subject(dispatch: Dispatch, lab: Lab) -> Jobs[Subject | str]:
+    bench = yield from bench_of(dispatch, lab)
     if isinstance(bench, str):
         return bench
-    lab.settle()
-    timed = lab.measurer.time_default(bench)
+    timed, bench = yield from time_default(bench, lab)
     if timed.outcome != "ok":
-        return f"the compiler's default fails ({timed.outcome}): {timed.message}"
+        return why_it_fails(timed)
     return Subject(dispatch.name, dispatch.calls.count, bench, min(timed.samples_us))

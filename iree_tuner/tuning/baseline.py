@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from iree_tuner.check.check_program import compile_check
 from iree_tuner.compiler.worker import Ok
 from iree_tuner.device.bench import Bench, Tolerance
-from iree_tuner.device.outcome import Outcome, blamed
+from iree_tuner.device.outcome import blamed
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.timing import Timed
 from iree_tuner.ops.family import family_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
@@ -22,6 +24,8 @@ from iree_tuner.space.emitted import Emitted, begin_emitting
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.restriction import restricted
 from iree_tuner.targets import GpuLimits
+from iree_tuner.tuning.engine import play
+from iree_tuner.tuning.jobs import Build, Jobs, TimeDefault, result, results
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.stop import StopRequest
 
@@ -72,62 +76,66 @@ class Baseline:
 
 def measure_baselines(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> list[Baseline]:
     """Build and time all defaults, or those until a request to stop; largest share first."""
-    if stop.requested:
-        return []
-    compiling = [lab.builder.submit(_harness(task), None) for task in tasks]
-    # Results on GPUs are compared there: reading them back would take longer than timing.
-    on_device = () if lab.on_host else tasks
-    checks = [lab.compilers.submit(compile_check, _harness(task), lab.target) for task in on_device]
-    emitting = [_begin_emitting(task, lab) for task in tasks]
-    defaults = [lab.builder.result(each) for each in compiling]
-    compared = [_result(each, lab) for each in checks] or [b""] * len(tasks)
-    parts = zip(tasks, defaults, compared, emitting, strict=True)
-    made = (_baseline_of(*part, lab) for part in parts)
-    found = list(itertools.takewhile(lambda _: not stop.requested, made))
+    found = [each for each in play(lab, [_baseline(task, lab) for task in tasks], stop) if each is not None]
     total = sum(item.weight_us for item in found) or 1.0
     shared = [replace(item, share=item.weight_us / total) for item in found]
     return sorted(shared, key=lambda item: -item.share)
 
 
-def _harness(task: Task) -> Harness:
-    harness = task.dispatches[0].harness
-    assert harness is not None, "tasks hold only dispatches that can be run"
-    return harness
-
-
-def _result(check: Future[bytes], lab: Lab) -> bytes:
-    """A compiled check. Empty if the compiler dies on it: then the host checks."""
-    end = lab.compilers.end(check)
-    return end.value if isinstance(end, Ok) else b""
-
-
-def _baseline_of(
-    task: Task, default: Built, check: bytes, emitting: Callable[[], Emitted], lab: Lab
-) -> Baseline:
+def _baseline(task: Task, lab: Lab) -> Jobs[Baseline]:
     harness = _harness(task)
-    bench = Bench(harness, lab.measurer.device, default.vmfb, tolerance_of(task.workload), lab.cold, check)
+    emitting = _begin_emitting(task, lab)
+    default, bench = yield from build_default(harness, tolerance_of(task.workload), lab)
     if default.outcome != "ok":
-        note = _fails(default.outcome, default.message, harness)
-        return Baseline(task, bench, default, 0.0, None, note=note)
+        return Baseline(task, bench, default, 0.0, None, note=why_it_fails(default, harness))
     space, note = None, ""
     try:
         spaces = build_spaces(task.workload, task.dispatches[0].limits, lab.context, emitting().modules)
         space = JointSpace(restricted(spaces, lab.restriction) if lab.restriction else spaces)
     except TunerError as error:
         note = str(error)
-    if space is not None:
-        bench = lab.referenced(bench)
-    lab.settle()
-    timed = lab.measurer.time_default(bench, checked=space is not None)
+    timed, bench = yield from time_default(bench, lab, checked=space is not None)
     if timed.outcome != "ok":
-        note = _fails(timed.outcome, timed.message, harness)
-        return Baseline(task, bench, default, 0.0, None, note=note)
+        return Baseline(task, bench, default, 0.0, None, note=why_it_fails(timed, harness))
     return Baseline(task, bench, default, min(timed.samples_us), space, note=note, wrong=timed.message)
 
 
-def _fails(outcome: Outcome, message: str, harness: Harness) -> str:
-    unclear = harness.unclear if outcome.startswith("run_") else ()
-    return blamed(f"the compiler's default fails ({outcome}): {message}", unclear)
+def build_default(
+    harness: Harness, tolerance: Tolerance, lab: Lab, *, by_reference: bool = False
+) -> Jobs[tuple[Built, Bench]]:
+    """A dispatch as the compiler builds it, and the bench to compare others with it, if it was built."""
+    builds: list[Build[Any]] = [Build(partial(lab.builder.submit, harness, None), lab.builder.result)]
+    if not lab.on_host:  # results on GPUs are compared there: reading them back takes longer than timing
+        check = partial(lab.compilers.submit, compile_check, harness, lab.target)
+        builds.append(Build(check, partial(_check, lab)))
+    default, *checks = yield from results(builds)
+    device, check = lab.measurer.device, checks[0] if checks else b""
+    return default, Bench(harness, device, default.vmfb, tolerance, lab.cold, check, by_reference)
+
+
+def _check(lab: Lab, compiling: Future[bytes]) -> bytes:
+    """A compiled check. Empty if the compiler dies on it: then the host checks."""
+    end = lab.compilers.end(compiling)
+    return end.value if isinstance(end, Ok) else b""
+
+
+def time_default(bench: Bench, lab: Lab, *, checked: bool = True) -> Jobs[tuple[Timed, Bench]]:
+    """The default's time, and the bench with references, if results are to be `checked`."""
+    bench = lab.referenced(bench) if checked else bench
+    timing = yield from result(TimeDefault(bench, checked))
+    return timing.timed, bench
+
+
+def why_it_fails(end: Built | Timed, harness: Harness | None = None) -> str:
+    """Why a default cannot be used."""
+    unclear = harness.unclear if harness is not None and end.outcome.startswith("run_") else ()
+    return blamed(f"the compiler's default fails ({end.outcome}): {end.message}", unclear)
+
+
+def _harness(task: Task) -> Harness:
+    harness = task.dispatches[0].harness
+    assert harness is not None, "tasks hold only dispatches that can be run"
+    return harness
 
 
 def _begin_emitting(task: Task, lab: Lab) -> Callable[[], Emitted]:

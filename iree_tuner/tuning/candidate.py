@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from iree_tuner.compiler.versions import installed
 from iree_tuner.device.device_facts import DeviceFacts, facts_of
@@ -31,10 +31,12 @@ from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
 from iree_tuner.store.study import StudyKey
 from iree_tuner.store.trial import Setting, Trial
 from iree_tuner.targets import Target
-from iree_tuner.tuning.baseline import Baseline, Task
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import Effort
 from iree_tuner.tuning.records import Records
+
+if TYPE_CHECKING:
+    from iree_tuner.tuning.baseline import Baseline, Task
 
 _ALIKE = 3.0
 """Times: cold caches and what surrounds a dispatch make less of a difference."""

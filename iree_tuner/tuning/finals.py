@@ -1,9 +1,9 @@
 """Finals: the best candidates against the default, chosen in turns, checked for numbers, and confirmed.
 
 The samples that choose are not the samples that judge: the best of several noisy numbers looks better than
-it is. Nothing compiles while something is timed on the host's cores, so that the finals of all searches go
-through each step together. All finalists are built, each search chooses, the chosen ones are built at other
-places of the code, and each is judged. A single finalist is chosen already, by the search.
+it is. A final is a generator of jobs: its finalists are built, it chooses in its turn on the judging device,
+the chosen one is built at other places of the code, and is judged in its next turn. A single finalist is
+chosen already, by the search.
 """
 
 from __future__ import annotations
@@ -11,24 +11,28 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import TypeVar
 
 from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.device.bench import Bench, JointBench
+from iree_tuner.device.bench import Bench
 from iree_tuner.device.outcome import DEFAULT_WRONG
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.judging import JudgePlan
-from iree_tuner.measure.measurer import AnyBench
-from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CompileLimits
+from iree_tuner.tuning.engine import play
+from iree_tuner.tuning.jobs import Agree, Build, Compare, Job, Jobs, Placed, Time, result, results, turn
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.search import Search
+
+T = TypeVar("T")
 
 _PROMISING = 1.05  # relative to the default: noise may hide a better one
 NEARLY = 0.6
@@ -84,37 +88,25 @@ class Final:
         return (self, *self.others) if self.winner is not None else self.others
 
 
-Placed = list[tuple[bytes, list[bytes]]]
-"""For each place of the code, the default and the candidates built there."""
-
-Building = dict[Trial, Future[Built]]
+PlanOf = Callable[[Search, int], FinalPlan]
 
 
-@dataclass
-class _Finals:
-    search: Search
-    plan: FinalPlan
-    waiting: Iterator[Trial]
-    building: Building = field(default_factory=dict[Trial, Future[Built]])
-    final: Final = Final(None, None)
-    seconds: float = 0.0
-    refused: list[str] = field(default_factory=list[str])
-    placed: list[tuple[Future[Built], Future[Built]]] = field(
-        default_factory=list[tuple[Future[Built], Future[Built]]]
-    )
+@dataclass(frozen=True)
+class _Round:
+    """The finals that share the time."""
 
-    @property
-    def note(self) -> str:
-        """Why others did not win; without a winner, also those that could not be built."""
-        if self.final.winner is not None:
-            return self.final.note
-        if self.final.comparison is None and not self.final.note and not self.refused:
-            return "no candidate came close to the default's time"
-        return "; ".join(filter(None, (self.final.note, *self.refused)))
+    plan_of: PlanOf
+    done: Callable[[Search, Final], None]
+    fits: Callable[[Search, int], bool]
+    left: dict[Search, int]  # comparisons: to choose a candidate and to judge it
+
+    def plan(self, search: Search) -> FinalPlan:
+        """The plan of a search, by what is left now."""
+        return self.plan_of(search, sum(self.left.values()))
 
 
 def play_finals(
-    searches: Sequence[Search], lab: Lab, plan_of: Callable[[Search, int], FinalPlan],
+    searches: Sequence[Search], lab: Lab, plan_of: PlanOf,
     done: Callable[[Search, Final], None] = lambda _, __: None,
     fits: Callable[[Search, int], bool] = lambda _, __: True,
 ) -> dict[Search, Final]:  # fmt: skip
@@ -127,48 +119,9 @@ def play_finals(
         done: called with each that has ended.
         fits: whether there is time for a search's final, given the number of those that wait to be judged.
     """
-    every: list[_Finals] = []
-    for search in searches:
-        plan = plan_of(search, 2 * len(searches))
-        found = _Finals(search, plan, _promising(search, plan.most_score))
-        found.building = _build_next(found, found.plan.finalists)
-        every.append(found)
-    _settle(lab, [future for each in every for future in each.building.values()])
-    played: list[_Finals] = []
-    for place, each in enumerate(every):
-        chosen = sum(one.final.winner is not None for one in played)
-        if not fits(each.search, chosen):
-            for future in each.building.values():
-                future.cancel()
-            continue
-        start = time.monotonic()
-        played.append(each)
-        each.plan = plan_of(each.search, 2 * (len(every) - place) + chosen)
-        _choose(each, lab)
-        each.seconds += time.monotonic() - start
-        if each.final.winner is not None:
-            _build_places(each, lab)
-    _settle(lab, [future for each in played for pair in each.placed for future in pair])
-    left = sum(each.final.winner is not None for each in played)
-    for each in played:
-        start = time.monotonic()
-        if each.final.winner is not None:
-            each.plan = plan_of(each.search, left)
-            _judge(each, lab)
-            left -= 1
-        if each.final.comparison is not None:
-            winner = each.final.winner
-            each.search.judged(winner.assignment if winner else None, each.final.comparison)
-        seconds = each.seconds + time.monotonic() - start
-        each.final = replace(each.final, seconds=seconds, note=each.note)
-        done(each.search, each.final)
-    return {each.search: each.final for each in played}
-
-
-def _settle(lab: Lab, futures: Sequence[Future[Built]]) -> None:
-    """Wait: nothing is timed during compilations on the same cores."""
-    if lab.alternate:
-        wait(futures)
+    shared = _Round(plan_of, done, fits, dict.fromkeys(searches, 2))
+    played = play(lab, [_Play(search, lab, shared).final() for search in searches])
+    return {search: found for search, found in zip(searches, played, strict=True) if found is not None}
 
 
 def _promising(search: Search, most: float) -> Iterator[Trial]:
@@ -183,32 +136,119 @@ def _promising(search: Search, most: float) -> Iterator[Trial]:
             yield trial
 
 
-def _build_next(finals: _Finals, count: int) -> Building:
-    """Begin to build the next finalists again: the IR was not verified when they were screened."""
-    kind, building = finals.search.kind, Building()
-    for trial in finals.waiting:
-        building[trial] = kind.submit(trial.assignment, _ANY, place=0, verify=True)
-        if len(building) == count:
-            break
-    return building
+class _Play:
+    """The final of one search."""
 
+    def __init__(self, search: Search, lab: Lab, shared: _Round) -> None:
+        self._search, self._bench, self._lab, self._shared = search, search.kind.bench, lab, shared
+        self._plan = shared.plan(search)
+        self._waiting = _promising(search, self._plan.most_score)
+        self._refused: list[str] = []
+        self._seconds = 0.0  # on the judging device
 
-def _choose(finals: _Finals, lab: Lab) -> None:
-    """Choose the best correct finalist, in turns with the default. A single one is only checked."""
-    bench, plan, search = finals.search.kind.bench, finals.plan, finals.search
-    ready = _built(finals, lab)
-    while ready:
+    def final(self) -> Jobs[Final | None]:
+        """All steps; None if there is no time for them."""
+        shared, search, found = self._shared, self._search, None
+        ready = yield from self._built(self._plan.finalists)
+        yield from turn()
+        if shared.fits(search, list(shared.left.values()).count(1)):
+            try:
+                found = yield from self._choose(ready)
+                if found.winner is not None:
+                    shared.left[search] = 1
+                    found = yield from self._judge(found, found.winner)
+            except WorkerError as error:
+                found = Final(None, None, f"a finalist failed: {error}")
+            if found.comparison is not None:
+                search.judged(found.winner.assignment if found.winner else None, found.comparison)
+            found = replace(found, seconds=self._seconds, note=self._note(found))
+            shared.done(search, found)
+        shared.left[search] = 0
+        return found
+
+    def _note(self, final: Final) -> str:
+        """Why others did not win; without a winner, also those that could not be built."""
+        if final.winner is not None:
+            return final.note
+        nothing = "" if final.comparison else "no candidate came close to the default's time"
+        return "; ".join(filter(None, (final.note, *self._refused))) or nothing
+
+    def _measured(self, job: Job[T]) -> Jobs[T]:
+        start = time.monotonic()
         try:
-            order = _in_turns(ready, bench, plan, lab)
-        except WorkerError as error:
-            finals.final = Final(None, None, f"a finalist failed: {error}")
-            return
+            return (yield from result(job))
+        finally:
+            self._seconds += time.monotonic() - start
+
+    def _compared(self, placed: Placed) -> Jobs[list[Comparison]]:
+        judging = JudgePlan(self._plan.rounds, seconds=self._plan.seconds)
+        return (yield from self._measured(Compare(self._bench, placed, judging)))
+
+    def _build(self, trial: Trial, place: int = 0) -> Build[Built]:
+        """Built again: the IR was not verified when it was screened."""
+        submit = partial(self._search.kind.submit, trial.assignment, _ANY, place=place, verify=True)
+        return Build(submit, self._lab.builder.result)
+
+    def _built(self, count: int) -> Jobs[dict[Trial, Built]]:
+        """The next finalists that build. What does not is replaced; new code is timed again."""
+        ready: dict[Trial, Built] = {}
+        search = self._search
+        while trials := list(islice(self._waiting, count)):
+            found = yield from results([self._build(trial) for trial in trials])
+            for trial, built in zip(trials, found, strict=True):
+                current = trial
+                if built.outcome == "ok" and built.digest != trial.digest:  # since an earlier run
+                    again = replace(trial, digest=built.digest, compile_s=built.seconds, at=time.time())
+                    timing = yield from result(Time(self._bench, built))
+                    current = search.amend(trial, timing.of(again))
+                if built.outcome == current.outcome == "ok":
+                    ready[current] = built
+                    count -= 1
+                    continue
+                self._refused.append(
+                    f"a finalist failed to compile a second time: {built.message or current.message}"
+                )
+                if built.outcome == "compile_error":
+                    refused = replace(trial, outcome="compile_error", message=built.message, samples_us=())
+                    search.amend(trial, refused)
+        return ready
+
+    def _choose(self, ready: Mapping[Trial, Built]) -> Jobs[Final]:
+        """The best correct finalist, in turns with the default. A single one is only checked."""
+        plan = self._plan = self._shared.plan(self._search)
+        found = Final(None, None)
+        while ready:
+            order: Sequence[tuple[Trial, Comparison | None]] = [(trial, None) for trial in ready]
+            if len(ready) > 1:  # a single one is judged later
+                vmfbs = [built.vmfb for built in ready.values()]
+                compared = yield from self._compared([(self._bench.default, vmfbs)])
+                ranked = sorted(zip(ready, compared, strict=True), key=lambda pair: -pair[1].speedup)
+                order = ranked
+            right, wrong = yield from self._right(order, ready)
+            if right:
+                best = right[0].comparison
+                if best is None or plan.takes(best):
+                    return replace(right[0], others=tuple(right[1:]))
+                return Final(None, best, others=tuple(right))
+            if not wrong:
+                return Final(None, order[0][1])
+            found = Final(None, None, "; ".join(wrong))
+            ready = yield from self._built(len(wrong))  # in the places of those
+            yield from turn()
+        return found
+
+    def _right(
+        self, order: Sequence[tuple[Trial, Comparison | None]], ready: Mapping[Trial, Built]
+    ) -> Jobs[tuple[list[Final], list[str]]]:
+        """Those that are named, of finalists in this order, and what is wrong with others."""
+        plan, search = self._plan, self._search
         right: list[Final] = []
         wrong: list[str] = []
         for trial, comparison in order:
             if (comparison and not plan.names(comparison)) or len(right) == plan.keep:
                 break
-            agreement = lab.measurer.agrees(ready[trial].for_check or ready[trial].vmfb, bench)
+            checked = ready[trial].for_check or ready[trial].vmfb
+            agreement = yield from self._measured(Agree(self._bench, checked))
             if search.corrects and agreement.ok and not agreement.corrects:
                 continue  # no better than the default on further inputs
             if agreement.ok:
@@ -218,136 +258,72 @@ def _choose(finals: _Finals, lab: Lab) -> None:
             wrong.append(f"wrong result: {agreement.message}")
             found = replace(trial, outcome="wrong_result", message=agreement.message, worst=agreement.worst)
             search.amend(trial, found)
-        if right:
-            best = right[0].comparison
-            if best is None or plan.takes(best):
-                finals.final = replace(right[0], others=tuple(right[1:]))
-            else:
-                finals.final = Final(None, best, others=tuple(right))
-            return
-        finals.final = Final(None, None if wrong else order[0][1], "; ".join(wrong))
-        finals.building = _build_next(finals, len(wrong)) if wrong else {}  # in the places of those
-        _settle(lab, list(finals.building.values()))
-        ready = _built(finals, lab)
+        return right, wrong
 
-
-def _in_turns(
-    ready: Mapping[Trial, Built], bench: AnyBench, plan: FinalPlan, lab: Lab
-) -> Sequence[tuple[Trial, Comparison | None]]:
-    """Finalists with their comparisons, best first; None for a single one, which is judged later."""
-    if len(ready) == 1:
-        return [(trial, None) for trial in ready]
-    placed: Placed = [(bench.default, [built.vmfb for built in ready.values()])]
-    compared = lab.measurer.compare(placed, bench, JudgePlan(plan.rounds, seconds=plan.seconds))
-    pairs = sorted(zip(ready, compared, strict=True), key=lambda pair: -pair[1].speedup)
-    return list(pairs)
-
-
-def _built(finals: _Finals, lab: Lab) -> dict[Trial, Built]:
-    """Finalists that build. Those that do not are replaced by the next."""
-    ready: dict[Trial, Built] = {}
-    building = finals.building
-    while building:
-        failed = 0
-        for trial, future in building.items():
-            built = lab.builder.result(future)
-            if built.outcome == "ok":
-                current = _of_this_code(finals.search, trial, built, lab)
-                if current.outcome == "ok":
-                    ready[current] = built
-                    continue
-            failed += 1
-            finals.refused.append(f"a finalist failed to compile a second time: {built.message}")
-            if built.outcome == "compile_error":
-                refused = replace(trial, outcome="compile_error", message=built.message, samples_us=())
-                finals.search.amend(trial, refused)
-        building = _build_next(finals, failed) if failed else {}
-        _settle(lab, list(building.values()))
-    return ready
-
-
-def _of_this_code(search: Search, trial: Trial, built: Built, lab: Lab) -> Trial:
-    """The trial, measured again if its code has changed since an earlier run."""
-    if built.digest == trial.digest:
-        return trial
-    timed = lab.measurer.time(
-        built.vmfb, search.kind.bench, plan=ScreenPlan(for_check=built.for_check or b"")
-    )
-    found = replace(
-        trial, outcome=timed.outcome, samples_us=timed.samples_us, message=timed.message, digest=built.digest,
-        compile_s=built.seconds, measure_s=timed.seconds, worst=timed.worst, at=time.time(),
-    )  # fmt: skip
-    return search.amend(trial, found)
-
-
-def _build_places(finals: _Finals, lab: Lab) -> None:
-    """Begin to build the default and the chosen candidate at the other places."""
-    winner, kind = finals.final.winner, finals.search.kind
-    assert winner is not None, "one was chosen"
-    bench = kind.bench
-    if isinstance(bench, JointBench):
-        return
-    for place in range(1, min(finals.plan.places, kind.most_places)):
-        default = lab.builder.submit(bench.harness, None, place)
-        finals.placed.append((default, kind.submit(winner.assignment, _ANY, place=place, verify=True)))
-
-
-def _judge(finals: _Finals, lab: Lab) -> None:
-    bench, plan, chosen = finals.search.kind.bench, finals.plan, finals.final
-    assert chosen.built is not None, "one was chosen"
-    placed: Placed = [(bench.default, [chosen.built.vmfb])]
-    for pair in finals.placed:
-        default, candidate = (lab.builder.result(future) for future in pair)
-        if default.outcome == "ok" and candidate.outcome == "ok":
-            placed.append((default.vmfb, [candidate.vmfb]))
-    try:
-        (comparison,) = lab.measurer.compare(placed, bench, JudgePlan(plan.rounds, seconds=plan.seconds))
-    except WorkerError as error:
-        finals.final = Final(None, None, f"a finalist failed: {error}")
-        return
-    if plan.takes(comparison):
-        finals.final = replace(chosen, comparison=comparison)
-    else:
+    def _judge(self, chosen: Final, winner: Trial) -> Jobs[Final]:
+        """Compare the chosen candidate on fresh samples, also at other places of the code."""
+        assert chosen.built is not None, "one was chosen"
+        bench, most = self._bench, min(self._plan.places, self._search.kind.most_places)
+        placed: Placed = [(bench.default, [chosen.built.vmfb])]
+        if isinstance(bench, Bench):
+            default = partial(_build, self._lab, bench.harness, None)
+            rows = [(default(place), self._build(winner, place)) for place in range(1, most)]
+            placed = [*placed, *(yield from _rows(rows))]
+        yield from turn()
+        plan = self._plan = self._shared.plan(self._search)
+        (comparison,) = yield from self._compared(placed)
+        if plan.takes(comparison):
+            return replace(chosen, comparison=comparison)
         first = chosen.comparison or comparison
         alone = (replace(chosen, comparison=first, others=()),) if plan.names(first) else ()
         named = (*alone, *chosen.others) if plan.keep > 1 else ()
-        finals.final = Final(None, comparison, chosen.note, others=named)
+        return Final(None, comparison, chosen.note, others=named)
 
 
-def build_placed(harness: Harness, configurations: Sequence[Configuration], lab: Lab, places: int) -> Placed:
-    """The default and the candidates at each place; empty when one of them does not build."""
-    futures = [
-        [lab.builder.submit(harness, choice, place) for place in range(places)]
-        for choice in (None, *configurations)
-    ]
-    columns = [[lab.builder.result(future) for future in column] for column in futures]
-    if any(built.outcome != "ok" for column in columns for built in column):
-        return []
-    rows = zip(*columns, strict=True)
-    return [(default.vmfb, [each.vmfb for each in candidates]) for default, *candidates in rows]
+def _build(lab: Lab, harness: Harness, configuration: Configuration | None, place: int = 0) -> Build[Built]:
+    return Build(partial(lab.builder.submit, harness, configuration, place), lab.builder.result)
+
+
+def _rows(rows: Sequence[Sequence[Build[Built]]]) -> Jobs[Placed]:
+    """The rows that build, each a default and candidates at one place."""
+    found = iter((yield from results([build for row in rows for build in row])))
+    every = [[next(found) for _ in row] for row in rows]
+    built = [row for row in every if all(each.outcome == "ok" for each in row)]
+    return [(default.vmfb, [each.vmfb for each in candidates]) for default, *candidates in built]
+
+
+def build_placed(
+    harness: Harness, configurations: Sequence[Configuration], lab: Lab, places: int
+) -> Jobs[Placed]:
+    """The default and the candidates at each place where all of them can be built."""
+    versions = (None, *configurations)
+    return (
+        yield from _rows(
+            [[_build(lab, harness, each, place) for each in versions] for place in range(places)]
+        )
+    )
 
 
 def why_not_elsewhere(
     task: Task, configuration: Configuration, bench: Bench, lab: Lab, plan: FinalPlan
-) -> str:
+) -> Jobs[str]:
     """Why a winner is not good for another dispatch with the same workload; empty if it is for all.
 
-    A spec matches the root op, so it reaches them all; the ops fused with it may differ.
+    A spec matches the root op, so it reaches them all; the ops fused with it may differ. Raises WorkerError.
     """
+    judging = JudgePlan(plan.rounds, seconds=plan.seconds)
     for dispatch in task.dispatches:
         harness = dispatch.harness
         if harness is None or harness.module == bench.harness.module:
             continue
-        placed = build_placed(harness, [configuration], lab, 1)
-        if not placed:
-            tuned = lab.builder.build(harness, configuration)
+        default, tuned = yield from results([_build(lab, harness, each) for each in (None, configuration)])
+        if any(each.outcome != "ok" for each in (default, tuned)):
             return f"in {dispatch.name}, the candidate's outcome is {tuned.outcome}: {tuned.message}"
-        default, (candidate, *_) = placed[0]
-        other = bench.elsewhere(harness, default)
-        agreement = lab.measurer.agrees(candidate, other)
+        other = bench.elsewhere(harness, default.vmfb)
+        agreement = yield from result(Agree(other, tuned.vmfb))
         if not agreement.ok:
             return f"in {dispatch.name}, the candidate's results differ: {agreement.message}"
-        (comparison,) = lab.measurer.compare(placed, other, JudgePlan(plan.rounds, seconds=plan.seconds))
+        (comparison,) = yield from result(Compare(other, [(default.vmfb, [tuned.vmfb])], judging))
         if comparison.verdict == "lose":
             return f"in {dispatch.name}, the candidate is slower ({comparison.speedup:.2f}x)"
     return ""

@@ -5,14 +5,15 @@ A seeded sample of each space is measured, without a search, and the best of it 
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.device.machine import machine_of
 from iree_tuner.errors import TunerError
+from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.program.source import Program
 from iree_tuner.search.orders import FixedOrder
 from iree_tuner.space.compilers_choice import starting_point_of
@@ -21,7 +22,8 @@ from iree_tuner.store.recordings import Recording
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Baseline, measure_baselines
 from iree_tuner.tuning.candidate import CompileLimits, Configurations
-from iree_tuner.tuning.engine import Engine
+from iree_tuner.tuning.engine import Engine, play
+from iree_tuner.tuning.jobs import Build, Compare, Jobs, result, results
 from iree_tuner.tuning.lab import Lab, lab_for
 from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.options import RecordingOptions, effort_named
@@ -35,22 +37,26 @@ _FEWEST, _MOST = 12, 32
 _ROUNDS = 20
 
 
-def _look_again(search: Search, lab: Lab) -> dict[Assignment | None, float]:
+def _look_again(search: Search, lab: Lab) -> Jobs[dict[Assignment | None, float]]:
     """Times from a comparison in turns: the least of many noisy single times is too low by chance."""
     kind = search.kind
     chosen = _best(search.trials, kind.own_digest)
-    futures = [kind.submit(trial.assignment, CompileLimits(), place=0, verify=True) for trial in chosen]
-    built = [lab.builder.result(future) for future in futures]
+    submits = [
+        partial(kind.submit, each.assignment, CompileLimits(), place=0, verify=True) for each in chosen
+    ]
+    built = yield from results([Build(submit, lab.builder.result) for submit in submits])
     ready = [(trial, each) for trial, each in zip(chosen, built, strict=True) if each.outcome == "ok"]
-    vmfbs = [kind.bench.default, *(each.vmfb for _, each in ready)]
-    rows = lab.measurer.rounds(vmfbs, kind.bench, _ROUNDS)
-    medians = [statistics.median(column) for column in zip(*rows, strict=True)]
-    by_digest = {kind.own_digest: medians[0]}
-    by_digest |= {trial.digest: time_us for (trial, _), time_us in zip(ready, medians[1:], strict=True)}
-    again: dict[Assignment | None, float] = {None: medians[0]}
+    default = kind.bench.default
+    vmfbs = [each.vmfb for _, each in ready] or [default]
+    turns = JudgePlan(_ROUNDS, fixed=True)
+    compared = yield from result(Compare(kind.bench, [(default, vmfbs)], turns))
+    default_us = compared[0].default_us
+    times = {trial.digest: each.candidate_us for (trial, _), each in zip(ready, compared, strict=False)}
+    times[kind.own_digest] = default_us
+    again: dict[Assignment | None, float] = {None: default_us}
     for trial in search.trials:
-        if trial.outcome == "ok" and trial.digest in by_digest:
-            again[trial.assignment] = by_digest[trial.digest]
+        if trial.outcome == "ok" and trial.digest in times:
+            again[trial.assignment] = times[trial.digest]
     return again
 
 
@@ -128,7 +134,8 @@ def _record_one(
     again_us: dict[Assignment | None, float] = {}
     note = "interrupted" if stop.requested else ""
     try:
-        again_us = {} if note else _look_again(search, lab)
+        if not note:
+            again_us = play(lab, [_look_again(search, lab)])[0] or {}
     except WorkerError as error:
         note = f"the best candidates were not measured again: {error}"
     machine = machine_of(lab.measurer.facts, dispatch.limits)

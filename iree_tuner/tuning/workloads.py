@@ -16,7 +16,7 @@ from iree_tuner.tuning.baseline import Baseline, Task, measure_baselines
 from iree_tuner.tuning.budget import LEAST_FINAL_S
 from iree_tuner.tuning.candidate import setting_on
 from iree_tuner.tuning.device import DeviceLostError
-from iree_tuner.tuning.engine import Engine
+from iree_tuner.tuning.engine import Engine, play
 from iree_tuner.tuning.finals import (
     ANY,
     NEARLY,
@@ -26,6 +26,7 @@ from iree_tuner.tuning.finals import (
     play_finals,
     why_not_elsewhere,
 )
+from iree_tuner.tuning.jobs import Compare, Jobs, result
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import Effort
 from iree_tuner.tuning.queue import NOT_TRIED, Queue, Queued
@@ -55,7 +56,9 @@ def tune_workloads(run: Run, read: ReadProgram, *, versions: int, part: float = 
     budget, timeline, lab = run.budget, run.timeline, read.lab
     run.watch.working("measuring the baselines")
     if run.options.self_test:
-        return [self_test(each, lab, run.effort) for each in measure_baselines(read.tasks, lab, run.stop)]
+        baselines = measure_baselines(read.tasks, lab, run.stop)
+        tested = play(lab, [self_test(each, lab, run.effort) for each in baselines])
+        return [each for each in tested if each is not None]
     with timeline.stage("baselines"):
         queue = Queue(run, read)
     engine = Engine(lab, run.stop, run.effort.batch)
@@ -83,19 +86,21 @@ def tune_workloads(run: Run, read: ReadProgram, *, versions: int, part: float = 
     return sorted([*queue.results, *queue.left(), *results], key=lambda result: -result.share)
 
 
-def self_test(baseline: Baseline, lab: Lab, effort: Effort) -> WorkloadResult:
+def self_test(baseline: Baseline, lab: Lab, effort: Effort) -> Jobs[WorkloadResult]:
     """Compare copies of the baseline with the baseline, as if they were finalists.
 
     Any verdict but a tie means that the machine is too noisy.
     """
     if baseline.space is None:
         return WorkloadResult(baseline.task, baseline.share, note=baseline.note)
-    places = build_placed(baseline.bench.harness, [], lab, effort.places(lab.target))
-    plan = JudgePlan(effort.rounds)
+    bench, plan = baseline.bench, JudgePlan(effort.rounds)
+    places = yield from build_placed(bench.harness, [], lab, effort.places(lab.target))
     copies = [(default, [default] * effort.finalists) for default, _ in places]
-    best = max(lab.measurer.compare(copies, baseline.bench, plan), key=lambda comparison: comparison.speedup)
+    compared = yield from result(Compare(bench, copies, plan))
+    best = max(compared, key=lambda comparison: comparison.speedup)
     if best.verdict == "win":
-        (best,) = lab.measurer.compare([(default, [default]) for default, _ in places], baseline.bench, plan)
+        single = [(default, [default]) for default, _ in places]
+        (best,) = yield from result(Compare(bench, single, plan))
     note = "the baseline compared with itself"
     if best.verdict == "win":
         note = "the baseline differs from itself: measurements are too noisy; close other programs and repeat"
@@ -129,7 +134,10 @@ def _finals(queue: Queue, engine: Engine, after_s: float, lost: str) -> list[Wor
         if not fitting and finals:
             break
         chosen = [waiting[place] for place in fitting or (0,)]
-        finals |= _played(run, lab, chosen, after_s, late=bool(finals))
+        try:
+            finals |= _played(run, lab, chosen, after_s, late=bool(finals))
+        except DeviceLostError as error:
+            lost = str(error)
         waiting = [each for each in waiting if each not in chosen]
     results: list[WorkloadResult] = []
     for workload in sorted(queue.workloads, key=lambda each: -each.gained_us):
@@ -223,7 +231,8 @@ def _everywhere(workload: Queued, final: Final, lab: Lab, plan: FinalPlan) -> Fi
     assert workload.configurations is not None, "it is one of these"
     configuration = workload.configurations.space.configuration(final.winner.assignment)
     try:
-        why = why_not_elsewhere(workload.task, configuration, workload.configurations.bench, lab, plan)
+        elsewhere = why_not_elsewhere(workload.task, configuration, workload.configurations.bench, lab, plan)
+        (why,) = play(lab, [elsewhere])
     except WorkerError as error:
         why = f"a finalist failed: {error}"
     return replace(final, winner=None, note=why) if why else final

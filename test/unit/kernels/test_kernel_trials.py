@@ -148,7 +148,7 @@ class Answers:
 def test_a_device_that_is_lost_is_not_the_kernels_fault(lab, tmp_path, monkeypatch):
     path = tmp_path / "trials.db"
     Answers(lab, monkeypatch, Timed("run_error", message="the device is gone"), default_too=True)
-    monkeypatch.setattr(lab.measurer, "time_default", lambda _: Timed("ok", (1.0,)))
+    monkeypatch.setattr(lab.measurer, "time_default", lambda *_, **__: Timed("ok", (1.0,)))
     with run_in(path) as records, pytest.raises(DeviceLostError, match="the device is gone"):
         briefly(SITE, CGemm(), lab, most=1, records=records)
     assert rows_in(path) == {}

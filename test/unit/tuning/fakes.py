@@ -110,7 +110,8 @@ def fake_lab(
     return SimpleNamespace(
         target=target, jobs=jobs, alternate=alternate, on_host=alternate, cold=True,
         queued=1 if alternate else 2, compilers=compilers, measurers=measurers, news=deque(),
-        measurer=measurers[0], loader=loader, builder=Builder(target, compilers, timeout_s, build=build),
+        measurer=measurers[0], loader=loader, settle=lambda: None,
+        builder=Builder(target, compilers, timeout_s, build=build),
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""The order of trials, and what each ended as, over a compiler and a device that are functions.
+"""The order of trials, what each ended as, and the verdicts, over a compiler and a device that are functions.
 
-A change that is to keep what the search does leaves `sequence.json` as it is. To write it again:
+A change that is to keep what a run does leaves `sequence.json` as it is. To write it again:
 `python test/unit/tuning/test_sequence.py`.
 """
 
@@ -17,6 +17,9 @@ if __name__ == "__main__":
 
 from tuning.fakes import Threads, close, fake_lab
 from tuning.test_queue import World
+
+from iree_tuner.device.numerics import Agreement
+from iree_tuner.tuning.finals import FinalPlan, play_finals
 
 RECORDED = Path(__file__).parent / "sequence.json"
 WORDS = ("refuse", "wrong", "refuse-run", "invalid")
@@ -45,10 +48,15 @@ class Inline(Threads):
         return ended
 
 
-def sequence(monkeypatch, *, budget_s):
+def in_order(monkeypatch):
     world = World(monkeypatch, texts=texts_of, count=12)
     close(world.lab)
-    world.lab, found = fake_lab(alternate=True, jobs=1, workers=Inline(), measuring=[Inline()]), []
+    world.lab = fake_lab(alternate=True, jobs=1, workers=Inline(), measuring=[Inline()])
+    return world
+
+
+def sequence(monkeypatch, *, budget_s):
+    world, found = in_order(monkeypatch), []
     try:
         queue = world.queue(*(400.0 / (place + 1) for place in range(12)), budget_s=budget_s)
         add = queue.add
@@ -67,6 +75,42 @@ def sequence(monkeypatch, *, budget_s):
     return found
 
 
+def rounds(vmfbs, bench, count):
+    """Times with noise, the same for the same executables. The default is faster than in the search."""
+    draw = random.Random(repr(vmfbs))
+    times = [float(vmfb.decode().partition("time:")[2].split()[0]) for vmfb in vmfbs]
+    times[0] *= 0.6
+    return [[time_us * draw.lognormvariate(0.0, 0.05) for time_us in times] for _ in range(count)]
+
+
+def verdicts(monkeypatch):
+    """The finals of searches with eight candidates each, of which a quarter of the finalists is wrong."""
+    world = in_order(monkeypatch)
+    world.cap, world.lab.measurer.rounds = 8, rounds
+    world.lab.measurer.agrees = lambda vmfb, bench: Agreement(random.Random(vmfb).random() > 0.25, 0.0, "off")
+    try:
+        queue = world.queue(*[5.0] * 12, budget_s=None)
+        world.run(queue)
+        keys = {search: each.task.workload.key for each in queue.workloads for search in each.searches}
+        plan = FinalPlan(3, 2, 64, 1e6, keep=2)
+        finals = play_finals(queue.searches, world.lab, lambda _, __: plan)
+    finally:
+        close(world.lab)
+    return [
+        [
+            keys[search], final.winner.assignment["x"] if final.winner else None, final.note,
+            final.comparison and [final.comparison.verdict, round(final.comparison.speedup, 4)],
+            [each.winner.assignment["x"] for each in final.others],
+            [trial.outcome for trial in search.trials],
+        ]
+        for search, final in finals.items()
+    ]  # fmt: skip
+
+
+def test_the_verdicts_are_the_recorded_ones(monkeypatch):
+    assert verdicts(monkeypatch) == json.loads(RECORDED.read_text())["finals"]
+
+
 @pytest.mark.parametrize("budget_s", [60.0, None])
 def test_the_sequence_is_the_recorded_one(monkeypatch, budget_s):
     assert sequence(monkeypatch, budget_s=budget_s) == json.loads(RECORDED.read_text())[str(budget_s)]
@@ -75,6 +119,7 @@ def test_the_sequence_is_the_recorded_one(monkeypatch, budget_s):
 if __name__ == "__main__":
     with pytest.MonkeyPatch.context() as patch:
         made = {str(budget_s): sequence(patch, budget_s=budget_s) for budget_s in (60.0, None)}
+        made["finals"] = verdicts(patch)
     lines = [
         f" {json.dumps(key)}: [\n  " + ",\n  ".join(map(json.dumps, rows)) + "\n ]"
         for key, rows in made.items()
