@@ -109,7 +109,8 @@ def run(
         # One more than cores: lit ends long before pytest, and tests wait for processes of their own. Where
         # few tests are asked for by name, collecting them again in each process would take longer than they.
         few = any(each.startswith("-k") for each in pytest)
-        spread = [] if few else ["-n", str(cores + 1), "--dist", "worksteal"]
+        forks = ["--forks"] if sys.platform == "linux" else ["--dist", "worksteal", "-n"]
+        spread = [] if few else [*forks, str(cores + 1)]
         command = [sys.executable, "-m", "pytest", "-q", *spread, f"--junitxml={folder / JUNIT}", *pytest]
         print(f"$ {' '.join(command)}", flush=True)
         running.append(subprocess.Popen(command, cwd=ROOT, env=environment, text=True))
@@ -166,7 +167,7 @@ def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterat
     command = [sys.executable, str(ROOT / "test" / "command_server.py"), str(path)]
     processes = [
         subprocess.Popen([*command, name], env=own, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-        for name in ("iree-tuner", "filecheck")
+        for name in ("iree-tuner", "filecheck", "iree-opt", "iree-compile")
     ]
     try:
         if any(process.stdout.readline() != b"ready\n" for process in processes if process.stdout):
