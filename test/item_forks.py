@@ -41,7 +41,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     option = session.config.option
     if not option.forks or option.collectonly or session.testsfailed or not session.items:
         return None
-    assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork has one thread"
+    assert len(list(Path("/proc/self/task").iterdir())) == 1, "one thread: OPENBLAS_NUM_THREADS=1"
     config = session.config
     config._tmp_path_factory.getbasetemp()  # the folder of all
     _Loop(session, option.forks).run()
