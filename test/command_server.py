@@ -1,17 +1,15 @@
 """Commands of lit tests, run in forks of one process that has imported everything.
 
-The lit tests start `iree-tuner`, `filecheck` and IREE's tools about a thousand times. To import or load what
-these consist of takes longer than most of what they do. `test/run.py` starts this server and names its socket
-in `IREE_TUNER_TEST_SERVER`; `lit.cfg.py` then runs `command_client.py` in their place. A fork has its own
-arguments, environment, folder, files and exit status, and its own workers, which are forks too
-(`worker_forks.py`). Without the variable, and with `--all`, each command is a process of its own, as users
-have it.
+The lit tests start `iree-tuner` and `filecheck` about a thousand times, and importing takes longer than most
+of what they do then. `test/run.py` starts this server and names its socket in `IREE_TUNER_TEST_SERVER`;
+`lit.cfg.py` then runs `command_client.py` in their place. A fork has its own arguments, environment, folder,
+files and exit status, and its own workers, which are forks too (`worker_forks.py`). Without the variable, and
+with `--all`, each command is a process of its own, as users have it.
 """
 
 from __future__ import annotations
 
 import atexit
-import ctypes
 import gc
 import marshal
 import os
@@ -25,7 +23,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import worker_forks
@@ -51,32 +48,9 @@ def filecheck() -> Callable[[], object]:
     return import_module("filecheck.main").main
 
 
-def tool(name: str) -> Callable[[], object]:
-    """A tool of IREE's compiler: its library has their main functions."""
-    (package,) = find_spec("iree.compiler").submodule_search_locations
-    library = ctypes.CDLL(str(Path(package, "_mlir_libs", "libIREECompiler.so")))
-
-    def run() -> object:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        arguments = [*map(os.fsencode, sys.argv), None]
-        status = getattr(library, name)(len(sys.argv), (ctypes.c_char_p * len(arguments))(*arguments))
-        ctypes.CDLL(None).exit(status)  # what it printed is in the library's buffers
-        return status
-
-    return run
-
-
-COMMANDS: dict[str, Callable[[], Callable[[], object]]] = {
-    "iree-tuner": iree_tuner,
-    "filecheck": filecheck,
-    "iree-opt": partial(tool, "ireeOptRunMain"),
-    "iree-compile": partial(tool, "ireeCompilerRunMain"),
-}
-
-
 def serve(path: str, name: str) -> None:
     """Take requests for one command until this process is ended."""
-    command = COMMANDS[name]()
+    command = {"iree-tuner": iree_tuner, "filecheck": filecheck}[name]()
     gc.freeze()  # what is there is for all forks: collecting would copy it
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"{path}.{name}")

@@ -44,6 +44,9 @@ CACHE, TEST_CACHE_BYTES = "IREE_TUNER_CACHE_BYTES", 8 << 20
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 """Two thousand processes import NumPy, which starts a thread a core that waits awake for 60 ms."""
 
+NO_SYMBOLS = {"LLVM_DISABLE_SYMBOLIZATION": "1"}
+"""A crash of the compiler would start llvm-symbolizer, which takes ten times as long as what crashed."""
+
 FOLDERS = {
     "bench": "script",
     "compile": "spec",
@@ -78,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
         lit, pytest = ([], rest) if rest else (["test"], [])
     with tempfile.TemporaryDirectory(prefix="iree_tuner_tests_") as name:
         folder = Path(name)
-        environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **os.environ}
+        environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **NO_SYMBOLS, **os.environ}
         if options.all:
             environment["IREE_TUNER_TEST_ALL"] = "1"
         elif not (options.changed or rest):
@@ -169,7 +172,7 @@ def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterat
     command = [sys.executable, str(ROOT / "test" / "command_server.py"), str(path)]
     processes = [
         subprocess.Popen([*command, name], env=own, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-        for name in ("iree-tuner", "filecheck", "iree-opt", "iree-compile")
+        for name in ("iree-tuner", "filecheck")
     ]
     try:
         if any(process.stdout.readline() != b"ready\n" for process in processes if process.stdout):
