@@ -58,10 +58,14 @@ def one_job():
 
 @pytest.fixture(scope="session", autouse=True)
 def forked_workers():
-    """Workers of this process are forks; commands that tests start have their own, as users' have."""
+    """Workers of this process are forks; commands that tests start have their own, as users' have.
+
+    Neither it nor they verify IR after each pass; with `--all` they do.
+    """
     if ALL or not worker_forks.possible():
         yield
         return
+    worker_forks.unverified()
     with worker_forks.start():
         yield
 
