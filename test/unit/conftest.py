@@ -60,12 +60,12 @@ def one_job():
 def forked_workers():
     """Workers of this process are forks; commands that tests start have their own, as users' have.
 
-    Neither it nor they verify IR after each pass; with `--all` they do.
+    What both do without (`worker_forks.quicker`) they do with `--all`.
     """
     if ALL or not worker_forks.possible():
         yield
         return
-    worker_forks.unverified()
+    worker_forks.quicker()
     with worker_forks.start():
         yield
 
