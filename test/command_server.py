@@ -37,6 +37,7 @@ def iree_tuner() -> Callable[[], object]:
     for path in sorted(Path(iree_tuner.cli.__file__).parent.glob("[a-z]*.py")):
         import_module(f"iree_tuner.cli.{path.stem}")
     worker_forks.load()
+    worker_forks.briefly()
     for name in ("altair", "jinja2"):
         with suppress(ImportError):
             import_module(name)

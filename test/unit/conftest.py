@@ -60,12 +60,12 @@ def one_job():
 def forked_workers():
     """Workers of this process are forks; commands that tests start have their own, as users' have.
 
-    What both do without (`worker_forks.quicker`) they do with `--all`.
+    What both do without (`worker_forks.briefly`) they do with `--all`.
     """
     if ALL or not worker_forks.possible():
         yield
         return
-    worker_forks.quicker()
+    worker_forks.briefly()
     with worker_forks.start():
         yield
 
