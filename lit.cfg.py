@@ -77,19 +77,21 @@ if update_golden:
 
 script = tools / "iree-tuner"
 itself = f'"{script}"' if script.exists() else f'"{sys.executable}" -m iree_tuner.cli'
+binaries = Path(importlib.util.find_spec("iree.compiler").submodule_search_locations[0], "_mlir_libs")
 command, filecheck = itself, "filecheck"
 if "IREE_TUNER_TEST_SERVER" in os.environ:
     client = f'"{sys.executable}" -IS "{root / "test" / "command_client.py"}"'
     command, filecheck = f"{client} iree-tuner", f"{client} filecheck"
-binaries = Path(importlib.util.find_spec("iree.compiler").submodule_search_locations[0], "_mlir_libs")
+golden = root / "test" / "golden.py"
 config.substitutions += [
     ("%iree_tuner_itself", itself),
     ("%iree_tuner", command),
+    # What the scripts of these names start, after they have imported the compiler for nothing.
     ("%iree_opt", f'"{binaries / "iree-opt"}"'),
     # Without threads it does not deadlock over a spec's path (docs/upstream/spec_path_deadlock.md).
-    ("%iree_compile", f'"{tools / "iree-compile"}" --mlir-disable-threading'),
+    ("%iree_compile", f'"{binaries / "iree-compile"}" --mlir-disable-threading'),
     ("%python", f'"{sys.executable}"'),
-    ("%golden", f'"{sys.executable}" "{root / "test" / "golden.py"}"{" --update" if update_golden else ""}'),
+    ("%golden", f'"{sys.executable}" -IS "{golden}"{" --update" if update_golden else ""}'),
     ("%examples", str(root / "examples")),
     ("%specs", str(root / "specs")),
     # LLVM's spelling, for tests that come from or go there; the tool is the Python package filecheck.
@@ -102,6 +104,7 @@ for name in (
     "TMPDIR",
     "PYTHONPATH",
     "COVERAGE_FILE",
+    "LLVM_DISABLE_SYMBOLIZATION",
     "OPENBLAS_NUM_THREADS",
     "IREE_TUNER_CACHE_BYTES",
     "IREE_TUNER_TEST_COVERAGE",

@@ -34,6 +34,7 @@ def iree_tuner() -> Callable[[], object]:
     for command in import_module("iree_tuner.cli.commands").commands().values():
         import_module(command.home.partition(":")[0])
     worker_forks.load()
+    worker_forks.briefly()
     for name in ("altair", "jinja2"):
         with suppress(ImportError):
             import_module(name)

@@ -22,9 +22,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import noted_lines
@@ -43,6 +45,9 @@ CACHE, TEST_CACHE_BYTES = "IREE_TUNER_CACHE_BYTES", 8 << 20
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 """Two thousand processes import NumPy, which starts a thread a core that waits awake for 60 ms."""
 
+NO_SYMBOLS = {"LLVM_DISABLE_SYMBOLIZATION": "1"}
+"""A crash of the compiler would start llvm-symbolizer, which takes ten times as long as what crashed."""
+
 FOLDERS = {
     "bench": "script",
     "compile": "spec",
@@ -55,7 +60,7 @@ FOLDERS = {
 }
 """The folder of a command's lit tests: that of the package it calls. Other commands are named like it."""
 
-LEAST_COVERED, SLOWEST, MOST_ROOMS = 10, 40, 16
+LEAST_COVERED, SLOWEST, MOST_ROOMS, REPORTS = 10, 40, 16, 8
 JUNIT = "pytest.xml"
 NO_TESTS = 5  # pytest's status
 
@@ -75,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
         lit, pytest = ([], rest) if rest else (["test"], [])
     with tempfile.TemporaryDirectory(prefix="iree_tuner_tests_") as name:
         folder = Path(name)
-        environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **os.environ}
+        environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **NO_SYMBOLS, **os.environ}
         if options.all:
             environment["IREE_TUNER_TEST_ALL"] = "1"
         elif not (options.changed or rest):
@@ -108,7 +113,8 @@ def run(
         # One more than cores: lit ends long before pytest, and tests wait for processes of their own. Where
         # few tests are asked for by name, collecting them again in each process would take longer than they.
         few = any(each.startswith("-k") for each in pytest)
-        spread = [] if few else ["-n", str(cores + 1), "--dist", "worksteal"]
+        forks = ["--forks"] if sys.platform == "linux" else ["--dist", "worksteal", "-n"]
+        spread = [] if few else [*forks, str(cores + 1)]
         command = [sys.executable, "-m", "pytest", "-q", *spread, f"--junitxml={folder / JUNIT}", *pytest]
         print(f"$ {' '.join(command)}", flush=True)
         running.append(subprocess.Popen(command, cwd=ROOT, env=environment, text=True))
@@ -218,21 +224,48 @@ def c_compiler(folder: Path) -> dict[str, str]:
 
 def report_coverage(lines: dict[str, list[int]]) -> None:
     """The number, and the files that are covered least."""
-    measured = Coverage(
-        data_file=str(ROOT / ".coverage"), config_file=str(ROOT / "pyproject.toml"), messages=False
-    )
-    data = measured.get_data()
+    os.chdir(ROOT)  # names of files are relative to it
+    data = coverage_data().get_data()
     data.erase()
     data.add_lines(lines)
     data.touch_files(lines)
-    measured.save()
-    table = io.StringIO()
-    total = measured.report(file=table)
-    rows = [line.split() for line in table.getvalue().splitlines() if line.startswith("iree_tuner/")]
+    data.close()
+    files = sorted(lines)
+    with ProcessPoolExecutor() as processes:  # it reads all sources again
+        parts = processes.map(coverage_of, [files[start::REPORTS] for start in range(REPORTS)])
+        rows = [row for part in parts for row in part]
+    total = 100 * (1 - sum(row.missed for row in rows) / sum(row.statements for row in rows))
     print(f"coverage of lit and pytest together: {total:.1f}%; least (`coverage html` shows the lines):")
-    for row in sorted(rows, key=lambda row: int(row[-1].rstrip("%")))[:LEAST_COVERED]:
-        print(f"  {row[-1]:>5}  {row[0]}")
+    for row in sorted(rows, key=lambda row: row.percent)[:LEAST_COVERED]:
+        print(f"  {row.percent:4}%  {row.file}")
     sys.stdout.flush()
+
+
+class Covered(NamedTuple):
+    """A file's row of coverage.py's table."""
+
+    file: str
+    statements: int
+    missed: int
+
+    @property
+    def percent(self) -> int:
+        return 100 * (self.statements - self.missed) // self.statements if self.statements else 100
+
+
+def coverage_data() -> Coverage:
+    return Coverage(
+        data_file=str(ROOT / ".coverage"), config_file=str(ROOT / "pyproject.toml"), messages=False
+    )
+
+
+def coverage_of(files: list[str]) -> list[Covered]:
+    """Of some files. What is left out of reports is left out."""
+    measured, table = coverage_data(), io.StringIO()
+    measured.load()
+    measured.report(include=files, file=table)
+    rows = [line.split() for line in table.getvalue().splitlines() if line.startswith("iree_tuner/")]
+    return [Covered(name, int(statements), int(missed)) for name, statements, missed, _ in rows]
 
 
 def changed_files(base: str) -> list[Path]:

@@ -28,12 +28,17 @@ from threading import Lock
 from types import SimpleNamespace
 
 import iree_tuner
-from iree_tuner.compiler import process, task
+from iree_tuner.compiler import process, session, task
+from iree_tuner.measure import measurer, sampling
+from iree_tuner.profiling import whole
 
 _CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())
 _CLONE_PARENT = 0x00008000
 _CALLED = re.compile(r"^def \w+_here\(", re.M)
 """What workers are asked to run, wherever it is."""
+
+_BATCH_S, _ROUND_S = 0.001, 0.02
+"""Of a sample, and of a round of a profile's invocations."""
 
 _libc = ctypes.PyDLL(None)  # it keeps the interpreter's lock meanwhile
 
@@ -108,6 +113,28 @@ def load() -> None:
     for path in package.rglob("*.py"):
         if _CALLED.search(path.read_text()) and path.parent.name != "cluster":  # it imports dask
             import_module(".".join(path.relative_to(package.parent).with_suffix("").parts))
+    quicker()
+
+
+def quicker() -> None:
+    """From now on this process, a worker's template or a caller, does without what says nothing in tests.
+
+    Sessions do not verify IR after each pass of IREE's, which takes an eighth of a compilation. IR still is
+    verified where it enters the compiler, and wherever a caller says so, as for candidates. Samples are
+    short, for verdicts that do not matter.
+    """
+    session.CompilerSession.__init__.__kwdefaults__["verify"] = False
+    _, *rest = sampling.ScreenPlan.__init__.__defaults__
+    sampling.ScreenPlan.__init__.__defaults__ = (_BATCH_S, *rest)
+    measurer._FINAL_BATCH_S = _BATCH_S
+    whole._ROUND_S = _ROUND_S
+
+
+def briefly() -> None:
+    """What callers do without, too."""
+    quicker()
+    for module in ("cli.bench", "kernels.in_program", "kernels.variants"):
+        import_module(f"iree_tuner.{module}")._BATCH_S = _BATCH_S
 
 
 def main() -> None:

@@ -45,6 +45,7 @@ class Model:
         self._values: list[float] = []
         self._spread: set[int] = set()
         self._asked = 0
+        self._guesses: Array | None = np.zeros(0)
         if start is not None:  # the default has the score 1 by definition
             self._learn(start, 1.0)
             self._pool.propose([self._pool.place(start)])
@@ -100,11 +101,19 @@ class Model:
 
     def _prior(self) -> Array:
         """The estimate and what other workloads teach: if one is wrong, the other often is not."""
-        estimate, guess = self._pool.column(ESTIMATE), self._space.guess(self._pool.rows)
+        estimate, guess = self._pool.column(ESTIMATE), self._guessed()
         if estimate is None:
             return np.zeros(len(self._pool.members)) if guess is None else guess
         prior = np.minimum(estimate - float(np.quantile(estimate, _GOOD)), _HOPELESS)
         return prior if guess is None else prior + _TAUGHT * guess
+
+    def _guessed(self) -> Array | None:
+        """The landscape's guess for all members. Those that were added since the last time are new to it."""
+        known, rows = self._guesses, self._pool.rows
+        if known is not None and len(known) < len(rows):
+            more = self._space.guess(rows[len(known) :])
+            self._guesses = known = None if more is None else np.concatenate([known, more])
+        return known
 
     def _expected(self) -> tuple[Array, Array]:
         prior = self._prior()

@@ -39,5 +39,13 @@ if FOLDER:
             return spec
 
     with open(f"{FOLDER}/noted", "r+b") as file:  # noqa: PTH123
-        builtins._iree_tuner_noted_lines = mmap.mmap(file.fileno(), 0)
+        noted = mmap.mmap(file.fileno(), 0)
+    known = [False] * len(noted)
+
+    def note(line):
+        """Note a line for all processes, and that this one has done so."""
+        known[line] = True
+        noted[line] = 1
+
+    builtins._iree_tuner_known_lines, builtins._iree_tuner_note_line = known, note
     sys.meta_path.insert(0, Finder)

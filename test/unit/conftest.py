@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import worker_forks
 from amounts import ALL, amount
+from item_forks import pytest_addoption, pytest_runtestloop  # noqa: F401 (hooks)
 
 # How long an example takes says something of the machine, and nothing of the code.
 # What runs by default runs the same each time: new examples are looked for with --all.
@@ -57,10 +58,14 @@ def one_job():
 
 @pytest.fixture(scope="session", autouse=True)
 def forked_workers():
-    """Workers of this process are forks; commands that tests start have their own, as users' have."""
+    """Workers of this process are forks; commands that tests start have their own, as users' have.
+
+    What both do without (`worker_forks.briefly`) they do with `--all`.
+    """
     if ALL or not worker_forks.possible():
         yield
         return
+    worker_forks.briefly()
     with worker_forks.start():
         yield
 

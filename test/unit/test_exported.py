@@ -5,14 +5,13 @@ By default a few cells of the table are run, with `--all` every one.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from amounts import ALL
+
+from iree_tuner.cli.main import run
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "exported"
@@ -118,25 +117,20 @@ CELLS = [
 
 
 @pytest.mark.parametrize(("row", "command"), CELLS)
-def test_a_command_handles_it(row: Row, command: str, tmp_path: Path) -> None:
+def test_a_command_handles_it(
+    row: Row, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     if row.program.endswith(".onnx"):
         pytest.importorskip("onnx", reason="needs the extra onnx")
-    words = [sys.executable, "-m", "iree_tuner", command, PROGRAMS / row.program, *row.arguments]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [*words, *COMMANDS[command]],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env=environment,
-    )
-    assert done.returncode == (1 if row.fails(command) else 0), done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    status = run([command, str(PROGRAMS / row.program), *row.arguments, *COMMANDS[command]])
+    told = capfd.readouterr().err
+    assert status == (1 if row.fails(command) else 0), told
+    assert "Traceback" not in told
     if row.fails(command):
-        assert row.refused in done.stderr
-        assert len(done.stderr.splitlines()) == 1
-        assert done.stderr.startswith("error: ")
+        assert row.refused in told
+        assert len(told.splitlines()) == 1
+        assert told.startswith("error: ")
 
 
 def test_every_program_is_in_the_table() -> None:

@@ -66,6 +66,10 @@ PHRASES = {
 }
 """Patterns, and what to write instead."""
 
+_ANY = re.compile("|".join(each for each in PHRASES if each[0] != "^"), re.IGNORECASE)
+_BEGINS = re.compile("|".join(each for each in PHRASES if each[0] == "^"))
+"""Whether one of them is there: most sentences have none."""
+
 _CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|^<!--.*?-->$", re.DOTALL | re.MULTILINE)
 _INDENTED = re.compile(r"^(?: {4}|\t)(?! *(?:[*-]|\d+\.) ).*$", re.MULTILINE)
 _INLINE = re.compile(r"`[^`]*`")
@@ -116,6 +120,7 @@ def phrases(text: str) -> list[str]:
     return [
         f"'{match[0][:40]}' ({better}): {sentence}"
         for sentence in sentences(text)
+        if _ANY.search(sentence) or _BEGINS.search(sentence)
         for pattern, better in PHRASES.items()
         if (match := re.search(pattern, sentence, re.IGNORECASE if pattern[0] != "^" else 0))
     ]

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from iree_tuner.search.cost.terms import Array
 
+_TOGETHER = 256
+"""Rows that go through all trees at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class Forest:
@@ -30,21 +33,23 @@ class Forest:
 
     def predict(self, rows: Array) -> Array:
         """A value for each row; `rows` has a column for each of `features`."""
-        rounded = rows.astype(np.float32)
+        rounded, trees = rows.astype(np.float32), len(self.roots)
         found = np.zeros(len(rows))
-        everyone = np.arange(len(rows))
-        for root in self.roots:
-            node = np.full(len(rows), root, np.int32)
-            while True:
-                column = self.column[node]
-                inside = column >= 0
-                if not inside.any():
-                    break
+        for start in range(0, len(rows), _TOGETHER):
+            part = rounded[start : start + _TOGETHER]
+            node = np.tile(self.roots, len(part))
+            row = np.repeat(np.arange(len(part)), trees)
+            inside = np.arange(len(node))
+            while len(inside):
                 at = node[inside]
-                seen = rounded[everyone[inside], column[inside]]
+                column = self.column[at]
+                goes_on = column >= 0
+                inside, at = inside[goes_on], at[goes_on]
+                seen = part[row[inside], column[goes_on]]
                 node[inside] = np.where(seen <= self.limit[at], self.left[at], self.right[at])
-            found += self.value[node]
-        return found / max(1, len(self.roots))
+            for values in self.value[node].reshape(len(part), trees).T:
+                found[start : start + _TOGETHER] += values
+        return found / max(1, trees)
 
     def save(self, path: Path) -> None:
         """Write it, compressed; equal forests give equal files."""

@@ -50,7 +50,7 @@ def measuring():
         yield workers
 
 
-@pytest.mark.parametrize("name", [*some(REPORTED, 3), *some(OTHERS, 6)])
+@pytest.mark.parametrize("name", [*some(REPORTED, 4), *some(OTHERS, 8)])
 def test_a_program_is_compared_as_a_whole_and_in_its_parts(name, apart_of):
     apart = apart_of(name)
     other = apart.otherwise()
@@ -95,7 +95,7 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "right", "wrong", "dispatch"), some(PLANTED, 3))
+@pytest.mark.parametrize(("name", "right", "wrong", "dispatch"), some(PLANTED, 5))
 def test_a_wrong_dispatch_is_found(name, right, wrong, dispatch, apart_of):
     apart = apart_of(name)
     version = apart.pieces(apart.with_defect(right, wrong))
@@ -144,7 +144,7 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", some(RIGHT, 2))
+@pytest.mark.parametrize("name", some(RIGHT, 3))
 def test_results_are_right(name, apart_of):
     """Also after further invocations: each comparison begins from the state after loading."""
     apart = apart_of(name)
@@ -157,7 +157,7 @@ def test_results_are_right(name, apart_of):
 
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
-    [
+    some([
         ("counter", "dense<1>", "dense<2>"),
         ("shared_state", "arith.addf %a, %a", "arith.mulf %a, %a"),
         ("state_of_several", "arith.mulf %s, %f", "arith.subf %s, %f"),
@@ -166,8 +166,8 @@ def test_results_are_right(name, apart_of):
         ("async", "%z = arith.constant 0.0", "%z = arith.constant 0.5"),
         ("decode_loop", "%c4 = arith.constant 4", "%c4 = arith.constant 3"),
         ("complex_result", "complex.create %x, %x", "complex.create %x, %z"),
-    ],
-)
+    ], 2),
+)  # fmt: skip
 def test_a_wrong_whole_program_is_found_and_a_right_one_is_timed(name, right, wrong, apart_of, measuring):
     apart = apart_of(name)
     made, other = apart.compiled(), apart.compiled(right, wrong)

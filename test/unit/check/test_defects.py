@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import pytest
+from amounts import some
 from planted import DEFECTS, DEVICE, bench_of, check_here, without_reference, wrong
 
 from iree_tuner.check.check_program import compile_check
@@ -59,11 +61,9 @@ def test_there_are_enough_of_them():
     assert len(WRONG) >= 10
 
 
-@pytest.fixture(scope="module", params=["by the host", "by the device"])
-def judged(request, benches, cpu, compilers):
-    """The benches; with a program that compares where results are, as on GPUs, and without."""
-    if request.param == "by the host":
-        return benches
+@pytest.fixture(scope="module")
+def with_programs(benches, cpu, compilers):
+    """The benches with programs that compare where results are, as on GPUs."""
 
     @cache
     def find(folder):
@@ -73,7 +73,22 @@ def judged(request, benches, cpu, compilers):
     return find
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.fixture
+def judged(request, benches, with_programs):
+    return benches if request.param == "by the host" else with_programs
+
+
+ON_DEVICE = some(FOLDERS, 2)
+"""Each has a program of its own, which compares."""
+
+
+def by_both(cases):
+    """Of a folder, or of a folder and a name."""
+    on_device = [each for each in cases if each in ON_DEVICE or each[0] in ON_DEVICE]
+    return [*product(["by the host"], cases), *product(["by the device"], on_device)]
+
+
+@pytest.mark.parametrize(("judged", "folder"), by_both(FOLDERS), indirect=["judged"])
 def test_the_right_kernel_passes(judged, compilers, folder):
     quick, thorough = compilers.call(check_here, judged(folder).default, judged(folder))
     assert quick.ok
@@ -82,8 +97,14 @@ def test_the_right_kernel_passes(judged, compilers, folder):
     assert thorough.note == ""  # there was a reference, and it agreed
 
 
-@pytest.mark.parametrize(("folder", "name"), WRONG)
-def test_the_wrong_one_does_not(judged, executables, compilers, folder, name):
+@pytest.mark.parametrize(
+    ("judged", "planted"),
+    by_both(WRONG),
+    indirect=["judged"],
+    ids=str,
+)
+def test_the_wrong_one_does_not(judged, executables, compilers, planted):
+    folder, name = planted
     quick, thorough = checked(compilers, executables(folder, name), judged(folder), name)
     assert not thorough.ok
     assert thorough.worst > 1

@@ -1,5 +1,7 @@
 """Results compared by a program on the device, and on the host: both must think the same of them."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -69,9 +71,13 @@ class Made:
 
 @pytest.fixture(scope="module")
 def made(cpu, compilers):
+    @cache
+    def compiled(one):
+        return compilers.call(compile_check, one, cpu)
+
     def make(*types):
         one = harness(*types)
-        return Made(one, compilers.call(compile_check, one, cpu))
+        return Made(one, compiled(one))
 
     return make
 

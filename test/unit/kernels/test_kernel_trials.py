@@ -12,6 +12,7 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.find import Place
 from iree_tuner.kernels.in_program import Outlook, hold_contest, hold_contests
+from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.timing import Timed
 from iree_tuner.store import Store, StoreError
 from iree_tuner.store.lines import import_file
@@ -61,8 +62,10 @@ def test_a_second_contest_tries_nothing_again(lab, tmp_path):
     assert sorted(rows_in(path).values()) == [1, 1, 1, 1, 2]
 
 
-def test_what_is_kept_of_a_trial(lab, tmp_path):
+def test_what_is_kept_of_a_trial(lab, tmp_path, monkeypatch):
     path = tmp_path / "trials.db"
+    _, *others = ScreenPlan.__init__.__defaults__
+    monkeypatch.setattr(ScreenPlan.__init__, "__defaults__", (0.02, *others))  # or there is no load to read
     with run_in(path) as records:
         contest = briefly(SITE, CGemm(), lab, most=2, records=records)
     with Store.open(path, readonly=True) as store:
