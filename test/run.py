@@ -113,8 +113,7 @@ def run(
         # One more than cores: lit ends long before pytest, and tests wait for processes of their own. Where
         # few tests are asked for by name, collecting them again in each process would take longer than they.
         few = any(each.startswith("-k") for each in pytest)
-        forks = ["--forks"] if sys.platform == "linux" else ["--dist", "worksteal", "-n"]
-        spread = [] if few else [*forks, str(cores + 1)]
+        spread = [] if few else ["-n", str(cores + 1), "--dist", "worksteal"]
         command = [sys.executable, "-m", "pytest", "-q", *spread, f"--junitxml={folder / JUNIT}", *pytest]
         print(f"$ {' '.join(command)}", flush=True)
         running.append(subprocess.Popen(command, cwd=ROOT, env=environment, text=True))

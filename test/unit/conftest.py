@@ -19,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import worker_forks
 from amounts import ALL, amount
-from item_forks import pytest_addoption, pytest_runtestloop  # noqa: F401 (hooks)
 
 # How long an example takes says something of the machine, and nothing of the code.
 # What runs by default runs the same each time: new examples are looked for with --all.
