@@ -203,7 +203,7 @@ def each_dispatch_agrees(program, target, compilers):
         assert not found.note, f"{dispatch.name}: {found.note}"
 
 
-@pytest.mark.parametrize("name", some(PROGRAMS, 4))
+@pytest.mark.parametrize("name", some(PROGRAMS, 6))
 def test_the_default_computes_what_the_program_says(cpu, compilers, name):
     each_dispatch_agrees(load_program(PROGRAMS[name]), cpu, compilers)
 
@@ -233,7 +233,7 @@ def test_a_true_boolean_with_a_sign_is_minus_one(cpu, compilers):
     each_dispatch_agrees(load_program(text), cpu, compilers)
 
 
-@pytest.mark.parametrize("path", some(FILES, 6), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some(FILES, 9), ids=lambda path: path.stem)
 def test_the_default_of_whole_programs_does(cpu, compilers, path):
     each_dispatch_agrees(load_program(str(path)), cpu, compilers)
 

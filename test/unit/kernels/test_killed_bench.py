@@ -59,6 +59,7 @@ def killed_after(count, folder, words=KERNELS):
     return trials_in(folder / "trials.db")
 
 
+@pytest.mark.exhaustive  # kills are tested in store/ and tuning/
 def test_a_killed_bench_goes_on_where_it_was(tmp_path):
     (tmp_path / "mm.mlir").write_text(matmul(64, 96, 64))
     before = []

@@ -174,18 +174,7 @@ def test_alternatives_are_an_axis_of_their_own():
     ]  # fmt: skip
 
 
-def test_a_version_that_does_not_compile_costs_nothing_else():
-    class Unknown(FindsVersions):
-        def flags(self, changes):
-            return ("--no-such-flag",)
-
-    result = tune_module(MATMUL, sources=[Unknown("")], **HOW)
-    (step,) = [each for each in result.steps if each.what == "another"]
-    assert step.error.startswith("does not compile")
-    assert not result.changes
-
-
-def test_a_source_that_cannot_look_is_told_and_left_out():
+def test_a_source_that_cannot_look_and_a_version_that_does_not_compile_cost_nothing_else():
     class Blind(Pipelines):
         name = "blind"
 
@@ -195,8 +184,18 @@ def test_a_source_that_cannot_look_is_told_and_left_out():
 
             return found
 
-    result = tune_module(MATMUL, sources=[Blind()], **HOW)
+        def alternatives(self, run):
+            return ()
+
+    class Unknown(FindsVersions):
+        def flags(self, changes):
+            return ("--no-such-flag",)
+
+    result = tune_module(MATMUL, sources=[Blind(), Unknown("")], **HOW)
     assert "no blind were compared: it is dark" in result.note
+    (step,) = [each for each in result.steps if each.what == "another"]
+    assert step.error.startswith("does not compile")
+    assert not result.changes
 
 
 def test_each_source_applies_its_own_changes(compilers, tmp_path, cpu):
