@@ -78,7 +78,7 @@ def judged(request, benches, with_programs):
     return benches if request.param == "by the host" else with_programs
 
 
-ON_DEVICE = some(FOLDERS, 2)
+ON_DEVICE = some(FOLDERS, 3)
 """Each has a program of its own, which compares."""
 
 

@@ -173,7 +173,7 @@ def prepare(compilers: Workers, context: ir.Context) -> Prepare:
     return find
 
 
-@pytest.mark.parametrize(("target", "program"), some(INSIDE, 4), ids=str)
+@pytest.mark.parametrize(("target", "program"), some(INSIDE, 6), ids=str)
 def test_inside(prepare: Prepare, target: str, program: Program) -> None:
     prepared = prepare(target, program)
     space, default = prepared.inside()
@@ -195,7 +195,7 @@ def test_outside(
     assert all(default.assignment is None for default in found.values())
 
 
-@pytest.mark.parametrize(("target", "program"), some(SAME_CODE, 4), ids=str)
+@pytest.mark.parametrize(("target", "program"), some(SAME_CODE, 6), ids=str)
 def test_same_code(prepare: Prepare, compilers: Workers, target: str, program: Program) -> None:
     prepared = prepare(target, program)
     space, default = prepared.inside()
