@@ -146,7 +146,7 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
     program = load_program(given.folder / f"{model.name}.mlir")
     weights = given.folder / f"{model.name}.irpa"
     if not weights.exists():
-        write_parameters(model.weights(), weights)
+        write_parameters(model.weights().draw(), weights)
     backend = target_for_device(given.device[0], given.chip).backend
     ways = {TUNED: usual_sources(backend) if given.kernels else ()}
     if given.kernels:

@@ -66,7 +66,7 @@ def main() -> None:
     program = load_program(given.folder / f"{model.name}.mlir")
     weights = given.folder / f"{model.name}.irpa"
     if not weights.exists():
-        write_parameters(model.weights(), weights)
+        write_parameters(model.weights().draw(), weights)
     backend = target_for_device(given.device, "host").backend
     with tempfile.TemporaryDirectory() as name:
         run = run_of(program, model, weights, Path(name))

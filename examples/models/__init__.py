@@ -5,6 +5,11 @@ A model's file has its weights, inputs and structure, and takes sizes where seve
 modules and functions of models, `export` writes files.
 """
 
+from dataclasses import replace
+
+import ml_dtypes
+import numpy as np
+
 from examples.models import (
     convnext,
     decoder,
@@ -75,3 +80,22 @@ FURTHER_GPU_MODELS: dict[str, Model] = {
 The first two were chosen on 2026-11-26, before `triton_norms` and `triton_conv` changed for the last time;
 the others on 2026-11-27, after that, of two kinds that were drawn at random.
 """
+
+_WHISPER = {"of": "Whisper-large's encoder", "tokens": 1500, "width": 1280, "heads": 20, "key_bias": False}
+_LLAMA_8B = llama.Whole("Llama-3-8B", 4096, 32, 8, 14336, blocks=32, vocabulary=128256)
+_LLAMA_1B = llama.Whole(
+    "Llama-3.2-1B", 2048, 32, 8, 8192, blocks=16, vocabulary=128256, tied=True, dtype=np.float32
+)
+_BF16 = replace(_LLAMA_1B, dtype=ml_dtypes.bfloat16)
+
+LARGE_MODELS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        _LLAMA_8B.step("llama_8b_step", 2047),
+        _LLAMA_8B.prefill("llama_8b_prefill", 512),
+        transformer.encoder("whisper_large", blocks=32, **_WHISPER),
+        _LLAMA_1B.step("llama_1b_step", 511),
+        _BF16.step("llama_1b_step_bf16", 511),
+    )
+}
+"""Whole models of the size that people deploy: up to 16 GB of weights, the last two for CPUs."""

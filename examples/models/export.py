@@ -31,18 +31,19 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from examples.models import CPU_MODELS, FURTHER_GPU_MODELS, FURTHER_MODELS, GPU_MODELS, MODELS
+from examples.models import CPU_MODELS, FURTHER_GPU_MODELS, FURTHER_MODELS, GPU_MODELS, LARGE_MODELS, MODELS
 from examples.models.in_jax import exported, stablehlo
 from examples.models.in_torch import names, onnx_outputs, torch_outputs, write_onnx
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
-EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS
+EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | LARGE_MODELS
 GROUPS = {
     "all": [*MODELS.values()],
     "gpu": [*GPU_MODELS.values()],
     "further": [*FURTHER_GPU_MODELS.values()],
     "further_cpu": [*FURTHER_MODELS.values()],
+    "large": [*LARGE_MODELS.values()],
 }
 
 
@@ -53,11 +54,16 @@ def main() -> None:
     )
     parser.add_argument("--model", choices=[*EVERY, *GROUPS], default="all")
     parser.add_argument("--program-only", action="store_true", help="of a model, write only the .mlir")
+    parser.add_argument(
+        "--weights", action="store_true", help="with --program-only, its weights too: NAME.irpa"
+    )
     parser.add_argument("--output", type=Path, required=True, help="folder of the files")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     for model in GROUPS.get(options.model) or [EVERY[options.model]]:
         (write_program if options.program_only else export)(model, options.output)
+        if options.weights and options.program_only:
+            write_parameters(model.weights().draw(), options.output / f"{model.name}.irpa")
         print(f"{model.name}: {model.summary}", file=sys.stderr)
 
 
@@ -66,7 +72,7 @@ def export(model: Model, folder: Path) -> None:
     write_program(model, folder)
     path = folder / model.name
     path.with_suffix(".jax").write_bytes(exported(model))
-    write_parameters(model.weights(), path.with_suffix(".irpa"))
+    write_parameters(model.weights().draw(), path.with_suffix(".irpa"))
     ins, outs = names(model)
     if model.onnx is None:
         write_onnx(model, path.with_suffix(".onnx"))

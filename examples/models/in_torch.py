@@ -24,7 +24,7 @@ class TorchModel(torch.nn.Module):
     def __init__(self, model: Model) -> None:
         super().__init__()
         self._model = model
-        for name, value in model.weights().items():
+        for name, value in model.weights().draw().items():
             tensor = layers_torch.from_numpy(name, value)
             self.register_parameter(name, torch.nn.Parameter(tensor, requires_grad=False))
 

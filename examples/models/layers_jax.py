@@ -89,6 +89,12 @@ def embed(w: Weights, name: str, ids: Array) -> Array:
     return jnp.take(w[f"{name}_table"], ids, axis=0, mode="clip")
 
 
+def unembed(w: Weights, name: str, x: Array) -> Array:
+    """Products with the rows of a table; what is summed up has 32 bits."""
+    found = jnp.einsum("td,vd->tv", x, w[f"{name}_table"], preferred_element_type=jnp.float32)
+    return found.astype(x.dtype)
+
+
 def attention(q: Array, k: Array, v: Array) -> Array:
     """Every query over every key: heads by positions by width, perhaps of a batch; sums have 32 bits."""
     scores = jnp.einsum(

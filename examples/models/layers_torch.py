@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 (everybody's name for it)
 from torch import Tensor
@@ -18,11 +19,13 @@ Weights = Mapping[str, Tensor]
 
 def from_numpy(name: str, value: Array) -> Tensor:
     """A weight in PyTorch's order: outputs before inputs, filters last."""
+    if value.dtype.name == "bfloat16":
+        tensor = torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
+    else:
+        tensor = torch.from_numpy(value)
     if name.endswith("_kernel"):
-        value = value.transpose()
-    if name.endswith("_kernel") and value.ndim == 4:
-        value = value.swapaxes(2, 3)
-    return torch.from_numpy(value.copy())
+        tensor = tensor.permute(3, 2, 0, 1) if value.ndim == 4 else tensor.t()
+    return tensor.clone(memory_format=torch.contiguous_format)
 
 
 def image_in(x: Tensor) -> Tensor:
@@ -73,6 +76,11 @@ def group_norm(w: Weights, name: str, x: Tensor, groups: int = 8) -> Tensor:
 def embed(w: Weights, name: str, ids: Tensor) -> Tensor:
     """Rows of a table; ids are in range."""
     return F.embedding(ids, w[f"{name}_table"])
+
+
+def unembed(w: Weights, name: str, x: Tensor) -> Tensor:
+    """Products with the rows of a table."""
+    return F.linear(x, w[f"{name}_table"])
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:

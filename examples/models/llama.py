@@ -1,46 +1,57 @@
-"""A block of Llama in half precision: on a text's tokens, and a step of decoding with cached keys."""
+"""Llama, whole or a block: on a text's tokens, and a step of decoding with cached keys."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from examples.models.model import HALF, Model, normal
 from examples.models.weights import Weights
 
+Inputs = Callable[[np.random.Generator], tuple[NDArray[Any], ...]]
+Forward = Callable[..., tuple[Any, ...]]
+
 
 def _weights(name: str, width: int, heads: int, shared: int, hidden: int, first: int, tokens: int) -> Weights:
-    """Attention and a gated feed-forward layer, without biases, in half precision."""
-    each = width // heads
+    """Of a block, without biases, in half precision."""
     w = Weights(name)
-    w.scale("norm1", width)
-    for part, outputs in (("q", width), ("k", shared * each), ("v", shared * each), ("o", width)):
-        w.projection(part, width, outputs)
-    w.turns("rotary", first, tokens, each)
-    w.scale("norm2", width)
-    w.projection("gate", width, hidden)
-    w.projection("up", width, hidden)
-    w.projection("down", hidden, width)
+    w.turns("rotary", first, tokens, width // heads)
+    _block_weights(w, "", width, heads, shared, hidden)
     return w.half()
 
 
-def _parts(f: ModuleType, w: Any, x: Any, heads: int, shared: int) -> tuple[Any, Any, Any]:
+def _block_weights(w: Weights, block: str, width: int, heads: int, shared: int, hidden: int) -> None:
+    """Of attention and a gated feed-forward layer."""
+    each = width // heads
+    w.scale(f"{block}norm1", width)
+    for part, outputs in (("q", width), ("k", shared * each), ("v", shared * each), ("o", width)):
+        w.projection(f"{block}{part}", width, outputs)
+    w.scale(f"{block}norm2", width)
+    w.projection(f"{block}gate", width, hidden)
+    w.projection(f"{block}up", width, hidden)
+    w.projection(f"{block}down", hidden, width)
+
+
+def _parts(f: ModuleType, w: Any, x: Any, heads: int, shared: int, block: str = "") -> tuple[Any, Any, Any]:
     """Queries, keys and values of tokens."""
-    normed = f.rms_norm(w, "norm1", x)
-    q = f.rotary(w, "rotary", f.heads_in(f.project(w, "q", normed), heads))
-    k = f.rotary(w, "rotary", f.heads_in(f.project(w, "k", normed), shared))
-    return q, k, f.heads_in(f.project(w, "v", normed), shared)
+    normed = f.rms_norm(w, f"{block}norm1", x)
+    q = f.rotary(w, "rotary", f.heads_in(f.project(w, f"{block}q", normed), heads))
+    k = f.rotary(w, "rotary", f.heads_in(f.project(w, f"{block}k", normed), shared))
+    return q, k, f.heads_in(f.project(w, f"{block}v", normed), shared)
 
 
-def _rest(f: ModuleType, w: Any, x: Any, mixed: Any) -> Any:
+def _rest(f: ModuleType, w: Any, x: Any, mixed: Any, block: str = "") -> Any:
     """What follows the attention."""
-    x = x + f.project(w, "o", f.heads_out(mixed))
-    normed = f.rms_norm(w, "norm2", x)
-    gated = f.silu(f.project(w, "gate", normed)) * f.project(w, "up", normed)
-    return x + f.project(w, "down", gated)
+    x = x + f.project(w, f"{block}o", f.heads_out(mixed))
+    normed = f.rms_norm(w, f"{block}norm2", x)
+    gated = f.silu(f.project(w, f"{block}gate", normed)) * f.project(w, f"{block}up", normed)
+    return x + f.project(w, f"{block}down", gated)
 
 
 def block(name: str, of: str, *, tokens: int, width: int, heads: int, shared: int, hidden: int) -> Model:
@@ -80,3 +91,83 @@ def step(name: str, of: str, *, cached: int, width: int, heads: int, shared: int
 
     summary = f"a decode step of a block of {of}, {cached} tokens cached, {HALF}"
     return Model(name, summary, weights, inputs, forward, outputs=3, tolerance=1e-2)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole language model: embeddings, blocks, the head over the vocabulary, in one type.
+
+    `tied` is whether the head is the table of embeddings; sums of norms and products have 32 bits.
+    """
+
+    of: str
+    width: int
+    heads: int
+    shared: int  # heads of keys and values
+    hidden: int
+    blocks: int
+    vocabulary: int
+    tied: bool = False
+    dtype: DTypeLike = np.float16
+
+    def prefill(self, name: str, tokens: int) -> Model:
+        """Scores of the token after so many, and the keys and values of all."""
+
+        def forward(f: ModuleType, w: Any, ids: Any) -> tuple[Any, ...]:
+            def attend(_: int, q: Any, k: Any, v: Any) -> Any:
+                return f.causal_attention(q, k, v)
+
+            return self._forward(f, w, ids, attend)
+
+        def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+            return (rng.integers(0, self.vocabulary, tokens, dtype=np.int32),)
+
+        what = f"{self.of} whole, {tokens} tokens"
+        return self._model(name, what, inputs, forward, partial(self._weights, name, 0, tokens))
+
+    def step(self, name: str, cached: int) -> Model:
+        """The same for one token after so many, whose keys and values are inputs."""
+
+        def forward(f: ModuleType, w: Any, ids: Any, keys: Any, values: Any) -> tuple[Any, ...]:
+            def attend(block: int, q: Any, k: Any, v: Any) -> Any:
+                return f.step_attention(q, f.append(keys[block], k), f.append(values[block], v))
+
+            return self._forward(f, w, ids, attend)
+
+        def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+            shape = (self.blocks, self.shared, cached, self.width // self.heads)
+            caches = (rng.standard_normal(shape, np.float32).astype(self.dtype) for _ in range(2))
+            return (rng.integers(0, self.vocabulary, 1, dtype=np.int32), *caches)
+
+        what = f"a decode step of {self.of} whole, {cached} tokens cached"
+        return self._model(name, what, inputs, forward, partial(self._weights, name, cached, 1))
+
+    def _model(
+        self, name: str, what: str, inputs: Inputs, forward: Forward, weights: Callable[[], Weights]
+    ) -> Model:
+        kind = np.dtype(self.dtype).name
+        return Model(name, f"{what}, {kind}", weights, inputs, forward, outputs=3, tolerance=3e-2)
+
+    def _weights(self, name: str, first: int, tokens: int) -> Weights:
+        w = Weights(name)
+        w.table("token", self.vocabulary, self.width)
+        w.turns("rotary", first, tokens, self.width // self.heads)
+        for block in range(self.blocks):
+            _block_weights(w, f"block{block}_", self.width, self.heads, self.shared, self.hidden)
+        w.scale("last", self.width)
+        if not self.tied:
+            w.projection("head", self.width, self.vocabulary)
+        return w.of_type(self.dtype)
+
+    def _forward(self, f: ModuleType, w: Any, ids: Any, attend: Callable[..., Any]) -> tuple[Any, ...]:
+        x = f.embed(w, "token", ids)
+        keys, values = [], []
+        for number in range(self.blocks):
+            block = f"block{number}_"
+            q, k, v = _parts(f, w, x, self.heads, self.shared, block)
+            keys.append(k)
+            values.append(v)
+            x = _rest(f, w, x, attend(number, q, k, v), block)
+        last = f.rms_norm(w, "last", x[-1:])
+        scores = f.unembed(w, "token", last) if self.tied else f.project(w, "head", last)
+        return scores, f.stack(keys), f.stack(values)

@@ -40,12 +40,12 @@ def weights() -> Weights:
         sums = kernel.astype(np.int64).reshape(-1, kernel.shape[-1]).sum(axis=0)
         (before,), after = layer.inputs, layer.output
         factors = before.scale * graph.scales(layer) / after.scale
-        w[f"{layer.name}_kernel"] = kernel
+        w.constant(f"{layer.name}_kernel", kernel)
         _line(w, layer.name, factors, (graph.bias(layer) - before.zero * sums) * factors + after.zero)
     residual = [name for name, channels, _, out, stride in blocks() if channels == out and stride == 1]
     for name, add in zip(residual, graph.additions, strict=True):
         (one, other), after = add.inputs, add.output
-        w[f"{name}_kept_scale"] = np.asarray(one.scale / after.scale, np.float32)
+        w.constant(f"{name}_kept_scale", np.asarray(one.scale / after.scale, np.float32))
         zeros = one.zero * one.scale + other.zero * other.scale
         _line(w, f"{name}_sum", other.scale / after.scale, after.zero - zeros / after.scale)
     (before,), after = graph.mean.inputs, graph.mean.output
@@ -62,7 +62,8 @@ def weights() -> Weights:
 
 def _line(w: Weights, name: str, scale: Any, bias: Any) -> None:
     """A factor and an offset."""
-    w[f"{name}_scale"], w[f"{name}_bias"] = np.asarray(scale, np.float32), np.asarray(bias, np.float32)
+    w.constant(f"{name}_scale", np.asarray(scale, np.float32))
+    w.constant(f"{name}_bias", np.asarray(bias, np.float32))
 
 
 def forward(f: ModuleType, w: Any, image: Any) -> tuple[Any, ...]:

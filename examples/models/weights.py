@@ -1,4 +1,4 @@
-"""Random weights of a model, the same at every call: numpy arrays by name, from a fixed seed.
+"""Random weights of a model, the same at every call, by name: drawn when they are needed, from a fixed seed.
 
 Names end in what they are: `_kernel`, `_bias`, `_scale`, `_table` or `_turns`. Kernels are stored as JAX has
 them (inputs before outputs, filters as height, width, inputs, outputs); other libraries turn them around.
@@ -6,16 +6,34 @@ them (inputs before outputs, filters as height, width, inputs, outputs); other l
 
 from __future__ import annotations
 
+import os
 import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-Array = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.int8]
+Array = NDArray[Any]
 
 
-class Weights(dict[str, Array]):
-    """A model's weights, drawn layer by layer: each from the model's name and its own, in whatever order."""
+@dataclass(frozen=True)
+class Weight:
+    """An array that is not drawn yet: those of a language model take minutes, its program only their sizes."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    values: Callable[[], Array]
+
+    def draw(self) -> Array:
+        """The array."""
+        return np.asarray(self.values()).astype(self.dtype, copy=False)
+
+
+class Weights(dict[str, Weight]):
+    """A model's weights layer by layer: each is drawn from the model's name and its own, in whatever order."""
 
     def __init__(self, model: str) -> None:
         super().__init__()
@@ -39,14 +57,27 @@ class Weights(dict[str, Array]):
         half = width // 2
         speeds = 500000.0 ** (-np.arange(half) / half)
         angles = np.arange(first, first + count)[:, None] * speeds
-        self[f"{name}_turns"] = np.stack([np.cos(angles), np.sin(angles)]).astype(np.float32)
+        self.constant(f"{name}_turns", np.stack([np.cos(angles), np.sin(angles)]).astype(np.float32))
+
+    def constant(self, name: str, value: Array) -> None:
+        """One that is not random."""
+        self[name] = Weight(value.shape, value.dtype, lambda: value)
 
     def half(self) -> Weights:
         """The same in half precision, but for cosines and sines."""
-        for name, value in self.items():
+        return self.of_type(np.float16)
+
+    def of_type(self, dtype: DTypeLike) -> Weights:
+        """The same of another type, but for cosines and sines."""
+        for name, weight in self.items():
             if not name.endswith("_turns"):
-                self[name] = value.astype(np.float16)
+                self[name] = replace(weight, dtype=np.dtype(dtype))
         return self
+
+    def draw(self) -> dict[str, Array]:
+        """All arrays, drawn on all cores."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return dict(zip(self, pool.map(Weight.draw, self.values()), strict=True))
 
     def conv(
         self, name: str, size: int, inputs: int, outputs: int, *, groups: int = 1, gain: float = 2.0**0.5
@@ -66,5 +97,8 @@ class Weights(dict[str, Array]):
         self._normal(f"{name}_table", (rows, width), 1.0)
 
     def _normal(self, name: str, shape: tuple[int, ...], spread: float, mean: float = 0.0) -> None:
-        rng = np.random.default_rng([zlib.crc32(self._model.encode()), zlib.crc32(name.encode())])
-        self[name] = rng.standard_normal(shape, np.float32) * np.float32(spread) + np.float32(mean)
+        def values() -> Array:
+            rng = np.random.default_rng([zlib.crc32(self._model.encode()), zlib.crc32(name.encode())])
+            return rng.standard_normal(shape, np.float32) * np.float32(spread) + np.float32(mean)
+
+        self[name] = Weight(shape, np.dtype(np.float32), values)
