@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Weight:
-    """An array that is not drawn yet: those of a language model take minutes, its program only their sizes."""
+    """An array that is not drawn yet: a language model's take minutes, and its program needs only their sizes."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -33,7 +33,7 @@ class Weight:
 
 
 class Weights(dict[str, Weight]):
-    """A model's weights layer by layer: each is drawn from the model's name and its own, in whatever order."""
+    """A model's weights layer by layer; each is drawn from the model's name and its own, in any order."""
 
     def __init__(self, model: str) -> None:
         super().__init__()
