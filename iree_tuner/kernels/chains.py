@@ -25,6 +25,7 @@ from iree_tuner.kernels.moves import (
     is_move,
     is_scalar_constant,
     is_source,
+    is_view,
     repeats,
 )
 from iree_tuner.kernels.plan_nest import nest_of
@@ -90,7 +91,7 @@ def _cone(
         op = ops[latest]
         users = [use.owner.operation for each in op.results for use in each.uses]
         inside = all(_top(user, place) in found for user in users)
-        if not inside or not is_followed(op) or (op.name == INSERT and _updates(op)):
+        if not inside or not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
             continue
         if is_move(op) or not (op in left or any(_repeats(user, op) for user in users)):
             found.add(op)

@@ -45,6 +45,21 @@ def is_move(op: ir.Operation) -> bool:
     return is_elementwise(op) and len(op.regions[0].blocks[0].operations) == 1
 
 
+def is_view(op: ir.Operation) -> bool:
+    """Whether an op takes neighboring elements of a tensor that no followed op makes, which costs nothing.
+
+    A layer's part of a cache is one. Chains begin after it, so that they are equal in all layers.
+    """
+    if op.name != SLICE or not is_followed(op) or set(numbers(op, "static_strides")) != {1}:
+        return False
+    before = op.operands[0].owner
+    if not isinstance(before, ir.Block) and (is_followed(before.operation) or is_source(before.operation)):
+        return False
+    sizes, whole = numbers(op, "static_sizes"), ir.RankedTensorType(op.operands[0].type).shape
+    longer = next((at for at, size in enumerate(sizes) if size != 1), len(sizes))
+    return sizes[longer + 1:] == whole[longer + 1:]
+
+
 def is_followed(op: ir.Operation) -> bool:
     """Whether an op is supported: each element of its result depends on single elements of its operands."""
     if not is_static(op):
