@@ -19,6 +19,7 @@ from iree.compiler.dialects import arith, func, tensor
 from iree_tuner.compiler.linalg import generic, named
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
+from iree_tuner.kernels.moves import LOAD
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, zeros_of
 from iree_tuner.ops.element_type import ElementType
@@ -34,7 +35,6 @@ class JointProducts(FusedOps):
 
 
 _Follows = tuple[tuple[str, ...], tuple[ElementType, ...]]
-_LOAD = "util.global.load"
 _PLAIN = {"linalg.matmul": ((0, 2), (2, 1), (0, 1)), "linalg.vecmat": ((1,), (1, 0), (0,))}
 _MOST_RESULTS = 1 << 22
 """The most elements of a result: a larger product fills a device alone."""
@@ -131,7 +131,7 @@ def _product(op: ir.Operation) -> _Product | None:
     """The product of an op with a constant; None for other ops, and for products that fill a device alone."""
     load, start = producer(op.operands[1]), zeros_of(op)
     shape = shape_of(op.result.type)
-    if start is None or load is None or load.name != _LOAD or None in shape:
+    if start is None or load is None or load.name != LOAD or None in shape:
         return None
     if not ElementType.of(load.result.type).is_float:
         return None
@@ -142,7 +142,7 @@ def _product(op: ir.Operation) -> _Product | None:
     steps, biases, ops = list[str](), list[ir.Operation](), [load, *start, op]
     factor = ir.RankedTensorType(op.operands[0].type).element_type
     while (found := next_steps(ops[-1].result, factor, op.result)) is not None:
-        made = [each for each in map(producer, found.inputs) if each is not None and each.name == _LOAD]
+        made = [each for each in map(producer, found.inputs) if each is not None and each.name == LOAD]
         if not {*found.names} <= {"bias", "truncf"} or len(made) < len(found.inputs):
             break
         if "bias" in steps and "bias" in found.names:

@@ -57,7 +57,7 @@ def is_view(op: ir.Operation) -> bool:
         return False
     sizes, whole = numbers(op, "static_sizes"), ir.RankedTensorType(op.operands[0].type).shape
     longer = next((at for at, size in enumerate(sizes) if size != 1), len(sizes))
-    return sizes[longer + 1:] == whole[longer + 1:]
+    return sizes[longer + 1 :] == whole[longer + 1 :]
 
 
 def is_followed(op: ir.Operation) -> bool:
@@ -214,7 +214,8 @@ def repeats(op: ir.Operation, place: int) -> bool:
     )
 
 
-HOISTED = ("arith.constant", "util.global.load", "flow.tensor.constant")
+LOAD = "util.global.load"
+HOISTED = ("arith.constant", LOAD, "flow.tensor.constant")
 """Ops that make constants. Ops on these are evaluated once, when the program is compiled or loaded."""
 
 MOST_PADDING = 1 << 20

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from iree.compiler import ir
-from iree.compiler.dialects import flow, preprocessing_transform, transform, util
+from iree.compiler.dialects import flow, func, preprocessing_transform, transform, util
 from iree.compiler.dialects.transform import interpreter, structured
 
 from iree_tuner.compiler.context import to_bytecode
@@ -42,7 +42,7 @@ from iree_tuner.kernels.executable import (
 from iree_tuner.kernels.harness import substituted
 from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed
-from iree_tuner.kernels.moves import HOISTED, build_packed
+from iree_tuner.kernels.moves import HOISTED, LOAD, build_packed
 from iree_tuner.kernels.padding import build_insertion, insert_in_filled
 from iree_tuner.kernels.problem import Array, KernelError, Problem
 from iree_tuner.kernels.site import Site, copy_ops, declare
@@ -58,6 +58,7 @@ MAIN = "__transform_main"
 _SUFFIXES = {"object": ".o", "ptx": ".ptx"}
 _OBJECT = "kernel.o"
 _NAME_ONLY = "match.operation_name_only"
+_FEW = 4  # pairs that need no matcher of their kind
 _WITH_NAMED_SEQUENCE = "transform.with_named_sequence"
 
 _Pair = tuple[str, str]
@@ -89,12 +90,14 @@ def build_kernel_spec(
         spec = _KernelSpec(
             module, target if target.context == context else attribute_from(str(target), context)
         )
-        first, last = list[_Pair](), list[_Pair]()
+        first, last, kinds = list[_Pair](), list[_Pair](), dict[str, list[_Pair]]()
         rounds: dict[tuple[bool, int], list[_Pair]] = {}
         for placement in placements:
             if placement.code.kind == "ops":  # kernels and chains see the program with joint products
                 joint = placement.code.entry == JointProducts.name
                 (first if joint else last).append(spec.add_ops(placement))
+                if joint:
+                    kinds.setdefault(spec.kind_of(placement.site), []).append(first[-1])
                 continue
             if placement.site.problem.fused:
                 last += spec.add(placement)
@@ -104,6 +107,7 @@ def build_kernel_spec(
             key = bool(placement.site.one_op), len(placement.site.problem.epilogue)
             rounds.setdefault(key, []).extend(spec.add(placement))
         larger_first = [rounds[key] for key in sorted(rounds, reverse=True)]
+        first = [pair for kind, own in kinds.items() for pair in spec.nested(kind, own)]
         with ir.InsertionPoint(module.body):
             padded = any(each.site.padded for each in placements)
             _build_main([first, [*spec.scalars.values()], *larger_first, last], padded=padded)
@@ -140,6 +144,7 @@ class _KernelSpec:
         names: names that are taken.
         declared: globals of the program that the spec declares.
         scalars: matchers and actions that move constants into bodies, by kind of scalar op.
+        kinds: a matcher of sites that differ only in the constants that they load, by its text.
     """
 
     module: ir.Module
@@ -147,6 +152,27 @@ class _KernelSpec:
     names: set[str] = field(default_factory=set[str])
     declared: set[str] = field(default_factory=set[str])
     scalars: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    kinds: dict[str, str] = field(default_factory=dict[str, str])
+
+    def kind_of(self, site: Site) -> str:
+        """The name of a matcher that matches a site with any constants, as all layers have it."""
+        case, name = _any_constants(site.case), _unique(f"match_{site.problem.name}_kind", self.names)
+        if case in self.kinds:
+            return self.kinds[case]
+        with ir.InsertionPoint(self.module.body):
+            _build_matcher(name, case.encode())
+        return self.kinds.setdefault(case, name)
+
+    def nested(self, kind: str, pairs: Sequence[_Pair]) -> list[_Pair]:
+        """Pairs of one kind, tried only where that matches.
+
+        Each layer has pairs of its own. Trying all of them on each op would take 32 s for 80 layers.
+        """
+        if len(pairs) <= _FEW:
+            return list(pairs)
+        with ir.InsertionPoint(self.module.body):
+            _build_choice(f"choose_{kind}", pairs)
+        return [(kind, f"choose_{kind}")]
 
     def add(self, placement: Placement) -> list[_Pair]:
         """Add a kernel: first the pair for programs with a constant to pack, then the pair for all others."""
@@ -180,7 +206,7 @@ class _KernelSpec:
         return f"match_{name}", f"replace_{name}"
 
     def _add_matcher(self, use: str, site: Site, constant: int | None = None) -> None:
-        for scalar in _build_matcher(f"match_{use}", site, constant):
+        for scalar in _build_matcher(f"match_{use}", site.case, constant):
             if scalar.key not in self.scalars:
                 self.scalars[scalar.key] = self._add_scalar(scalar)
 
@@ -283,12 +309,29 @@ def _matcher(
         transform.YieldOp([])
 
 
-def _build_matcher(name: str, site: Site, constant: int | None = None) -> list[Scalar]:
+def _any_constants(case: bytes) -> str:
+    """A site's case with arguments instead of the constants that it loads."""
+    program, block = _function_in(case)
+    loads = [op.operation for op in block.operations if op.operation.name == LOAD]
+    kept = [op.operation for op in block.operations if op.operation.name != LOAD][:-1]
+    values = [*block.arguments, *(load.result for load in loads)]
+    result = block.operations[len(block.operations) - 1].operands[0]
+    kinds = [each.type for each in values]
+    with program.context, ir.Location.unknown():
+        other = ir.Module.create()
+        with ir.InsertionPoint(other.body):
+            function = func.FuncOp("main", (kinds, [result.type]))
+        with ir.InsertionPoint(function.add_entry_block()):
+            func.ReturnOp([copy_ops(kept, dict(zip(values, function.arguments, strict=True)))])
+        return str(other)
+
+
+def _build_matcher(name: str, site_case: bytes, constant: int | None = None) -> list[Scalar]:
     """Build a matcher of a site's case; returns scalar ops whose constants must be moved into bodies first.
 
     With `constant`, it matches only if the input of that number is a constant.
     """
-    _program, case = _function_in(site.case)
+    _program, case = _function_in(site_case)
     ops = [op.operation for op in case.operations][:-1]
     way = None if constant is None else _way_to(ops[-1], case.arguments[constant])
     with _matcher(name, [each.type for each in case.arguments], way) as block:
@@ -342,6 +385,25 @@ def _build_replacement(name: str, symbols: Sequence[str]) -> None:
         transform.YieldOp([])
 
 
+def _build_choice(name: str, pairs: Sequence[_Pair]) -> None:
+    """Build a sequence that tries pairs on a match's last op."""
+    handle, values = transform.AnyOpType.get(), transform.AnyValueType.get()
+    readonly = {"transform.readonly": ir.UnitAttr.get()}
+    sequence = transform.NamedSequenceOp(name, [values, values], [], arg_attrs=[readonly, readonly])
+    with ir.InsertionPoint(sequence.body):
+        root = transform.GetDefiningOp(handle, sequence.body.arguments[1]).result
+        transform.ForeachMatchOp(handle, [], root, [], *_symbols(pairs), restrict_root=True)
+        transform.YieldOp([])
+
+
+def _symbols(pairs: Sequence[_Pair]) -> list[ir.ArrayAttr]:
+    """The matchers of pairs, and their actions."""
+    return [
+        ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(each) for each in names])
+        for names in zip(*pairs, strict=True)
+    ]
+
+
 def _create(
     name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value],
     attributes: dict[str, ir.Attribute] | None = None,
@@ -371,11 +433,7 @@ def _build_main(rounds: Sequence[Sequence[_Pair]], *, padded: bool) -> None:
             loop = transform.ForeachOp([], [functions])
             block = loop.operation.regions[0].blocks[0]
             with ir.InsertionPoint(block):
-                matchers, actions = (
-                    ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(each) for each in names])
-                    for names in zip(*pairs, strict=True)
-                )
-                transform.ForeachMatchOp(handle, [], block.arguments[0], [], matchers, actions)
+                transform.ForeachMatchOp(handle, [], block.arguments[0], [], *_symbols(pairs))
                 transform.YieldOp([])
             transform.ApplyDeadCodeEliminationOp(module)
             if pairs is rounds[0]:  # merges joint products; after later rounds, it would undo local constants
