@@ -331,7 +331,8 @@ class Calls(ABC):
 
 
 __all__ = [
-    "Calls", "Crash", "End", "Lost", "Ok", "SpentError", "Timeout", "WorkerError", "Workers", "session_for",
+    "Calls", "Crash", "End", "Lost", "Ok", "SpentError", "Timeout", "WorkerError", "Workers",
+    "memory_of_machine", "session_for",
 ]  # fmt: skip
 
 R = TypeVar("R")

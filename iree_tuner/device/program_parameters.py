@@ -22,6 +22,7 @@ from iree_tuner.program.parameters import Parameter
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
 _ALIGNMENT = 4096
+_DRAWN = 4_194_301  # a prime: rows of a matrix do not begin with the same values
 _IMMUTABLE = 1 << 19
 """Of a buffer's usage: it may be shared, as nothing writes to it (`iree/hal/buffer.h`)."""
 _SIGNATURES = {"gather": "0rIrrrrrrr_v", "load": "0rIrrrIiirrr_r", "scatter": "0rIrrrrrrr_v"}
@@ -205,7 +206,8 @@ def generate(parameter: Parameter) -> npt.NDArray[np.generic]:
 
     Vectors and integers are like inputs: positive, as scales and variances must be. Larger tensors of floats
     are weights: normal, and divided by the root of the number that is summed, so that values keep their size
-    through many layers. (Infinities would make all results alike.) Raises TunerError if the type has no
+    through many layers. (Infinities would make all results alike.) After `_DRAWN` values of a tensor they are
+    repeated: those of a language model would take minutes. Raises TunerError if the type has no
     values.
     """
     dtype = _dtype(parameter)
@@ -216,9 +218,9 @@ def generate(parameter: Parameter) -> npt.NDArray[np.generic]:
         return stored(found, parameter.element_type)
     # A matrix may be either way round, a filter has its outputs first or last.
     summed = max(1, math.prod(shape) // max(shape[0], shape[-1]))
-    values = rng.standard_normal(shape, np.float32)
+    values = rng.standard_normal(min(math.prod(shape), _DRAWN), np.float32)
     values *= np.float32(1 / math.sqrt(summed))
-    return values.astype(dtype, copy=False)
+    return np.resize(values.astype(dtype, copy=False), shape)
 
 
 @lru_cache(1)

@@ -6,7 +6,8 @@ needs another dispatch that computes it. A chain that is written as one op (`fus
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from iree.compiler import ir
 
@@ -30,7 +31,7 @@ from iree_tuner.kernels.moves import (
 )
 from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of
+from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import indexing_maps, iterators
@@ -41,27 +42,40 @@ LEAST_ELEMENTS = 1 << 16
 _FUNCTIONS = ("util.func", "func.func")
 
 
-def find_chains(module: ir.Module) -> list[Site]:
-    """The chains of a program in the phase of preprocessing (after `abi`), in program order."""
-    return [chain for ops in blocks_of(module) for chain in _chains_of(ops)]
+@dataclass(frozen=True)
+class OpsOfBlock:
+    """The ops of a block, without those of nested blocks, in order."""
+
+    ops: list[ir.Operation]
+    once: set[ir.Operation]  # those on constants only, which the compiler evaluates when a program is loaded
+    epilogues: set[ir.Operation]  # those that join the dispatch of a product or sum before them
+    roots: Mapping[ir.Operation, int]  # numbers of the program's root ops (`site.roots_of`)
 
 
-def blocks_of(module: ir.Module) -> list[list[ir.Operation]]:
-    """The ops of each block of a program's functions, without those of nested blocks."""
-    found: list[list[ir.Operation]] = []
+def find_chains(blocks: Sequence[OpsOfBlock]) -> list[Site]:
+    """The chains in blocks, in program order."""
+    return [chain for block in blocks for chain in _chains_of(block)]
+
+
+def blocks_of(module: ir.Module) -> list[OpsOfBlock]:
+    """The blocks of the functions of a program in the phase of preprocessing (after `abi`)."""
+    found: list[OpsOfBlock] = []
+    roots = {op: number for number, op in enumerate(roots_of(module))}
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name not in _FUNCTIONS:
             return ir.WalkResult.ADVANCE
-        found.extend([each.operation for each in block.operations] for block in op.regions[0].blocks)
+        for block in op.regions[0].blocks:
+            ops = [each.operation for each in block.operations]
+            found.append(OpsOfBlock(ops, _computed_once(ops), _epilogues_of(ops), roots))
         return ir.WalkResult.SKIP
 
     module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
 
 
-def _chains_of(ops: list[ir.Operation]) -> list[Site]:
-    fixed, epilogues = computed_once(ops), epilogues_of(ops)
+def _chains_of(block: OpsOfBlock) -> list[Site]:
+    ops, fixed, epilogues = block.ops, block.once, block.epilogues
     left, place = fixed | epilogues, {op: number for number, op in enumerate(ops)}
     taken: set[ir.Operation] = set()
     found: list[Site] = []
@@ -122,7 +136,7 @@ def _repeats(user: ir.Operation, op: ir.Operation) -> bool:
     return any(value == op.result and repeats(user, number) for number, value in enumerate(user.operands))
 
 
-def computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
+def _computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
     """Ops on constants only, which the compiler evaluates once, when a program is loaded."""
     found: set[ir.Operation] = set()
     for op in ops:
@@ -135,7 +149,7 @@ def computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
     return found
 
 
-def epilogues_of(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
+def _epilogues_of(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
     """Elementwise ops after products and sums that do not widen the type. They join the same dispatch."""
     found: set[ir.Operation] = set()
     for op in ops:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, cast
@@ -14,7 +13,7 @@ from iree.compiler.dialects import arith, func, hal
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import Calls, Workers, session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.chains import find_chains
+from iree_tuner.kernels.chains import blocks_of, find_chains
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts, find_joint
 from iree_tuner.kernels.kernel import Kernel
@@ -90,52 +89,73 @@ class Places:
 
 
 def find_places(program: Program, target: Target, workers: Workers, kernels: Sequence[Kernel] = ()) -> Places:
-    """Compile a program up to preprocessing, in a worker, and look for problems that kernels may compute.
+    """Compile a program up to preprocessing, in workers, and look for problems that kernels may compute.
 
     Raises:
         CompileError: the program does not parse or compile.
         TunerError: it has no functions or no dispatches.
     """
-    return workers.wait(begin_finding(program, target, workers, kernels))
+    return begin_finding(program, target, workers, kernels)()
 
 
 def begin_finding(
-    program: Program, target: Target, workers: Workers, kernels: Sequence[Kernel]
-) -> Future[Places]:
-    """Begin `find_places`; the workers' `wait` raises what it raises."""
+    program: Program, target: Target, workers: Calls, kernels: Sequence[Kernel]
+) -> Callable[[], Places]:
+    """Begin `find_places`. The function that is returned waits for the places, and raises what it raises."""
     names = {each.name for each in kernels}
-    return workers.submit(
-        find_here, program.data, program.name, target, chains=FusedOps.name in names,
-        joint=JointProducts.name in names, norms=_NORMS.name in names,
-    )  # fmt: skip
+    chains, norms = FusedOps.name in names, _NORMS.name in names
+    given = program.data, program.name, target
+    joint = JointProducts.name in names
+    rewritten = workers.submit(find_joint_here, *given, chains=chains, norms=norms) if joint else None
+    own = workers.submit(find_here, *given, chains=chains, norms=norms)
+
+    def found() -> Places:
+        places = workers.wait(own)
+        if rewritten is None:
+            return places
+        sites, after = workers.wait(rewritten)
+        return replace(places, joint=sites, rewritten=after)
+
+    return found
 
 
 def find_here(
-    data: bytes, name: str, target: Target, *, chains: bool = False, joint: bool = False, norms: bool = False
+    data: bytes, name: str, target: Target, *, chains: bool = False, norms: bool = False
 ) -> Places:  # fmt: skip
-    """The part of `find_places` that runs in a worker. Chains, joint products and norms are optional."""
+    """The places of a program without joint products. Runs in a worker. Chains and norms are optional."""
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
-        module = session.parse(data, name)
-        if not list(module.body.operations):
-            raise TunerError("the program has no functions", location=name)
-        select_target(module, target)
-        session.run(module, stop="abi")
+        module = _before_dispatches(data, name, target, session)
         mark_roots(module)
-        joined, rewritten = find_joint(module) if joint else [], list[tuple[Site, ...]]()
-        if joined:
-            other = session.parse(data, name)
-            select_target(other, target)
-            session.run(other, stop="abi")
-            put_into(other, [(site, _JOINT.make(site.problem)) for site in dict.fromkeys(joined)])
-            rewritten = _every(other, session, target, chains=chains, norms=norms)
         sites = _every(module, session, target, chains=chains, norms=norms)
         session.run(module, start="abi", stop="executable-sources")
         found = _target_of(module)
         if found is None:
             raise TunerError("the program has no dispatches", location=name)
-        dispatches = dispatches_with_roots(module)
-        return Places(_merged(sites, dispatches), found, tuple(dict.fromkeys(joined)), _merged(rewritten, {}))
+        return Places(_merged(sites, dispatches_with_roots(module)), found)
+
+
+def find_joint_here(
+    data: bytes, name: str, target: Target, *, chains: bool = False, norms: bool = False
+) -> tuple[tuple[Site, ...], tuple[Place, ...]]:
+    """The products of a program that can be combined, and its places when they are. Runs in a worker."""
+    session = session_for(target.flags)
+    with session.context, ir.Location.unknown():
+        module = _before_dispatches(data, name, target, session)
+        joined = tuple(dict.fromkeys(find_joint(module)))
+        if not joined:
+            return (), ()
+        put_into(module, [(site, _JOINT.make(site.problem)) for site in joined])
+        return joined, _merged(_every(module, session, target, chains=chains, norms=norms), {})
+
+
+def _before_dispatches(data: bytes, name: str, target: Target, session: CompilerSession) -> ir.Module:
+    module = session.parse(data, name)
+    if not list(module.body.operations):
+        raise TunerError("the program has no functions", location=name)
+    select_target(module, target)
+    session.run(module, stop="abi")
+    return module
 
 
 def _every(
@@ -146,11 +166,12 @@ def _every(
     With `chains`, also chains that save dispatches, and sums to split. With `norms`, sums and the elementwise
     ops that normalise by them.
     """
-    chained = find_chains(module) if chains else []
+    blocks = blocks_of(module) if chains or norms else []
+    chained = find_chains(blocks) if chains else []
     fewer = {site for site in set(chained) if _saves_dispatches(site, session, target)}
-    wanted = [*(site for site in chained if site in fewer), *(find_sums(module) if chains or norms else ())]
+    wanted = [*(site for site in chained if site in fewer), *find_sums(blocks)]
     wanted += [
-        site for site in (find_normalizing(module) if norms else ()) if not _NORMS.refuses(site.problem)
+        site for site in (find_normalizing(blocks) if norms else ()) if not _NORMS.refuses(site.problem)
     ]
     return [*find_sites(module), *((site,) for site in wanted)]
 

@@ -243,15 +243,15 @@ class Competitors(Found):
 
 
 def find_competitors(
-    finding: Future[Places], dispatches: Sequence[Dispatch], kernels: Sequence[Kernel], lab: Lab,
+    finding: Callable[[], Places], dispatches: Sequence[Dispatch], kernels: Sequence[Kernel], lab: Lab,
     records: Records, most: float = math.inf,
 ) -> Competitors:  # fmt: skip
     """Ask kernels which places of a program they compute, and time the compiler's code for them.
 
-    `finding` are the places (`find.begin_finding`), `dispatches` those by default. Raises CompileError if the
-    program does not compile, TunerError if it has no functions or no dispatches.
+    `finding` waits for the places (`find.begin_finding`), `dispatches` are those by default. Raises
+    CompileError if the program does not compile, TunerError if it has no functions or no dispatches.
     """
-    own = outlook_of(lab.compilers.wait(finding), kernels)
+    own = outlook_of(finding(), kernels)
     known = {site for _, site, _ in own.pairs}
     more = own.rewritten.pairs if own.rewritten else ()
     outlook = replace(own, pairs=(*own.pairs, *(pair for pair in more if pair[1] not in known)))

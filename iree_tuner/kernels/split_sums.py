@@ -23,9 +23,7 @@ from iree_tuner.compiler.linalg import generic
 from iree_tuner.kernels.chains import (
     LEAST_ELEMENTS,
     MOST_INPUTS,
-    blocks_of,
-    computed_once,
-    epilogues_of,
+    OpsOfBlock,
     gathered,
 )
 from iree_tuner.kernels.epilogue import producer
@@ -35,7 +33,7 @@ from iree_tuner.kernels.moves import COLLAPSE, EXPAND, HOISTED, is_elementwise, 
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
+from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, zeros_of
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 
 OP = "normalize"
@@ -69,19 +67,19 @@ def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
     return linalg.fill(arith.constant(element, 0.0), outs=[empty])
 
 
-def find_sums(module: ir.Module) -> list[Site]:
-    """The sums that can be split, of a program in the phase of preprocessing (after `abi`).
+def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
+    """The sums in blocks that can be split.
 
     A site includes the elementwise ops of the same size before its sum. Otherwise, if other ops also read
     their results (like the distances from a mean), the compiler writes these to memory. Sites with most ops
     come first, so that their matchers are tried before the matcher of the sum alone.
     """
     found: list[tuple[int, Site]] = []
-    roots = {op: number for number, op in enumerate(roots_of(module))}
-    for ops in blocks_of(module):
-        kept = epilogues_of(ops) | computed_once(ops)
-        sites = [_site_of(each, kept) for each in ops]
-        found.extend((count, replace(site, root=roots.get(op))) for op, count, site in filter(None, sites))
+    for block in blocks:
+        kept = block.epilogues | block.once
+        sites = [_site_of(each, kept) for each in block.ops]
+        for op, count, site in filter(None, sites):
+            found.append((count, replace(site, root=block.roots.get(op))))
     return [site for _, site in sorted(found, key=lambda each: -each[0])]
 
 
@@ -205,17 +203,17 @@ def _kept(op: ir.Operation) -> list[int]:
     return [place[ir.AffineDimExpr(each).position] for each in indexing_maps(op)[1].results]
 
 
-def find_normalizing(module: ir.Module) -> list[Site]:
-    """These ops of a program in the phase of preprocessing (after `abi`), in program order.
+def find_normalizing(blocks: Sequence[OpsOfBlock]) -> list[Site]:
+    """These ops of blocks, in program order.
 
     A site has all elementwise ops of the same size before its last one. Values that sums read, too, are
     computed again instead of read. Vectors that are repeated are read as they are.
     """
     found: list[Site] = []
-    for ops in blocks_of(module):
-        once = {each for each in computed_once(ops) if not any(map(partial(repeats, each), _operands(each)))}
-        kept = epilogues_of(ops) | once
-        ends = [each for each in ops if each not in kept and _ends(each, kept)]
+    for block in blocks:
+        once = {each for each in block.once if not any(map(partial(repeats, each), _operands(each)))}
+        kept = block.epilogues | once
+        ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
         sites = [_normalizing_site(each, {*kept, *ends}) for each in ends]
         found.extend(each for each in sites if each is not None)
     return found

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
 
-from iree_tuner.compiler.worker import Calls, Crash, Ok, Timeout, WorkerError, Workers
+from iree_tuner.compiler.worker import Calls, Crash, Ok, Timeout, WorkerError, Workers, memory_of_machine
 from iree_tuner.device.bench import Bench, JointBench
 from iree_tuner.device.device_facts import DeviceFacts, facts_of
 from iree_tuner.device.numerics import Agreement
@@ -62,9 +62,11 @@ class Measurer:
     ) -> None:  # fmt: skip
         self.device = device
         self.name = name or device
-        # Drivers of GPUs map more than any limit that would mean something.
         self._elsewhere = workers is not None
-        self.workers = workers or (Workers(1) if on_host(device) else Workers(1, memory_bytes=None))
+        # Versions of a program have packed weights each, of gigabytes. Drivers of GPUs map more than any
+        # limit that would mean something.
+        most = memory_of_machine() * 3 // 4 if on_host(device) else None
+        self.workers = workers or Workers(1, memory_bytes=most)
         self._screen = screen
         self._rounds = rounds
         self._agree = agree

@@ -37,6 +37,7 @@ from iree_tuner.measure.statistics import Comparison, compare_rows, over_cases
 from iree_tuner.measure.timing import leave_here
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
+from iree_tuner.targets.runtime import OUT_OF_MEMORY
 
 _AS_GIVEN = ProgramRun()
 _SHALLOW = ErrorDepth()
@@ -284,13 +285,15 @@ class ProgramBench:
             try:
                 comparisons = judge(take, len(alive), plan)
             except _FailedError as error:
+                if OUT_OF_MEMORY in error.message and len(alive) > 1:
+                    self._one_by_one(paths, alive, found, plan)
+                    return
                 failed = alive[error.index - 1]
                 found[failed] = replace(found[failed], error=error.message)
                 continue
             except WorkerError as error:  # while the default ran: another version harmed it
                 if len(alive) > 1:
-                    for index in alive:
-                        self.compare(paths, [index], found, plan)
+                    self._one_by_one(paths, alive, found, plan)
                     return
                 self.rounds([paths[0][0]], _ROUNDS_ALONE, 0)  # raises if none did
                 message = f"the default fails after it: {error}"
@@ -299,6 +302,14 @@ class ProgramBench:
             for index, comparison in zip(alive, comparisons, strict=True):
                 found[index] = replace(found[index], comparison=comparison)
             return
+
+    def _one_by_one(
+        self, paths: Sequence[Sequence[str]], group: Sequence[int], found: dict[int, ProgramComparison],
+        plan: JudgePlan,
+    ) -> None:  # fmt: skip
+        """Versions that harm each other, or do not fit in memory together."""
+        for index in group:
+            self.compare(paths, [index], found, replace(plan, seconds=plan.seconds / len(group)))
 
     def rounds(self, paths: Sequence[str], rounds: int, start: int) -> list[list[float]]:
         """Rounds of one sample of each program. Raises _FailedError if one fails that is not the default."""

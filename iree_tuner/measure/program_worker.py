@@ -18,7 +18,6 @@ import numpy as np
 from iree_tuner.compiler.worker import memory_of_machine
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_loaded import SEEDS, KnownResults, LoadedProgram, first_line, forget_inputs
-from iree_tuner.device.program_parameters import forget_parameters
 from iree_tuner.device.program_run import ArchiveMember, ProgramRun
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.device.slack import ErrorDepth, Results, Spreads, agreement_of, arbitrated
@@ -27,7 +26,7 @@ from iree_tuner.measure.sampling import interleave
 from iree_tuner.measure.timing import let_go
 from iree_tuner.targets import DEFAULT_DEVICE
 from iree_tuner.targets.kind import RuntimeFlags
-from iree_tuner.targets.runtime import RUNTIME_ERRORS
+from iree_tuner.targets.runtime import OUT_OF_MEMORY, RUNTIME_ERRORS
 
 _KEPT = 16
 _MOST_KNOWN = 1 << 28  # bytes
@@ -261,10 +260,9 @@ def rounds_here(table: Table, rounds: int, start: int) -> list[list[float]] | Fa
 
 
 def forget_here() -> None:
-    """Free programs, which have weights, and inputs and parameters on devices."""
+    """Free programs, which have weights, and inputs on devices. Parameters stay for the next comparison."""
     _loaded.clear()
     forget_inputs()
-    forget_parameters()
 
 
 class _ProgramMarker:
@@ -307,7 +305,7 @@ class _Invocations:
 
 
 def _program(table: Table, index: int) -> LoadedProgram:
-    """A loaded program; a few are kept, more if they are small, and always the ones that take turns."""
+    """A loaded program. A few are kept, more if they are small, and the ones that take turns if they fit."""
     return _load(table.paths[index], table.device, table, table.runtimes[index] if table.runtimes else ())
 
 
@@ -325,7 +323,15 @@ def _load(path: str, device: str, table: Table, runtime: RuntimeFlags = ()) -> L
             break
         if other not in turns:
             del _loaded[other]
-    _loaded[key] = LoadedProgram(*key, known=_known_of(path, device, table.run, runtime), runtime=runtime)
+    known = _known_of(path, device, table.run, runtime)
+    try:
+        _loaded[key] = LoadedProgram(*key, known=known, runtime=runtime)
+    except RUNTIME_ERRORS as error:
+        if not _loaded or OUT_OF_MEMORY not in str(error):
+            raise
+        for other in [each for each in _loaded if each not in turns] or list(_loaded):
+            del _loaded[other]
+        _loaded[key] = LoadedProgram(*key, known=known, runtime=runtime)
     return _loaded[key]
 
 

@@ -17,6 +17,9 @@ from iree_tuner.targets.registry import driver_of, on_host
 RUNTIME_ERRORS = (RuntimeError, ValueError, IndexError)
 """The Python exceptions of the runtime's statuses: INVALID_ARGUMENT, OUT_OF_RANGE, and all others."""
 
+OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
+"""The runtime's status, as it is in messages."""
+
 
 @cache
 def device_for(uri: str, flags: RuntimeFlags = ()) -> tuple[rt.Config, Any]:

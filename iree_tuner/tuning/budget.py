@@ -54,6 +54,7 @@ class MeasuredTimes:
     check_s: float = 0.0  # to load one version, run it on all inputs and compare its results
     # to load the program and run it on all inputs: used for `check_s` until that is known
     loading_s: float = 0.0
+    parameters_s: float = 0.0  # to load the parameters, which all versions share
     invocation_s: float = 0.0  # one invocation of the program
     parts_check_s: float = 0.0  # to check the program's dispatches alone: used until the others are known
     parts_bytes: float = 0.0  # read and written by its dispatches in one invocation
@@ -172,7 +173,9 @@ class Budget:
 
     def runtime_fits(self, flags: int) -> bool:
         """Whether there is time to compare this number of runtime flags."""
-        return self._runtimes_s(flags) < self.left_s - _END_S
+        again_s = flags * self.measured.parameters_s
+        affordable = not self.limited or again_s <= _MOST_RUNTIME_PART * self.total_s
+        return affordable and self._runtimes_s(flags) < self.left_s - _END_S
 
     def runtime_rounds_s(self, flags: int) -> float:
         """To compare this number of runtime flags in turns, once all are loaded and checked."""
@@ -183,7 +186,8 @@ class Budget:
         return max(least_s, min(part_s, _MOST_RUNTIME_S))
 
     def _runtimes_s(self, flags: int) -> float:
-        return self.runtime_rounds_s(flags) + flags * self._check_s
+        each_s = self._check_s + self.measured.parameters_s  # its device has parameters of its own
+        return self.runtime_rounds_s(flags) + flags * each_s
 
     def finals_s(self, workloads: int) -> float:
         """For all finals together."""

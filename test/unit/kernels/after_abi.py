@@ -9,6 +9,7 @@ import iree.runtime as rt
 from iree.compiler import ir
 
 from iree_tuner.compiler.session import CompilerSession
+from iree_tuner.kernels.chains import OpsOfBlock, blocks_of
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
 
@@ -20,13 +21,13 @@ def session(target=HOST, flags=()):
     return CompilerSession((*target.flags, *flags))
 
 
-def found_by(find: Callable[[ir.Module], list], text: str) -> list:
+def found_by(find: Callable[[list[OpsOfBlock]], list], text: str) -> list:
     """What is found in a program after `abi`."""
     own = session()
     with own.context, ir.Location.unknown():
         module = own.parse(text)
         own.run(module, stop="abi")
-        return find(module)
+        return find(blocks_of(module))
 
 
 def results(program: str | bytes, arrays, flags=(), target=HOST):

@@ -9,8 +9,8 @@ from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
 
 ONCE = {
-    "expose_here", "extract_alone_here", "extract_here", "find_here", "run_phases", "target_here",
-    "with_scratch",
+    "expose_here", "extract_alone_here", "extract_here", "find_here", "find_joint_here", "run_phases",
+    "target_here", "with_scratch",
 }  # fmt: skip
 """Calls that read nothing but their arguments: programs recur from test to test."""
 

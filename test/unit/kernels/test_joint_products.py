@@ -1,5 +1,7 @@
 """Products of one matrix with several constants are one product, of which each is a part."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from after_abi import HOST, results, session
@@ -7,7 +9,7 @@ from test_chains import equal
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.find import find_here
+from iree_tuner.kernels.find import find_here, find_joint_here
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.in_program import outlook_of
 from iree_tuner.kernels.joint import JointProducts
@@ -44,7 +46,9 @@ def program(other: str = "%x", *, rows: int = 8) -> str:
 
 
 def places(text: str):
-    return find_here(text.encode(), "p.mlir", HOST, chains=True, joint=True)
+    own = find_here(text.encode(), "p.mlir", HOST, chains=True)
+    joint, rewritten = find_joint_here(text.encode(), "p.mlir", HOST, chains=True)
+    return replace(own, joint=joint, rewritten=rewritten)
 
 
 def with_arguments(text: str) -> str:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from iree_tuner.device.numerics import Agreement
+from iree_tuner.measure.program_worker import Failed
 
 
 def load(table, index):
@@ -23,4 +24,7 @@ def rounds(table, count, start):
     if b"poison" in orders or b"dead" in orders:
         Path(table.marker).write_bytes(bytes(4))  # it is the default that runs
         os.abort()
+    large = [index for index, order in enumerate(orders) if order.startswith(b"large")]
+    if len(large) > 1:
+        return Failed(large[1], "RESOURCE_EXHAUSTED; libc allocator failed the request")
     return [[10.0 * (1 + index) for index in range(len(orders))]]

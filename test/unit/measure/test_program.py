@@ -1,6 +1,8 @@
 """Compilations of whole programs, several at once: right ones, and planted ones that are wrong or die."""
 
+from collections import OrderedDict
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import faulty_programs
@@ -13,9 +15,11 @@ from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_request import request
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.measure import program as programs
+from iree_tuner.measure import program_worker
 from iree_tuner.measure.program import ProgramComparison, compare_programs, time_program
 from iree_tuner.program.phases import compile_program, submit_widened
 from iree_tuner.program.source import load_program
@@ -242,6 +246,39 @@ def test_one_that_makes_the_default_die_is_found(measuring):
 def test_a_default_that_dies_of_itself_is_not_blamed_on_others(measuring):
     with pytest.raises(WorkerError):
         compare([[b"dead", b"first", b"last"]], measuring)
+
+
+@pytest.mark.usefixtures("faulty")
+def test_versions_that_do_not_fit_in_memory_together_are_compared_one_by_one(measuring):
+    found = compare([[b"default", b"large one", b"small", b"large other"]], measuring)
+    assert [each.error for each in found] == [""] * 3
+    assert all(each.comparison is not None for each in found)
+
+
+def test_where_memory_is_short_what_does_not_take_turns_is_let_go(tmp_path, monkeypatch):
+    loaded = []
+
+    class Large:
+        def __init__(self, path, *_, **__):
+            if len(loaded) == 2:
+                raise RuntimeError("RESOURCE_EXHAUSTED; libc allocator failed the request")
+            self.path = path
+            loaded.append(path)
+
+        def __del__(self):
+            if hasattr(self, "path"):
+                loaded.remove(self.path)
+
+    monkeypatch.setattr(program_worker, "LoadedProgram", Large)
+    monkeypatch.setattr(program_worker, "_loaded", OrderedDict())
+    paths = [str(tmp_path / name) for name in ("default", "one", "other")]
+    for each in paths:
+        Path(each).write_bytes(b"program")
+    for other in paths[1:]:
+        table = program_worker.Table((paths[0], other), DEVICE, ProgramRun(), str(tmp_path / "marker"))
+        assert program_worker.load_here(table, 0) is None
+        assert program_worker.load_here(table, 1) is None
+    assert loaded == [paths[0], paths[2]]
 
 
 def test_who_never_comes_near_the_default_takes_no_more_turns(monkeypatch):
