@@ -81,6 +81,8 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="iree_tuner_tests_") as name:
         folder = Path(name)
         environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **NO_SYMBOLS, **os.environ}
+        environment["IREE_TUNER_TEST_COLLECTED"] = str(folder / "collected")
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else each worker rewrites each test's assertions
         if options.all:
             environment["IREE_TUNER_TEST_ALL"] = "1"
         elif not (options.changed or rest):
