@@ -1,6 +1,8 @@
 """Fixtures that several rooms' tests share."""
 
+import fcntl
 import gc
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +29,27 @@ settings.register_profile(
     derandomize=not ALL,
 )  # fmt: skip
 settings.load_profile("machine")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """The first of xdist's workers compiles the tests' modules, and others find them compiled.
+
+    So it is with what Hypothesis reads of the package. A fresh clone has neither.
+    """
+    path = os.environ.get("IREE_TUNER_TEST_COLLECTED")  # by test/run.py
+    if path is None or not hasattr(session.config, "workerinput"):
+        return (yield)
+    with Path(path).open("ab") as done:
+        fcntl.flock(done, fcntl.LOCK_EX)
+        if os.fstat(done.fileno()).st_size:
+            fcntl.flock(done, fcntl.LOCK_UN)
+            return (yield)
+        try:
+            return (yield)
+        finally:
+            done.write(b".")
+            done.flush()
 
 
 def pytest_collection_modifyitems(items):

@@ -8,7 +8,8 @@ import importlib.util
 import io
 import os
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from unittest import mock
 
@@ -17,13 +18,15 @@ import pytest
 from iree_tuner import installed
 from iree_tuner.cli.commands import GROUP
 from iree_tuner.cli.main import application, run
+from iree_tuner.installed import entry_points
 
 GOLDENS = Path(__file__).parent / "help"
 
 
+@cache
 def own_entry_points(group: str) -> list[EntryPoint]:
     """Without the commands of other packages, as of `test/plugin`."""
-    found = entry_points(group=group)
+    found = entry_points(group)
     return [each for each in found if group != GROUP or each.dist is None or each.dist.name == "iree-tuner"]
 
 
