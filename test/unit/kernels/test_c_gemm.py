@@ -244,7 +244,7 @@ def test_what_is_not_packed():
         assert KERNEL.packed(problem, HOST, chosen(problem, 0.0, **wanted)) is None
 
 
-@pytest.mark.parametrize(("lanes", "tiles"), [((16, 8, 4), 3), ((8, 4), 2)])
+@pytest.mark.parametrize(("lanes", "tiles"), [((16, 8), 3), ((8,), 2)])
 def test_the_first_variants_differ_and_use_what_there_is(lanes, tiles, monkeypatch):
     """A search that ends early has tried several tiles, each cut for all workers; on any processor."""
     not_compiled(monkeypatch, "c_gemm")
