@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from iree_tuner.program.dynamic import Dim, given_sizes, sized_cases
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import watching
 from iree_tuner.result import TuningResult
+from iree_tuner.tuning.flags import sources_of
 from iree_tuner.tuning.lab import lab_for
 from iree_tuner.tuning.loop import TuningLoop
 from iree_tuner.tuning.observer import Observer, Silent
@@ -35,7 +36,8 @@ class TuningArguments(TuningOptions):
     run
         Entry functions, inputs and parameters (`device.program_request.request`). Default: generate them.
     sources
-        Other sources of candidates, such as external kernels (`tuning.source.usual_sources`). Default: none.
+        Other sources of candidates, such as external kernels (`tuning.source.usual_sources`). Default: only
+        flags, as `try_flags` says.
     observer
         Receives progress (see `Observer`).
     progress
@@ -71,10 +73,10 @@ def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResu
 
 def tune_program(
     program: Program, options: TuningOptions,
-    *, run: ProgramRun | None = None, sources: Sequence[CandidateSource] = (),
+    *, run: ProgramRun | None = None, sources: Sequence[CandidateSource] = (), without: Collection[str] = (),
     observer: Observer | None = None, client: object | None = None,
 ) -> TuningResult:  # fmt: skip
-    """Tune a loaded program (see `tune_module`)."""
+    """Tune a loaded program (see `tune_module`), `without` these sources of those that `options` ask for."""
     timeline, watch = Timeline(), observer or Silent()
     program, cases = sized_as_given(program, run or request(program, flags=options.flags))
     stop = StopRequest(watch.stopping)
@@ -83,6 +85,5 @@ def tune_program(
         open_records(options.db, program.name, options.recorded, stop=stop, fresh=options.fresh) as records,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
-        return TuningLoop(
-            program, cases, options, lab, records, watch, timeline, sources, Path(folder)
-        ).tune()
+        every = sources_of(options, sources, without)
+        return TuningLoop(program, cases, options, lab, records, watch, timeline, every, Path(folder)).tune()

@@ -9,7 +9,9 @@ from iree_tuner.errors import UsageError
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import flags_for_options, options_of
-from iree_tuner.tuning.flags import try_options, worth_tuning
+from iree_tuner.tuning.flags import Flags, option, optioned, sources_of, try_flags, worth_tuning
+from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.versions import ComparisonPlan
 
 LOOK = ComparisonPlan(1, 8, 0.01)
@@ -24,9 +26,9 @@ class FakeWhole:
         self.compared = []
 
     def compare(self, against, others, look):
-        base = self._time_of(frozenset(options_of(against.target)))
-        self.compared.append([options_of(each.target) for each in others])
-        return [self._one(base, self._time_of(frozenset(options_of(each.target)))) for each in others]
+        base = self._time_of(frozenset(options(against)))
+        self.compared.append([options(each) for each in others])
+        return [self._one(base, self._time_of(frozenset(options(each)))) for each in others]
 
     def _one(self, base, time_us):
         if time_us is None:
@@ -38,9 +40,14 @@ class FakeWhole:
         )
 
 
+def options(each):
+    return options_of(optioned(each.target, each.changes))
+
+
 def chosen(time_of, most=16, deadline=math.inf):
-    whole = FakeWhole(time_of)
-    return try_options(whole, HOST, HOST.axes, LOOK, most, deadline), whole
+    whole, run = FakeWhole(time_of), SimpleNamespace(lab=SimpleNamespace(target=HOST))
+    changes = Flags().alternatives(run)
+    return try_flags(whole, HOST, changes, LOOK, most, deadline, StopRequest()), whole
 
 
 def test_options_that_need_each_other_are_found():
@@ -50,14 +57,14 @@ def test_options_that_need_each_other_are_found():
         return 50.0 if "im2col" in options else 100.0
 
     choices, _ = chosen(time_of)
-    assert options_of(choices[0].target)[:2] == ("im2col", "data-tiling")
+    assert options(choices[0])[:2] == ("im2col", "data-tiling")
     assert choices[0].speedup == pytest.approx(5.0)
     assert worth_tuning(choices) == [choices[0]], "tuning does not make up for five times"
 
 
 def test_nothing_wins_and_nothing_is_changed():
     choices, whole = chosen(lambda options: 100.0)
-    assert choices[0].target == HOST
+    assert choices[0].changes == ()
     assert worth_tuning(choices) == [choices[0]]
     assert len(whole.compared) == 1, "there is nothing to add to"
 
@@ -65,12 +72,12 @@ def test_nothing_wins_and_nothing_is_changed():
 def test_a_small_gain_leaves_the_program_as_given_in_the_race():
     choices, _ = chosen(lambda options: 80.0 if "data-tiling" in options else 100.0)
     kept = worth_tuning(choices)
-    assert [options_of(each.target) for each in kept] == [("data-tiling",), ()]
+    assert [options(each) for each in kept] == [("data-tiling",), ()]
 
 
 def test_what_does_not_compile_is_no_choice():
     choices, _ = chosen(lambda options: None if options else 100.0)
-    assert [each.target for each in choices] == [HOST]
+    assert [each.changes for each in choices] == [()]
 
 
 def test_there_is_an_end_of_compilations_and_of_time():
@@ -85,10 +92,37 @@ def test_where_there_is_time_for_a_few_they_are_the_first_of_each_axis():
     assert whole.compared == [[("data-tiling",), ("im2col",), ("O1",), ("data-tiling", "no-microkernels")]]
 
 
+def test_options_of_a_user_s_own_are_not_added_to():
+    run = SimpleNamespace(lab=SimpleNamespace(target=parse_target("llvm-cpu:host+im2col")))
+    assert Flags().alternatives(run) == ()
+
+
+def test_a_change_has_the_flags_of_its_options():
+    tiled = option(HOST, "data-tiling+no-microkernels")
+    target = parse_target("llvm-cpu:host+data-tiling+no-microkernels")
+    assert optioned(HOST, [tiled]) == target
+    assert Flags().flags([tiled]) == flags_for_options(target)
+
+
+@pytest.mark.parametrize(
+    ("how", "names"),
+    [
+        ({"effort": "smoke"}, ["given"]), ({}, ["flags", "given"]), ({"try_flags": False}, ["given"]),
+        ({"effort": "smoke", "try_flags": True}, ["flags", "given"]), ({"budget_s": 59.0}, ["given"]),
+    ],
+)  # fmt: skip
+def test_long_runs_try_flags_unless_these_are_kept(how, names):
+    options, given = TuningOptions(**how), SimpleNamespace(name="given")
+    assert [each.name for each in sources_of(options, [given])] == names
+    assert [each.name for each in sources_of(options, [given], ["flags"])] == ["given"]
+    asked = [given, Flags()]
+    assert sources_of(options, asked) == tuple(asked[:1] if options.try_flags is False else asked)
+
+
 def test_no_two_options_of_one_axis():
     choices, _ = chosen(lambda options: 100.0 / (1 + len(options)))
     for each in choices:
-        taken = set(options_of(each.target))
+        taken = set(options(each))
         for axis in HOST.axes:
             within = [option for option in axis if set(option.split("+")) <= taken]
             assert len(within) <= 2, "an option of an axis may hold another"

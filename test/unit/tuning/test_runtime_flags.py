@@ -11,8 +11,8 @@ from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets.cuda import Cuda
 from iree_tuner.targets.llvm_cpu import LlvmCpu
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
-from iree_tuner.tuning.flags import ENVIRONMENT, RuntimeChoice, choose_runtime, runtime_flags_of
-from iree_tuner.tuning.options import TuningOptions, effort_named
+from iree_tuner.tuning.flags import ENVIRONMENT, Flags, RuntimeChoice, choose_runtime, runtime_flags_of
+from iree_tuner.tuning.options import effort_named
 from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
@@ -45,9 +45,12 @@ def lab(device="local-task", cores=4):
     return SimpleNamespace(measurer=measurer, compilers=None)
 
 
-def run_of(versions=None, budget=None, **how):
+FLAGS = (Flags(),)
+
+
+def run_of(versions=None, budget=None, sources=FLAGS):
     found = Run.__new__(Run)
-    found.options, found.effort = TuningOptions(**{"try_flags": True, **how}), effort_named("default")
+    found.sources, found.effort = sources, effort_named("default")
     found.lab, found.versions, found.budget, found.stop = lab(), versions, budget, StopRequest()
     return found
 
@@ -84,9 +87,8 @@ def test_what_the_user_has_set_stays(monkeypatch):
     assert {each.name for each in runtime_flags_of(run_of())} == {FEW}
 
 
-@pytest.mark.parametrize("how", [{"try_flags": False}, {"self_test": True}])
-def test_they_are_not_tried_where_no_flags_are(how):
-    assert runtime_flags_of(run_of(**how)) == []
+def test_they_are_not_tried_where_no_flags_are():
+    assert runtime_flags_of(run_of(sources=())) == []
 
 
 def test_flags_of_devices():
