@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,10 +73,10 @@ def tune_module(module: ProgramSource, arguments: TuningArguments) -> TuningResu
 
 def tune_program(
     program: Program, options: TuningOptions,
-    *, run: ProgramRun | None = None, sources: Sequence[CandidateSource] = (), without: Collection[str] = (),
+    *, run: ProgramRun | None = None, sources: Sequence[CandidateSource] = (),
     observer: Observer | None = None, client: object | None = None,
 ) -> TuningResult:  # fmt: skip
-    """Tune a loaded program (see `tune_module`), `without` these sources of those that `options` ask for."""
+    """Tune a loaded program (see `tune_module`)."""
     timeline, watch = Timeline(), observer or Silent()
     program, cases = sized_as_given(program, run or request(program, flags=options.flags))
     stop = StopRequest(watch.stopping)
@@ -85,5 +85,5 @@ def tune_program(
         open_records(options.db, program.name, options.recorded, stop=stop, fresh=options.fresh) as records,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
-        every = sources_of(options, sources, without)
+        every = sources_of(options, sources)
         return TuningLoop(program, cases, options, lab, records, watch, timeline, every, Path(folder)).tune()

@@ -228,10 +228,8 @@ class Competitors(Found):
                 found[kind.workload] = Task(kind.competes_for, ()), spent_us / speedup
         return list(found.values())
 
-    def versions(
-        self, run: Run, tuned: Tuned, further: Sequence[Sequence[Change]]
-    ) -> Sequence[ProgramVersion]:
-        found = versions_with(tuned, self.choices(tuned.results, tuned.target, run.lab), further)
+    def versions(self, run: Run, tuned: Tuned, bases: Sequence[ProgramVersion]) -> Sequence[ProgramVersion]:
+        found = versions_with(tuned, self.choices(tuned.results, tuned.target, run.lab), bases)
         self.made.extend(found)
         return found
 
@@ -367,21 +365,21 @@ def _result(future: Future[Code]) -> Code | None:
 
 
 def versions_with(
-    tuned: Tuned, choices: Mapping[str, Chosen], further: Sequence[Sequence[Change]] = ()
+    tuned: Tuned, choices: Mapping[str, Chosen], bases: Sequence[ProgramVersion] = ()
 ) -> list[ProgramVersion]:
     """The tuned program with each choice of kernels.
 
     The last choices, which have the most kernels, are also tried with further flags, as kernels change the
-    ops that are left: with those of `further`, and with the option that fuses more, if there is one.
+    ops that are left: with those of `bases`, and with the option that fuses more, if there is one.
     """
     found: list[ProgramVersion] = []
     more = fusing_more(optioned(tuned.target, tuned.changes))
-    bases = [FlagChoice(tuned.target, changes=tuple(each)).version for each in further]
+    others = [*bases]
     if more:
         fused = FlagChoice(tuned.target, changes=(*tuned.changes, option(tuned.target, more)))
-        bases.append(replace(fused.version, entries=tuned.reached))
+        others.append(replace(fused.version, entries=tuned.reached))
     for number, (name, chosen) in enumerate(choices.items()):
-        for base in (tuned.version, *(bases if number >= len(choices) - _WITH_MOST else ())):
+        for base in (tuned.version, *(others if number >= len(choices) - _WITH_MOST else ())):
             changes = (*base.changes, *changes_of(chosen))
             found.append(replace(base, what=f"{base.what} and {name}", changes=changes))
     return found

@@ -1,19 +1,18 @@
 """Flags as knobs of the whole program, and what else decides what its dispatches are.
 
-Compiler flags are a source of candidates. Alternatives of all sources are tried first, flags of the runtime
-last, on the version that is used. Trials are kept one by one, and a run that was killed goes on with them.
-Comparisons of whole programs with other flags take as long as many trials, and are kept as soon as all are
-there.
+Flags of the compiler and of the runtime are sources of candidates. Alternatives of all sources are tried
+first, changes of how a program is run last, on the version that is used. Trials are kept one by one, and a
+run that was killed goes on with them. Comparisons of whole programs with other flags take as long as many
+trials, and are kept as soon as all are there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -29,17 +28,16 @@ from iree_tuner.program.source import Program
 from iree_tuner.store.rows import comparison_from_json
 from iree_tuner.targets import Target, kind_of_device
 from iree_tuner.targets.find import with_options
-from iree_tuner.targets.kind import RuntimeFlag, RuntimeFlags
+from iree_tuner.targets.kind import RuntimeFlag
 from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuning.options import Effort, TuningOptions
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.source import CandidateSource
-from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.versions import Change, ComparisonPlan, Compiling, ProgramVersion, ProgramVersions
+from iree_tuner.tuning.versions import Change, ComparisonPlan, Compiling, ProgramVersion
 
 KIND = "flags"
-"""Of the finding: `key`, `choices` (see `_to_json`), and the seconds of `FlagChoices`."""
+"""Of the finding: `key`, `choices` (see `keep_choices`), and the seconds of `FlagChoices`."""
 
 _CLOSE = 2.0
 """Tuning may make up for this factor: slower choices of flags are dropped."""
@@ -57,6 +55,9 @@ class Flags(CandidateSource):
     name = "flags"
     noun = "flag"
 
+    def usual(self, backend: str) -> None:
+        """Runs have it by `sources_of`."""
+
     def alternatives(self, run: Run) -> Sequence[Change]:
         target = run.lab.target
         return () if options_of(target) else [option(target, how) for axis in target.axes for how in axis]
@@ -69,15 +70,33 @@ class Flags(CandidateSource):
         return replace(to, target=optioned(to.target, changes))
 
 
-def sources_of(
-    options: TuningOptions, given: Sequence[CandidateSource], without: Collection[str] = ()
-) -> tuple[CandidateSource, ...]:
-    """The sources of a run: the given ones, and those of flags as `try_flags` says."""
-    own = {each.name: each for each in (Flags(),)}
-    if options.try_flags is False:
-        return tuple(each for each in given if each.name not in own)
-    left_out = {*without, *(each.name for each in given)} if options.try_flags or options.is_long else own
-    return (*(each for name, each in own.items() if name not in left_out), *given)
+class Runtime(CandidateSource):
+    """Flags of the runtime that a program is run with."""
+
+    name = "runtime"
+    noun = "runtime flag"
+
+    def usual(self, backend: str) -> None:
+        """As of `Flags`."""
+
+    def last(self, run: Run) -> Sequence[Change]:
+        """For the first device, without the ones that the user has set for the process."""
+        measurer, given = run.lab.measurer, os.environ.get(ENVIRONMENT, "")
+        known = kind_of_device(measurer.device).runtime_flags(measurer.device, measurer.facts.cores)
+        return [
+            Change(self.name, each.name, each.text, made=each) for each in known if each.name not in given
+        ]
+
+    def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
+        del workers, folder
+        return replace(to, runtime=(*to.runtime, *(cast("RuntimeFlag", each.made) for each in changes)))
+
+
+def sources_of(options: TuningOptions, given: Sequence[CandidateSource]) -> list[CandidateSource]:
+    """The sources of a run: those of flags, if `try_flags` asks for them, and the given ones."""
+    wanted = options.is_long if options.try_flags is None else options.try_flags
+    every = (*((Flags(), Runtime()) if wanted else ()), *given)
+    return list({each.name: each for each in every}.values())
 
 
 def option(target: Target, how: str) -> Change:
@@ -125,26 +144,24 @@ def untuned(target: Target) -> ProgramVersion:
 
 def try_changes(
     base: FlagChoice, changes: Sequence[Change],
-    compare: Callable[[FlagChoice, Sequence[FlagChoice]], Sequence[ProgramComparison]],
+    compare: Callable[[FlagChoice, Sequence[FlagChoice]], Sequence[ProgramComparison]], most: int = 1 << 10,
 ) -> list[FlagChoice]:  # fmt: skip
     """Add changes one after the other, each time the best one, while that wins; the best choice comes first.
 
-    Changes may need others to be useful, so all the rest is tried with the best so far. At most one change is
-    made of those with the same source and place.
-
-    Args:
-        base: where to begin; it is among the results.
-        changes: those of one place are in the order in which they are tried. The first of each place come
-            first, then the second of each, and so on.
-        compare: compares the first choice with the others, or only some of the first: if there is no time
-            for any, the search ends.
+    All the rest is tried with the best so far, as changes may need others to be useful. Of those with one
+    place at most one is made. The first of each place are tried first. `compare` compares `most` others with
+    one choice, and none if there is no time.
 
     Raises:
         TunerError: as `compare`.
     """
-    chosen, left = [base], _in_turns(changes)
-    while left:
-        others = [replace(base, comparison=None, base=base, changes=(*base.changes, each)) for each in left]
+    chosen, places = [base], dict[tuple[str, str], list[Change]]()
+    for each in changes:
+        places.setdefault((each.source, each.where), []).append(each)
+    while places and most > 0:
+        steps = [each for turn in zip_longest(*places.values()) for each in turn if each is not None][:most]
+        most -= len(steps)
+        others = [FlagChoice(base.target, None, base, (*base.changes, each)) for each in steps]
         found = [
             replace(each, comparison=one.comparison)
             for each, one in zip(others, compare(base, others), strict=False)
@@ -155,38 +172,9 @@ def try_changes(
         if not winners:
             break
         base = max(winners, key=lambda each: each.speedup)
-        left = [each for each in left if _place(each) != _place(base.changes[-1])]
+        del places[base.changes[-1].source, base.changes[-1].where]
     rest = [each for each in chosen if each is not base]
     return [base, *sorted(rest, key=lambda each: -each.speedup)]
-
-
-def _place(change: Change) -> tuple[str, str]:
-    return change.source, change.where
-
-
-def _in_turns(changes: Sequence[Change]) -> list[Change]:
-    places: dict[tuple[str, str], list[Change]] = {}
-    for each in changes:
-        places.setdefault(_place(each), []).append(each)
-    return [each for turn in zip_longest(*places.values()) for each in turn if each is not None]
-
-
-def try_flags(
-    whole: ProgramVersions, target: Target, changes: Sequence[Change], look: ComparisonPlan, most: int,
-    deadline: float, stop: StopRequest,
-) -> list[FlagChoice]:  # fmt: skip
-    """`try_changes` with at most so many compilations. No round but the first begins after the deadline."""
-    until = math.inf
-
-    def compare(base: FlagChoice, others: Sequence[FlagChoice]) -> Sequence[ProgramComparison]:
-        nonlocal until, most
-        if most < 1 or time.monotonic() >= until or stop.requested:
-            return ()
-        until, tried = deadline, [each.version for each in others[:most]]
-        most -= len(tried)
-        return whole.compare(base.version, tried, look)
-
-    return try_changes(FlagChoice(target), changes, compare)
 
 
 def worth_tuning(choices: Sequence[FlagChoice]) -> list[FlagChoice]:
@@ -220,6 +208,12 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
     rounds_s = min(_MOST_ROUNDS_S, _ROUNDS_S + _ROUNDS_PART * budget.total_s)
     places = 1 if budget.limited else min(2, target.placements)
     look = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
+
+    def compare(base: FlagChoice, others: Sequence[FlagChoice]) -> Sequence[ProgramComparison]:
+        if base.changes and (time.monotonic() >= until - rounds_s or run.stop.requested):
+            return ()
+        return versions.compare(base.version, [each.version for each in others], look)
+
     try:
         with run.at_once():
             versions.vmfb(untuned(target))  # says how long the others will take
@@ -228,7 +222,7 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
             most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
             if most < 1:
                 return given, "no compiler flags were tried: no time left for another compilation"
-            found = try_flags(versions, target, changes, look, most, until - rounds_s, run.stop)
+            found = try_changes(FlagChoice(target), changes, compare, most)
             choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
             if not run.stop.requested:
                 keep_choices(records, key, choices)
@@ -253,7 +247,7 @@ def choices_key(program: Program, target: Target, changes: Sequence[Change], eff
     """The facts that must be equal for choices to be taken over."""
     parts = (
         hashlib.sha256(program.data).hexdigest(), str(target), target.device, target.user_flags,
-        [_change_to_json(each) for each in changes], RELEASE, effort.options, effort.program_rounds,
+        list(map(str, changes)), RELEASE, effort.options, effort.program_rounds,
         effort.program_batch_s,
     )  # fmt: skip
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -261,13 +255,12 @@ def choices_key(program: Program, target: Target, changes: Sequence[Change], eff
 
 def keep_choices(records: Records, key: str, looked: FlagChoices) -> None:
     """Store the choices, in case the run is interrupted."""
-    body = {
-        "key": key,
-        "choices": [_to_json(each, looked.choices) for each in looked.choices],
-        "build_s": looked.build_s,
-        "check_s": looked.check_s,
-        "searched_s": looked.searched_s,
-    }
+    rows = [
+        {"changes": list(map(str, each.changes)), "comparison": each.comparison and asdict(each.comparison)}
+        for each in looked.choices
+    ]
+    times = {"build_s": looked.build_s, "check_s": looked.check_s, "searched_s": looked.searched_s}
+    body = {"key": key, "choices": rows, **times}
     records.write(lambda store: store.add_finding(records.run, KIND, body))
 
 
@@ -286,39 +279,20 @@ def unfinished_choices(
     return None
 
 
-def _to_json(choice: FlagChoice, among: Sequence[FlagChoice]) -> dict[str, object]:
-    base = next((index for index, each in enumerate(among) if each is choice.base), None)
-    comparison = asdict(choice.comparison) if choice.comparison else None
-    return {
-        "changes": [_change_to_json(each) for each in choice.changes],
-        "base": base,
-        "comparison": comparison,
-    }
-
-
-def _change_to_json(change: Change) -> list[str]:
-    return [change.source, change.where, change.how, change.code]
-
-
 def _from_json(
     body: Mapping[str, Any], target: Target, changes: Sequence[Change], tried_s: float
 ) -> FlagChoices:
-    known = {tuple(_change_to_json(each)): each for each in changes}
-    rows = cast("list[dict[str, Any]]", body["choices"])
-    made: dict[int, FlagChoice] = {}
-
-    def choice(index: int) -> FlagChoice:
-        if index not in made:
-            row = rows[index]
-            found, base = row["comparison"], row["base"]
-            comparison = comparison_from_json(found) if found is not None else None
-            base = choice(base) if base is not None else None
-            own = tuple(known[tuple(each)] for each in row["changes"])
-            made[index] = FlagChoice(target, comparison, base, own)
-        return made[index]
-
-    choices = tuple(choice(index) for index in range(len(rows)))
+    known = {str(each): each for each in changes}
+    rows = [
+        (tuple(known[each] for each in row["changes"]), row["comparison"])
+        for row in cast("list[dict[str, Any]]", body["choices"])
+    ]
+    made: dict[tuple[Change, ...], FlagChoice] = {}
+    for own, found in sorted(rows, key=lambda row: len(row[0])):  # each after its base
+        comparison = comparison_from_json(found) if found is not None else None
+        made[own] = FlagChoice(target, comparison, made[own[:-1]] if own else None, own)
     searched_s = float(body.get("searched_s", 0.0)) + tried_s
+    choices = tuple(made[own] for own, _ in rows)
     return FlagChoices(choices, float(body["build_s"]), float(body["check_s"]), searched_s)
 
 
@@ -331,40 +305,31 @@ class RuntimeChoice:
     note: str = ""  # why none were tried
 
 
-def runtime_flags_of(run: Run) -> list[RuntimeFlag]:
-    """Flags to try on the first device, without the ones that the user has set for the process."""
-    if not any(isinstance(each, Flags) for each in run.sources):
-        return []
-    measurer, given = run.lab.measurer, os.environ.get(ENVIRONMENT, "")
-    known = kind_of_device(measurer.device).runtime_flags(measurer.device, measurer.facts.cores)
-    return [each for each in known if each.name not in given]
+def choose_last(run: Run, version: ProgramVersion) -> RuntimeChoice:
+    """The changes at the end that make a version measurably faster: the best first, while that wins."""
+    note, budget, effort = "", run.budget, run.effort
 
+    def with_last(choice: FlagChoice) -> ProgramVersion:
+        what = " ".join(each.how for each in choice.changes) or "the runtime's defaults"
+        return replace(version, what=what, last=choice.changes)
 
-def choose_runtime(run: Run, version: ProgramVersion | None) -> RuntimeChoice:
-    """Flags that make a version measurably faster, added one at a time, the best first, while that wins."""
-    left, budget = runtime_flags_of(run), run.budget
-    chosen = RuntimeChoice()
-    base: RuntimeFlags = ()
-    while version is not None and left and not run.stop.requested:
-        seconds = budget.runtime_rounds_s(len(left))
-        if not budget.runtime_fits(len(left)):
-            return chosen if base else RuntimeChoice(note="no runtime flags were tried: no time left")
-        look = ComparisonPlan(1, run.effort.program_rounds, run.effort.program_batch_s, seconds)
-        others: list[RuntimeFlags] = [(*base, each) for each in left]
-        found: list[ProgramComparison] = []
+    def compare(base: FlagChoice, others: Sequence[FlagChoice]) -> Sequence[ProgramComparison]:
+        nonlocal note
+        if run.stop.requested:
+            return ()
+        if not budget.runtime_fits(len(others)):
+            note = "" if base.changes else "no runtime flags were tried: no time left"
+            return ()
+        seconds = budget.runtime_rounds_s(len(others))
+        look = ComparisonPlan(1, effort.program_rounds, effort.program_batch_s, seconds)
+        run.watch.working("trying runtime flags")
         try:
             with run.at_once():
-                found = run.versions.compare_runtimes(version, base, others, look)
+                return run.versions.compare(with_last(base), [with_last(each) for each in others], look)
         except TunerError as error:
-            return replace(chosen, note=f"runtime flags were not compared: {error}")
-        won = [
-            (one.comparison.speedup, flags)
-            for flags, one in zip(others, found, strict=False)
-            if one.comparison is not None and one.comparison.verdict == "win"
-        ]
-        if not won:
-            break
-        speedup, base = max(won, key=lambda each: each[0])
-        chosen = RuntimeChoice(tuple(each.text for each in base), chosen.speedup * speedup)
-        left = [each for each in left if each.name != base[-1].name]
-    return chosen
+            note = f"runtime flags were not compared: {error}"
+        return ()
+
+    changes = [change for each in run.sources for change in each.last(run)]
+    best, *_ = try_changes(FlagChoice(run.lab.target), changes, compare)
+    return RuntimeChoice(tuple(each.how for each in best.changes), best.speedup, note)

@@ -22,9 +22,9 @@ from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
 from iree_tuner.tuning.flags import (
     FlagChoice,
     Flags,
+    RuntimeChoice,
     choose_flags,
-    choose_runtime,
-    runtime_flags_of,
+    choose_last,
     untuned,
     worth_tuning,
 )
@@ -61,7 +61,7 @@ class TuningLoop(Run):
             self.dispatches = given.dispatches
             self.lab.check_devices()
             self.versions.check_compiles(untuned(self.lab.target))
-            self.budget.runtime_flags = len(runtime_flags_of(self))
+            self.budget.runtime_flags = sum(len(each.last(self)) for each in self.sources)
         with self.stop:
             self.versions.begin(untuned(self.lab.target))
             finding = None if self.lab.on_host else self._finding()  # it would disturb what is timed there
@@ -91,7 +91,7 @@ class TuningLoop(Run):
             with self.timeline.stage(APART):
                 self._explain_flags()
             with self.timeline.stage("runtime flags"):
-                runtime = choose_runtime(self, None if problem else verdict.version)
+                runtime = RuntimeChoice() if problem else choose_last(self, verdict.version)
             before = self._profile_before(reads.get(given.version), given, verdict)
             after = self._profile_after(reads[verdict.tuned.base], verdict)
             result = self._result(verdict, tried.choices, (flags_note, sources_note, problem, runtime.note))
@@ -145,7 +145,7 @@ class TuningLoop(Run):
         return "; ".join(notes)
 
     def _tuned(self, read: ReadProgram, choice: FlagChoice, of: int, part: float) -> Tuned:
-        further = ((),) if of == 1 and choice.changes else ()
+        further = (untuned(self.lab.target),) if of == 1 and choice.changes else ()
         versions = 2 + sum(each.count(read.lab.target, len(further)) for each in self._found)
         beside = [pair for each in self._found for pair in each.beside(read.tasks, choice.speedup)]
         read = replace(read, extra=beside)
@@ -225,9 +225,7 @@ class TuningLoop(Run):
         refused = [
             each
             for each in self.versions.wrong
-            if not each.entries
-            and all(flags_of([change], self.sources) for change in each.changes)
-            and each not in known
+            if not each.entries and each not in known and flags_of(each.changes, self.sources)
         ]
         if refused and self.budget.explanation_fits(self.lab.time_use(self.timeline)):
             self._blame(refused[0])

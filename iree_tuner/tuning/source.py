@@ -58,14 +58,9 @@ class Found:
         del target, further
         return 0
 
-    def versions(
-        self, run: Run, tuned: Tuned, further: Sequence[Sequence[Change]]
-    ) -> Sequence[ProgramVersion]:
-        """Versions of the program to compare, on top of what was tuned.
-
-        `further` are changes that versions may be compiled with instead of those of the choice.
-        """
-        del run, tuned, further
+    def versions(self, run: Run, tuned: Tuned, bases: Sequence[ProgramVersion]) -> Sequence[ProgramVersion]:
+        """Versions of the program to compare, on top of what was tuned, or of other `bases`."""
+        del run, tuned, bases
         return ()
 
     def without(self, version: ProgramVersion, wrong: Collection[str] | None) -> ProgramVersion | None:
@@ -93,6 +88,14 @@ class CandidateSource:
 
         They are tried with those of other sources; the program is tuned with the best. At most one is made
         of those with the same `where`; the most promising come first, as there may not be time for all.
+        """
+        del run
+        return ()
+
+    def last(self, run: Run) -> Sequence[Change]:
+        """Changes of how the result is run, which are tried at the end on the version that is used.
+
+        At most one is made of those with the same `where`.
         """
         del run
         return ()

@@ -7,7 +7,7 @@ import pytest
 from iree_tuner.kernels.source import versions_with
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.options import fusing_more
-from iree_tuner.tuning.flags import option, optioned
+from iree_tuner.tuning.flags import option, optioned, untuned
 from iree_tuner.tuning.verdict import Tuned
 
 
@@ -49,7 +49,7 @@ def test_the_last_choices_are_tried_without_the_chosen_flags() -> None:
     target = parse_target("llvm-cpu:host")
     tuned = Tuned(target, (), (), changes=(option(target, "data-tiling"),))
     choices = {"kernels": [], "more kernels": [], "kernels and fused ops": []}
-    made = versions_with(tuned, choices, ((),))
+    made = versions_with(tuned, choices, [untuned(target)])
     assert [each.what for each in made if not each.changes] == [
         "default flags and more kernels", "default flags and kernels and fused ops",
     ]  # fmt: skip

@@ -1,17 +1,33 @@
 """Compiler flags are added one axis after the other, while that wins."""
 
 import math
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
 from iree_tuner.errors import UsageError
+from iree_tuner.program.source import Program
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import flags_for_options, options_of
-from iree_tuner.tuning.flags import Flags, option, optioned, sources_of, try_flags, worth_tuning
-from iree_tuner.tuning.options import TuningOptions
+from iree_tuner.tuning import flags
+from iree_tuner.tuning.budget import Budget
+from iree_tuner.tuning.flags import (
+    FlagChoice,
+    Flags,
+    choose_flags,
+    option,
+    optioned,
+    sources_of,
+    try_changes,
+    worth_tuning,
+)
+from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.options import TuningOptions, effort_named
+from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.versions import ComparisonPlan
 
 LOOK = ComparisonPlan(1, 8, 0.01)
@@ -44,10 +60,17 @@ def options(each):
     return options_of(optioned(each.target, each.changes))
 
 
-def chosen(time_of, most=16, deadline=math.inf):
-    whole, run = FakeWhole(time_of), SimpleNamespace(lab=SimpleNamespace(target=HOST))
-    changes = Flags().alternatives(run)
-    return try_flags(whole, HOST, changes, LOOK, most, deadline, StopRequest()), whole
+def run_with(target):
+    return SimpleNamespace(lab=SimpleNamespace(target=target))
+
+
+def chosen(time_of, most=16):
+    whole = FakeWhole(time_of)
+
+    def compare(base, others):
+        return whole.compare(base.version, [each.version for each in others], LOOK)
+
+    return try_changes(FlagChoice(HOST), Flags().alternatives(run_with(HOST)), compare, most), whole
 
 
 def test_options_that_need_each_other_are_found():
@@ -80,11 +103,28 @@ def test_what_does_not_compile_is_no_choice():
     assert [each.changes for each in choices] == [()]
 
 
-def test_there_is_an_end_of_compilations_and_of_time():
+def test_there_is_an_end_of_compilations():
     _, few = chosen(lambda options: 100.0 / (1 + len(options)), most=3)
     assert sum(map(len, few.compared)) == 3
-    _, once = chosen(lambda options: 100.0 / (1 + len(options)), deadline=-math.inf)
-    assert len(once.compared) == 1, "who asks for flags gets a round whatever the time"
+
+
+@pytest.mark.parametrize(("late", "rounds"), [(True, 1), (False, 3)])
+def test_there_is_an_end_of_time(late, rounds, monkeypatch):
+    """Who asks for flags gets a round whatever the time."""
+    whole = FakeWhole(lambda options: 100.0 / (1 + len(options)))
+    whole.vmfb = lambda version: b""
+    monkeypatch.setattr(flags, "keep_choices", lambda *_: None)
+    budget = Budget(math.inf, Timeline(), 2, StopRequest())
+    budget.flags_until = lambda: -math.inf if late else math.inf
+    run = SimpleNamespace(
+        program=Program("p.mlir", b"module {}"), versions=whole, budget=budget, lab=run_with(HOST).lab,
+        effort=effort_named("default"), records=Records(None, StopRequest()), sources=[Flags()],
+        stop=StopRequest(), watch=Silent(), at_once=nullcontext,
+    )  # fmt: skip
+    found, note = choose_flags(run)
+    assert len(whole.compared) == rounds
+    assert note == ""
+    assert len(found.choices[0].changes) == rounds
 
 
 def test_where_there_is_time_for_a_few_they_are_the_first_of_each_axis():
@@ -93,8 +133,7 @@ def test_where_there_is_time_for_a_few_they_are_the_first_of_each_axis():
 
 
 def test_options_of_a_user_s_own_are_not_added_to():
-    run = SimpleNamespace(lab=SimpleNamespace(target=parse_target("llvm-cpu:host+im2col")))
-    assert Flags().alternatives(run) == ()
+    assert Flags().alternatives(run_with(parse_target("llvm-cpu:host+im2col"))) == ()
 
 
 def test_a_change_has_the_flags_of_its_options():
@@ -107,16 +146,15 @@ def test_a_change_has_the_flags_of_its_options():
 @pytest.mark.parametrize(
     ("how", "names"),
     [
-        ({"effort": "smoke"}, ["given"]), ({}, ["flags", "given"]), ({"try_flags": False}, ["given"]),
-        ({"effort": "smoke", "try_flags": True}, ["flags", "given"]), ({"budget_s": 59.0}, ["given"]),
+        ({"effort": "smoke"}, []), ({}, ["flags", "runtime"]), ({"try_flags": False}, []),
+        ({"effort": "smoke", "try_flags": True}, ["flags", "runtime"]), ({"budget_s": 59.0}, []),
     ],
 )  # fmt: skip
 def test_long_runs_try_flags_unless_these_are_kept(how, names):
     options, given = TuningOptions(**how), SimpleNamespace(name="given")
-    assert [each.name for each in sources_of(options, [given])] == names
-    assert [each.name for each in sources_of(options, [given], ["flags"])] == ["given"]
-    asked = [given, Flags()]
-    assert sources_of(options, asked) == tuple(asked[:1] if options.try_flags is False else asked)
+    assert [each.name for each in sources_of(options, [given])] == [*names, "given"]
+    both = [each.name for each in sources_of(options, [given, Flags()])]
+    assert sorted(both) == sorted({*names, "flags", "given"})
 
 
 def test_no_two_options_of_one_axis():

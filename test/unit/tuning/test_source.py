@@ -1,6 +1,5 @@
 """Sources of candidates: what they find is searched, compared, and part of the result."""
 
-import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -19,7 +18,7 @@ from iree_tuner.tuning.flags import (
     FlagChoices,
     keep_choices,
     option,
-    try_flags,
+    try_changes,
     unfinished_choices,
 )
 from iree_tuner.tuning.records import open_records
@@ -78,13 +77,14 @@ class AnyVersions(Found):
     applies = True
     notes = ("one version",)
 
-    def versions(self, run, tuned, further):
+    def versions(self, run, tuned, bases):
         return [ProgramVersion("another", tuned.target, tuned.reached, (Change("pipelines", "", "any"),))]
 
 
 def test_those_of_installed_packages_are_known_and_used_where_they_are_usual():
-    assert {"flags", "kernels", "pipelines"} <= set(known_sources())
-    assert "pipelines" not in {each.name for each in usual_sources("llvm-cpu")}
+    assert {"flags", "kernels", "pipelines", "runtime"} <= set(known_sources())
+    usual = {each.name for each in usual_sources("llvm-cpu")}
+    assert not usual & {"flags", "pipelines", "runtime"}, "who asks for flags has them by `try_flags`"
     assert "kernels" not in {each.name for each in usual_sources("llvm-cpu", without=("kernels",))}
 
 
@@ -174,7 +174,10 @@ def test_alternatives_are_an_axis_of_their_own():
 
     whole, target, look = Whole(), parse_target("llvm-cpu:host"), ComparisonPlan(1, 8, 0.01)
     changes = [option(target, "data-tiling"), *(Change("x", "", name) for name in "ab")]
-    best, *_ = try_flags(whole, target, changes, look, 16, math.inf, StopRequest())
+    best, *_ = try_changes(
+        FlagChoice(target), changes,
+        lambda base, others: whole.compare(base.version, [each.version for each in others], look),
+    )  # fmt: skip
     assert best.name == "data-tiling+b"
     assert [each.how for each in best.version.changes] == ["data-tiling", "b"]
     assert whole.compared == [

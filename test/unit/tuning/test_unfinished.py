@@ -106,10 +106,9 @@ def test_only_the_same_is_taken_over(store):
     "rows",
     [
         "no list",
-        [{"changes": [["flags", "O1", "O4", ""]], "base": None, "comparison": None}],
-        [{"changes": [], "base": 7, "comparison": None}],
-        [{"changes": [], "base": 0, "comparison": None}],
-        [{"changes": [], "base": None, "comparison": {"speedup": 1.0}}],
+        [{"changes": ["O4"], "comparison": None}],
+        [{"changes": [str(O2)], "comparison": None}],
+        [{"changes": [], "comparison": {"speedup": 1.0}}],
         [{}],
     ],
 )
