@@ -7,6 +7,7 @@ import pytest
 from iree_tuner_test_plugin.pipelines import PIPELINES, Pipelines
 
 from iree_tuner import tune_module
+from iree_tuner.cli import tune
 from iree_tuner.cli.main import run
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.statistics import compare_pairs
@@ -21,6 +22,7 @@ from iree_tuner.tuning.flags import (
     try_changes,
     unfinished_choices,
 )
+from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.source import CandidateSource, Found, flags_of, known_sources, usual_sources
 from iree_tuner.tuning.stop import StopRequest
@@ -224,6 +226,23 @@ def test_versions_are_equal_that_compile_to_the_same(cpu):
     assert one == ProgramVersion("other", cpu, (), (Change("kernels", "a", "k=1", "code", made=object()),))
     assert one != ProgramVersion("one", cpu, (), (Change("kernels", "a", "k=1", "other"),))
     assert one != ProgramVersion("one", cpu)
+
+
+@pytest.mark.parametrize(
+    ("options", "outputs", "names"),
+    [
+        ({}, {}, {"flags", "runtime"}), ({"effort": "smoke"}, {}, set()),
+        ({}, {"without": ("flags",)}, {"runtime"}), ({}, {"without": ("runtime",)}, {"flags"}),
+        ({"effort": "smoke"}, {"also": ("flags",)}, {"flags"}), ({"try_flags": False}, {}, set()),
+        ({"effort": "smoke", "try_flags": True}, {"without": ("runtime",)}, {"flags"}),
+        ({"try_flags": False}, {"also": ("runtime",)}, {"runtime"}),
+        ({"pipelines": ("TileAndFuse",)}, {}, {"flags", "runtime"}),
+    ],
+)  # fmt: skip
+def test_the_command_takes_flags_like_other_sources(options, outputs, names):
+    found = [each.name for each in tune._sources(TuningOptions(**options), tune.Outputs(**outputs))]
+    assert {each for each in found if each != "kernels"} == names
+    assert len(found) == len(set(found))
 
 
 @pytest.mark.parametrize("flag", ["--with", "--without"])
