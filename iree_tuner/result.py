@@ -45,7 +45,7 @@ from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.candidate import setting_on
 from iree_tuner.tuning.flags import FlagChoice, RuntimeChoice
 from iree_tuner.tuning.result import NOT_JUDGED, Competitor, WorkloadResult
-from iree_tuner.tuning.source import CandidateSource
+from iree_tuner.tuning.source import CandidateSource, flags_of
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
 from iree_tuner.tuning.versions import Change, ComparisonStep, Compiling, applied, with_spec
 
@@ -229,7 +229,7 @@ class TuningResult:
         own = with_provided_memory(self.program) if provided_memory else self.program
         program = with_spec(own, to_bytecode(self.spec))
         # the target has the flags of the others
-        sources = [each for each in self.sources if not each.flags(self.changes_of(each.name))]
+        sources = [each for each in self.sources if not flags_of(self.changes, [each])]
         with Workers(1) as workers, tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
             to = Compiling(program, with_flags(self.target, flags))
             to = applied(to, self.changes, sources, workers, Path(folder))
@@ -345,7 +345,7 @@ def whole_record(result: TuningResult) -> WholeRecord:
         flags=result.flags, flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
         runtime_flags=result.runtime.flags,
         runtime_flags_speedup=result.runtime.speedup if result.runtime.flags else None,
-        entries=len(result.entries), kernels=[each.where for each in result.changes],
+        entries=len(result.entries), kernels=[each.where for each in result.changes_of("kernels")],
         left_out=[entry.workload.name for entry in result.left_out],
         steps=[_step(step) for step in result.steps], seconds=result.time.total_s,
         stages=dict(result.time.seconds()), timeline=_timeline(result.time), searched_s=pace.searched_s,

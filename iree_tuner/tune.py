@@ -13,6 +13,7 @@ from iree_tuner.program.dynamic import Dim, given_sizes, sized_cases
 from iree_tuner.program.source import Program, ProgramSource, load_program
 from iree_tuner.report.progress import watching
 from iree_tuner.result import TuningResult
+from iree_tuner.tuning.flags import sources_of
 from iree_tuner.tuning.lab import lab_for
 from iree_tuner.tuning.loop import TuningLoop
 from iree_tuner.tuning.observer import Observer, Silent
@@ -35,7 +36,8 @@ class TuningArguments(TuningOptions):
     run
         Entry functions, inputs and parameters (`device.program_request.request`). Default: generate them.
     sources
-        Other sources of candidates, such as external kernels (`tuning.source.usual_sources`). Default: none.
+        Other sources of candidates, such as external kernels (`tuning.source.usual_sources`). Default: only
+        flags, as `try_flags` says.
     observer
         Receives progress (see `Observer`).
     progress
@@ -83,6 +85,5 @@ def tune_program(
         open_records(options.db, program.name, options.recorded, stop=stop, fresh=options.fresh) as records,
         tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder,
     ):
-        return TuningLoop(
-            program, cases, options, lab, records, watch, timeline, sources, Path(folder)
-        ).tune()
+        every = sources_of(options, sources)
+        return TuningLoop(program, cases, options, lab, records, watch, timeline, every, Path(folder)).tune()

@@ -26,6 +26,7 @@ from iree_tuner.store import Store
 from iree_tuner.store.record import as_json
 from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
+from iree_tuner.tuning.flags import sources_of
 from iree_tuner.tuning.options import CANDIDATES, TuningOptions
 from iree_tuner.tuning.reading import NothingToTuneError
 from iree_tuner.tuning.source import CandidateSource, known_sources
@@ -47,8 +48,8 @@ class Outputs:
     no_kernels
         Compare no external kernels.
     also
-        Use a source of candidates that a package brings, by its name; may be repeated (docs/howto). By
-        default, runs of a minute or more use those that are usual for the device.
+        Use a source of candidates by its name: flags, runtime (its flags), kernels, or one that a package
+        brings; may be repeated (docs/howto). By default, runs of a minute or more use those that are usual.
     without
         Leave out such a source; may be repeated.
     vmfb
@@ -108,7 +109,8 @@ def tune(
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
     with Progress(people) as progress:
         try:
-            result = tune_program(source, options, run=run, sources=sources, observer=progress)
+            chosen = replace(options, try_flags=False)  # they are among the sources, if wanted
+            result = tune_program(source, chosen, run=run, sources=sources, observer=progress)
         except NothingToTuneError as error:
             if outputs.as_json:
                 print_json(nothing_to_json(error))
@@ -162,6 +164,7 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
     if both := named & left_out:
         raise UsageError(f"--without excludes --with: {', '.join(sorted(both))}")
     narrow = bool(options.pipelines or options.knobs or options.self_test or not options.is_long)
+    named |= {each.name for each in sources_of(options, ())} - left_out
     backend = kind_for_device(options.devices[0], options.chip).name
     found: list[CandidateSource] = []
     for name, source in known.items():

@@ -29,12 +29,11 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import Target, with_flags
-from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import fusing_more
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CandidateKind, default_scale
 from iree_tuner.tuning.finals import NEARLY
-from iree_tuner.tuning.flags import untuned
+from iree_tuner.tuning.flags import FlagChoice, option, optioned
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.result import WorkloadResult
@@ -229,15 +228,13 @@ class Competitors(Found):
                 found[kind.workload] = Task(kind.competes_for, ()), spent_us / speedup
         return list(found.values())
 
-    def versions(self, run: Run, tuned: Tuned, further: Sequence[Target]) -> Sequence[ProgramVersion]:
-        found = versions_with(tuned, self.choices(tuned.results, tuned.target, run.lab), further)
+    def versions(self, run: Run, tuned: Tuned, bases: Sequence[ProgramVersion]) -> Sequence[ProgramVersion]:
+        found = versions_with(tuned, self.choices(tuned.results, tuned.target, run.lab), bases)
         self.made.extend(found)
         return found
 
-    def without(
-        self, run: Run, version: ProgramVersion, wrong: Collection[str] | None
-    ) -> ProgramVersion | None:
-        found = mended_with(version, self.made, wrong, run.lab.target)
+    def without(self, version: ProgramVersion, wrong: Collection[str] | None) -> ProgramVersion | None:
+        found = mended_with(version, self.made, wrong)
         self.made.extend(filter(None, [found]))
         return found
 
@@ -368,22 +365,23 @@ def _result(future: Future[Code]) -> Code | None:
 
 
 def versions_with(
-    tuned: Tuned, choices: Mapping[str, Chosen], further: Sequence[Target] = ()
+    tuned: Tuned, choices: Mapping[str, Chosen], bases: Sequence[ProgramVersion] = ()
 ) -> list[ProgramVersion]:
     """The tuned program with each choice of kernels.
 
     The last choices, which have the most kernels, are also tried with further flags, as kernels change the
-    ops that are left: with those of `further`, and with the option that fuses more, if there is one.
+    ops that are left: with those of `bases`, and with the option that fuses more, if there is one.
     """
     found: list[ProgramVersion] = []
-    more = fusing_more(tuned.target)
-    others = [*further, *([with_options(tuned.target, more)] if more else [])]
+    more = fusing_more(optioned(tuned.target, tuned.changes))
+    others = [*bases]
+    if more:
+        fused = FlagChoice(tuned.target, changes=(*tuned.changes, option(tuned.target, more)))
+        others.append(replace(fused.version, entries=tuned.reached))
     for number, (name, chosen) in enumerate(choices.items()):
-        for target in (tuned.target, *(others if number >= len(choices) - _WITH_MOST else ())):
-            what = f"{tuned.version.what if target == tuned.target else untuned(target).what} and {name}"
-            base = ProgramVersion(what, target) if target in further else tuned.version
+        for base in (tuned.version, *(others if number >= len(choices) - _WITH_MOST else ())):
             changes = (*base.changes, *changes_of(chosen))
-            found.append(replace(base, what=what, target=target, changes=changes))
+            found.append(replace(base, what=f"{base.what} and {name}", changes=changes))
     return found
 
 
@@ -405,9 +403,9 @@ def chosen_in(changes: Sequence[Change]) -> Chosen:
 
 
 def mended_with(
-    version: ProgramVersion, known: Sequence[ProgramVersion], blamed: Collection[str] | None, given: Target
+    version: ProgramVersion, known: Sequence[ProgramVersion], blamed: Collection[str] | None
 ) -> ProgramVersion | None:
-    """Repair a version: leave out wrong kernels, or use the given flags. None if no new version results.
+    """Repair a version: leave out wrong kernels, or all but kernels. None if no new version results.
 
     The compiler may fail on a program with kernels under flags that work without kernels: under
     `--iree-opt-level=O3` it fuses more ops around them.
@@ -417,12 +415,12 @@ def mended_with(
         known: all versions with kernels.
         blamed: names of dispatches with wrong results. None if the version does not compile or run: then it
             is compiled with the given flags.
-        given: the target with these.
     """
     chosen = chosen_in(version.changes)
     if blamed is None:
-        mended = ProgramVersion(f"{version.what}, with the given flags", given, (), changes_of(chosen))
-        same = any((each.target, each.changes) == (given, mended.changes) for each in known)
+        what = f"{version.what}, with the given flags"
+        mended = ProgramVersion(what, version.target, (), changes_of(chosen))
+        same = any(each.changes == mended.changes for each in known)
     else:
         names = executable_names([site for site, _ in chosen])
         right = [each for name, each in zip(names, chosen, strict=True) if name not in blamed]

@@ -56,11 +56,10 @@ def with_gpu_options(target: Target, options: Sequence[str]) -> Target:
     return replace(target, chip=chip, flags=(*target.flags, *flags), axes=GPU_AXES)
 
 
-def fusing_more(target: Target) -> tuple[str, ...]:
-    """The options of a target and the one that fuses more; none if it has one, or has no such option."""
-    own = options_of(target)
+def fusing_more(target: Target) -> str:
+    """The option that fuses more; empty if the target has one that does, or none is known."""
     known = any(_FUSING[0] in axis for axis in target.axes)
-    return (*own, _FUSING[0]) if known and not set(own) & set(_FUSING) else ()
+    return _FUSING[0] if known and not set(options_of(target)) & set(_FUSING) else ""
 
 
 # Compiler flags of a user's own, in addition to a target's: they are part of the target like the others.

@@ -1,23 +1,25 @@
 """Flags as knobs of the whole program, and what else decides what its dispatches are.
 
-Compiler flags are tried first, with alternatives of other sources; flags of the runtime last, on the version
-that is used. Trials are kept one by one, and a run that was killed goes on with them. Comparisons of
-whole programs with other flags take as long as many trials, and are kept as soon as all are there.
+Flags of the compiler and of the runtime are sources of candidates. Alternatives of all sources are tried
+first, changes of how a program is run last, on the version that is used. Trials are kept one by one, and a
+run that was killed goes on with them. Comparisons of whole programs with other flags take as long as many
+trials, and are kept as soon as all are there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, cast
 
 from iree_tuner.compiler.versions import RELEASE
+from iree_tuner.compiler.worker import Calls
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
@@ -26,16 +28,16 @@ from iree_tuner.program.source import Program
 from iree_tuner.store.rows import comparison_from_json
 from iree_tuner.targets import Target, kind_of_device
 from iree_tuner.targets.find import with_options
-from iree_tuner.targets.kind import RuntimeFlag, RuntimeFlags
-from iree_tuner.targets.options import options_of
-from iree_tuner.tuning.options import Effort
+from iree_tuner.targets.kind import RuntimeFlag
+from iree_tuner.targets.options import flags_for_options, options_of
+from iree_tuner.tuning.options import Effort, TuningOptions
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.run import Run
-from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.versions import Change, ComparisonPlan, ProgramVersion, ProgramVersions
+from iree_tuner.tuning.source import CandidateSource
+from iree_tuner.tuning.versions import Change, ComparisonPlan, Compiling, ProgramVersion
 
 KIND = "flags"
-"""Of the finding: `key`, `choices` (see `_to_json`), and the seconds of `FlagChoices`."""
+"""Of the finding: `key`, `choices` (see `keep_choices`), and the seconds of `FlagChoices`."""
 
 _CLOSE = 2.0
 """Tuning may make up for this factor: slower choices of flags are dropped."""
@@ -43,25 +45,84 @@ _CLOSE = 2.0
 _ROUNDS_S, _ROUNDS_PART = 2.0, 0.015  # to compare compiler flags in turns; of the budget
 _MOST_ROUNDS_S = 15.0
 
-Axis = Sequence[str | Change]
-"""Alternatives: options of a target, or changes of a source."""
-
 ENVIRONMENT = "IREE_PY_RUNTIME_FLAGS"
 """The variable that IREE's Python runtime reads flags from."""
 
 
+class Flags(CandidateSource):
+    """Compiler flags: the options of a target (`targets.options`)."""
+
+    name = "flags"
+    noun = "flag"
+
+    def usual(self, backend: str) -> None:
+        """Runs have it by `sources_of`."""
+
+    def alternatives(self, run: Run) -> Sequence[Change]:
+        target = run.lab.target
+        return () if options_of(target) else [option(target, how) for axis in target.axes for how in axis]
+
+    def flags(self, changes: Sequence[Change]) -> tuple[str, ...]:
+        return tuple(flag for each in changes for flag in cast("tuple[str, ...]", each.made))
+
+    def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
+        del workers, folder
+        return replace(to, target=optioned(to.target, changes))
+
+
+class Runtime(CandidateSource):
+    """Flags of the runtime that a program is run with."""
+
+    name = "runtime"
+    noun = "runtime flag"
+
+    def usual(self, backend: str) -> None:
+        """As of `Flags`."""
+
+    def last(self, run: Run) -> Sequence[Change]:
+        """For the first device, without the ones that the user has set for the process."""
+        measurer, given = run.lab.measurer, os.environ.get(ENVIRONMENT, "")
+        known = kind_of_device(measurer.device).runtime_flags(measurer.device, measurer.facts.cores)
+        return [
+            Change(self.name, each.name, each.text, made=each) for each in known if each.name not in given
+        ]
+
+    def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
+        del workers, folder
+        return replace(to, runtime=(*to.runtime, *(cast("RuntimeFlag", each.made) for each in changes)))
+
+
+def sources_of(options: TuningOptions, given: Sequence[CandidateSource]) -> list[CandidateSource]:
+    """The sources of a run: those of flags, if `try_flags` asks for them, and the given ones."""
+    wanted = options.is_long if options.try_flags is None else options.try_flags
+    every = (*((Flags(), Runtime()) if wanted else ()), *given)
+    return list({each.name: each for each in every}.values())
+
+
+def option(target: Target, how: str) -> Change:
+    """Options of a target, joined by +, as a change."""
+    axis = next(axis for axis in target.axes if how in axis)
+    return Change(Flags.name, axis[0], how, made=flags_for_options(with_options(target, how.split("+"))))
+
+
+def optioned(target: Target, changes: Sequence[Change]) -> Target:
+    """The target with the options among changes."""
+    added = [name for each in changes if each.source == Flags.name for name in each.how.split("+")]
+    return with_options(target, (*options_of(target), *added))
+
+
 @dataclass(frozen=True)
 class FlagChoice:
-    """Flags, and what they are worth without any tuning."""
+    """Changes of the whole program, such as flags, and what they are worth without any tuning."""
 
-    target: Target  # with the options
+    target: Target  # as it was given
     comparison: Comparison | None = None  # with `base`; None for the program as it was given
-    base: FlagChoice | None = None  # the choice that one option was added to
-    changes: tuple[Change, ...] = ()  # by sources of candidates
+    base: FlagChoice | None = None  # the choice that one change was added to
+    changes: tuple[Change, ...] = ()
 
     @property
     def name(self) -> str:
-        """Its options and changes; empty if there are none."""
+        """The target's options and the changes; empty if there are none."""
         return "+".join((*options_of(self.target), *(each.how for each in self.changes)))
 
     @property
@@ -81,41 +142,37 @@ def untuned(target: Target) -> ProgramVersion:
     return FlagChoice(target).version
 
 
-def try_options(
-    whole: ProgramVersions, target: Target, axes: Sequence[Axis], look: ComparisonPlan, most: int,
-    deadline: float, stop: StopRequest | None = None,
+def try_changes(
+    base: FlagChoice, changes: Sequence[Change],
+    compare: Callable[[FlagChoice, Sequence[FlagChoice]], Sequence[ProgramComparison]], most: int = 1 << 10,
 ) -> list[FlagChoice]:  # fmt: skip
-    """Add options one axis after the other, each time the best one, while that wins; the best comes first.
+    """Add changes one after the other, each time the best one, while that wins; the best choice comes first.
 
-    Flags of one axis may need flags of another to be useful, so all the rest is tried with the best so far.
-
-    Args:
-        whole: the program.
-        target: as it was given; it is among the results.
-        axes: of which one option or change each may be added.
-        look: how versions are compared.
-        most: maximum number of compilations.
-        deadline: a time of the monotonic clock: no round but the first begins then.
-        stop: a request to stop; no further round begins then.
+    All the rest is tried with the best so far, as changes may need others to be useful. Of those with one
+    place at most one is made. The first of each place are tried first. `compare` compares `most` others with
+    one choice, and none if there is no time.
 
     Raises:
-        TunerError: the program cannot be compiled or run as it is.
+        TunerError: as `compare`.
     """
-    base = FlagChoice(target)
-    chosen = [base]
-    axes = list(axes)
-    until = math.inf
-    while axes and most > 0 and time.monotonic() < until and not (stop and stop.requested):
-        until = deadline
-        candidates = list(_with_one_more(base, axes))[:most]
-        most -= len(candidates)
-        found = _compared(whole, base, candidates, look)
+    chosen, places = [base], dict[tuple[str, str], list[Change]]()
+    for each in changes:
+        places.setdefault((each.source, each.where), []).append(each)
+    while places and most > 0:
+        steps = [each for turn in zip_longest(*places.values()) for each in turn if each is not None][:most]
+        most -= len(steps)
+        others = [FlagChoice(base.target, None, base, (*base.changes, each)) for each in steps]
+        found = [
+            replace(each, comparison=one.comparison)
+            for each, one in zip(others, compare(base, others), strict=False)
+            if one.comparison is not None
+        ]
         chosen += found
         winners = [each for each in found if each.comparison and each.comparison.verdict == "win"]
         if not winners:
             break
         base = max(winners, key=lambda each: each.speedup)
-        axes = [axis for axis in axes if not any(_has(base, step) for step in axis)]
+        del places[base.changes[-1].source, base.changes[-1].where]
     rest = [each for each in chosen if each is not base]
     return [base, *sorted(rest, key=lambda each: -each.speedup)]
 
@@ -128,49 +185,19 @@ def worth_tuning(choices: Sequence[FlagChoice]) -> list[FlagChoice]:
     return [best, given] if best.speedup < _CLOSE else [best]
 
 
-def _has(choice: FlagChoice, step: str | Change) -> bool:
-    if isinstance(step, Change):
-        return step in choice.changes
-    return set(step.split("+")) <= set(options_of(choice.target))
-
-
-def _with_one_more(base: FlagChoice, axes: Sequence[Axis]) -> Iterator[FlagChoice]:
-    """The first step of each axis, then the second of each, and so on."""
-    for steps in zip_longest(*axes):
-        for step in filter(None, steps):
-            if isinstance(step, Change):
-                yield FlagChoice(base.target, None, base, (*base.changes, step))
-            else:
-                options = (*options_of(base.target), *step.split("+"))
-                yield FlagChoice(with_options(base.target, options), None, base, base.changes)
-
-
-def _compared(
-    whole: ProgramVersions, base: FlagChoice, candidates: Sequence[FlagChoice], look: ComparisonPlan
-) -> list[FlagChoice]:
-    found = whole.compare(base.version, [each.version for each in candidates], look)
-    return [
-        replace(each, comparison=one.comparison)
-        for each, one in zip(candidates, found, strict=True)
-        if one.comparison is not None
-    ]
-
-
 def choose_flags(run: Run) -> tuple[FlagChoices, str]:
     """Choices of flags, fastest first. If none are tried, the given one alone, and why."""
     program, versions, budget = run.program, run.versions, run.budget
     target, effort, records = run.lab.target, run.effort, run.records
     given = FlagChoices((FlagChoice(target),), 0.0, 0.0)
-    alternatives = [] if run.options.self_test else [tuple(each.alternatives(run)) for each in run.sources]
-    axes: list[Axis] = [*(target.axes if run.try_flags and not options_of(target) else ()), *alternatives]
-    axes = [axis for axis in axes if axis]
-    if not axes or run.stop.requested:
+    changes = [change for each in run.sources for change in each.alternatives(run)]
+    if not changes or run.stop.requested:
         return given, ""
     if own_target(program.data, program.name) is not None:
         return given, "no compiler flags were tried: they do not change a dumped dispatch"
     run.watch.working("trying compiler flags")
-    key = choices_key(program, target, axes, effort)
-    known = unfinished_choices(records, key, target, axes)
+    key = choices_key(program, target, changes, effort)
+    known = unfinished_choices(records, key, target, changes)
     if known:
         message = "results of the last run, which was interrupted (--fresh measures them again)"
         run.watch.noted(f"compiler flags: {message}")
@@ -181,16 +208,21 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
     rounds_s = min(_MOST_ROUNDS_S, _ROUNDS_S + _ROUNDS_PART * budget.total_s)
     places = 1 if budget.limited else min(2, target.placements)
     look = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
+
+    def compare(base: FlagChoice, others: Sequence[FlagChoice]) -> Sequence[ProgramComparison]:
+        if base.changes and (time.monotonic() >= until - rounds_s or run.stop.requested):
+            return ()
+        return versions.compare(base.version, [each.version for each in others], look)
+
     try:
         with run.at_once():
             versions.vmfb(untuned(target))  # says how long the others will take
             if budget.limited:
                 versions.time(untuned(target))
-            wanted = sum(map(len, alternatives)) + (effort.options if run.try_flags else 0)
-            most = int(min(wanted, budget.versions_that_fit(until, rounds_s)))
+            most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
             if most < 1:
                 return given, "no compiler flags were tried: no time left for another compilation"
-            found = try_options(versions, target, axes, look, most, until - rounds_s, run.stop)
+            found = try_changes(FlagChoice(target), changes, compare, most)
             choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
             if not run.stop.requested:
                 keep_choices(records, key, choices)
@@ -211,30 +243,29 @@ class FlagChoices:
     searched_s: float = 0.0  # time of the search in interrupted runs
 
 
-def choices_key(program: Program, target: Target, axes: Sequence[Axis], effort: Effort) -> str:
+def choices_key(program: Program, target: Target, changes: Sequence[Change], effort: Effort) -> str:
     """The facts that must be equal for choices to be taken over."""
-    tried = [[_step_to_json(step) for step in axis] for axis in axes]
     parts = (
-        hashlib.sha256(program.data).hexdigest(), str(target), target.device, tried, RELEASE,
-        effort.options, effort.program_rounds, effort.program_batch_s,
+        hashlib.sha256(program.data).hexdigest(), str(target), target.device, target.user_flags,
+        list(map(str, changes)), RELEASE, effort.options, effort.program_rounds,
+        effort.program_batch_s,
     )  # fmt: skip
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def keep_choices(records: Records, key: str, looked: FlagChoices) -> None:
     """Store the choices, in case the run is interrupted."""
-    body = {
-        "key": key,
-        "choices": [_to_json(each, looked.choices) for each in looked.choices],
-        "build_s": looked.build_s,
-        "check_s": looked.check_s,
-        "searched_s": looked.searched_s,
-    }
+    rows = [
+        {"changes": list(map(str, each.changes)), "comparison": each.comparison and asdict(each.comparison)}
+        for each in looked.choices
+    ]
+    times = {"build_s": looked.build_s, "check_s": looked.check_s, "searched_s": looked.searched_s}
+    body = {"key": key, "choices": rows, **times}
     records.write(lambda store: store.add_finding(records.run, KIND, body))
 
 
 def unfinished_choices(
-    records: Records, key: str, target: Target, axes: Sequence[Axis]
+    records: Records, key: str, target: Target, changes: Sequence[Change]
 ) -> FlagChoices | None:
     """The choices of the last run with this key, if it was interrupted; None for a fresh run."""
     if records.store is None or records.fresh or records.failure is not None:
@@ -242,43 +273,26 @@ def unfinished_choices(
     try:
         for finding, state, tried_s in records.store.latest_findings(KIND):
             if finding.body.get("key") == key:
-                return None if state == "done" else _from_json(finding.body, target, axes, tried_s)
+                return None if state == "done" else _from_json(finding.body, target, changes, tried_s)
     except (TunerError, KeyError, TypeError, ValueError, IndexError, RecursionError):
         return None  # they are measured again
     return None
 
 
-def _to_json(choice: FlagChoice, among: Sequence[FlagChoice]) -> dict[str, object]:
-    base = next((index for index, each in enumerate(among) if each is choice.base), None)
-    comparison = asdict(choice.comparison) if choice.comparison else None
-    changes = [_step_to_json(each) for each in choice.changes]
-    options = list(options_of(choice.target))
-    return {"options": options, "changes": changes, "base": base, "comparison": comparison}
-
-
-def _step_to_json(step: str | Change) -> object:
-    return [step.source, step.where, step.how, step.code] if isinstance(step, Change) else step
-
-
-def _from_json(body: Mapping[str, Any], target: Target, axes: Sequence[Axis], tried_s: float) -> FlagChoices:
-    steps = {
-        json.dumps(_step_to_json(step)): step for axis in axes for step in axis if isinstance(step, Change)
-    }
-    rows = cast("list[dict[str, Any]]", body["choices"])
-    made: dict[int, FlagChoice] = {}
-
-    def choice(index: int) -> FlagChoice:
-        if index not in made:
-            row = rows[index]
-            found, base = row["comparison"], row["base"]
-            comparison = comparison_from_json(found) if found is not None else None
-            base = choice(base) if base is not None else None
-            changes = [steps[json.dumps(each)] for each in row["changes"]]
-            made[index] = FlagChoice(with_options(target, row["options"]), comparison, base, tuple(changes))
-        return made[index]
-
-    choices = tuple(choice(index) for index in range(len(rows)))
+def _from_json(
+    body: Mapping[str, Any], target: Target, changes: Sequence[Change], tried_s: float
+) -> FlagChoices:
+    known = {str(each): each for each in changes}
+    rows = [
+        (tuple(known[each] for each in row["changes"]), row["comparison"])
+        for row in cast("list[dict[str, Any]]", body["choices"])
+    ]
+    made: dict[tuple[Change, ...], FlagChoice] = {}
+    for own, found in sorted(rows, key=lambda row: len(row[0])):  # each after its base
+        comparison = comparison_from_json(found) if found is not None else None
+        made[own] = FlagChoice(target, comparison, made[own[:-1]] if own else None, own)
     searched_s = float(body.get("searched_s", 0.0)) + tried_s
+    choices = tuple(made[own] for own, _ in rows)
     return FlagChoices(choices, float(body["build_s"]), float(body["check_s"]), searched_s)
 
 
@@ -291,40 +305,31 @@ class RuntimeChoice:
     note: str = ""  # why none were tried
 
 
-def runtime_flags_of(run: Run) -> list[RuntimeFlag]:
-    """Flags to try on the first device, without the ones that the user has set for the process."""
-    if not run.try_flags:
-        return []
-    measurer, given = run.lab.measurer, os.environ.get(ENVIRONMENT, "")
-    known = kind_of_device(measurer.device).runtime_flags(measurer.device, measurer.facts.cores)
-    return [each for each in known if each.name not in given]
+def choose_last(run: Run, version: ProgramVersion) -> RuntimeChoice:
+    """The changes at the end that make a version measurably faster: the best first, while that wins."""
+    note, budget, effort = "", run.budget, run.effort
 
+    def with_last(choice: FlagChoice) -> ProgramVersion:
+        what = " ".join(each.how for each in choice.changes) or "the runtime's defaults"
+        return replace(version, what=what, last=choice.changes)
 
-def choose_runtime(run: Run, version: ProgramVersion | None) -> RuntimeChoice:
-    """Flags that make a version measurably faster, added one at a time, the best first, while that wins."""
-    left, budget = runtime_flags_of(run), run.budget
-    chosen = RuntimeChoice()
-    base: RuntimeFlags = ()
-    while version is not None and left and not run.stop.requested:
-        seconds = budget.runtime_rounds_s(len(left))
-        if not budget.runtime_fits(len(left)):
-            return chosen if base else RuntimeChoice(note="no runtime flags were tried: no time left")
-        look = ComparisonPlan(1, run.effort.program_rounds, run.effort.program_batch_s, seconds)
-        others: list[RuntimeFlags] = [(*base, each) for each in left]
-        found: list[ProgramComparison] = []
+    def compare(base: FlagChoice, others: Sequence[FlagChoice]) -> Sequence[ProgramComparison]:
+        nonlocal note
+        if run.stop.requested:
+            return ()
+        if not budget.runtime_fits(len(others)):
+            note = "" if base.changes else "no runtime flags were tried: no time left"
+            return ()
+        seconds = budget.runtime_rounds_s(len(others))
+        look = ComparisonPlan(1, effort.program_rounds, effort.program_batch_s, seconds)
+        run.watch.working("trying runtime flags")
         try:
             with run.at_once():
-                found = run.versions.compare_runtimes(version, base, others, look)
+                return run.versions.compare(with_last(base), [with_last(each) for each in others], look)
         except TunerError as error:
-            return replace(chosen, note=f"runtime flags were not compared: {error}")
-        won = [
-            (one.comparison.speedup, flags)
-            for flags, one in zip(others, found, strict=False)
-            if one.comparison is not None and one.comparison.verdict == "win"
-        ]
-        if not won:
-            break
-        speedup, base = max(won, key=lambda each: each[0])
-        chosen = RuntimeChoice(tuple(each.text for each in base), chosen.speedup * speedup)
-        left = [each for each in left if each.name != base[-1].name]
-    return chosen
+            note = f"runtime flags were not compared: {error}"
+        return ()
+
+    changes = [change for each in run.sources for change in each.last(run)]
+    best, *_ = try_changes(FlagChoice(run.lab.target), changes, compare)
+    return RuntimeChoice(tuple(each.how for each in best.changes), best.speedup, note)

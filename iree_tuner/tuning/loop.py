@@ -18,14 +18,13 @@ from iree_tuner.result import TuningResult
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_against_program
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.targets import with_flags
-from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
 from iree_tuner.tuning.flags import (
     FlagChoice,
+    Flags,
+    RuntimeChoice,
     choose_flags,
-    choose_runtime,
-    runtime_flags_of,
+    choose_last,
     untuned,
     worth_tuning,
 )
@@ -62,7 +61,7 @@ class TuningLoop(Run):
             self.dispatches = given.dispatches
             self.lab.check_devices()
             self.versions.check_compiles(untuned(self.lab.target))
-            self.budget.runtime_flags = len(runtime_flags_of(self))
+            self.budget.runtime_flags = sum(len(each.last(self)) for each in self.sources)
         with self.stop:
             self.versions.begin(untuned(self.lab.target))
             finding = None if self.lab.on_host else self._finding()  # it would disturb what is timed there
@@ -92,7 +91,7 @@ class TuningLoop(Run):
             with self.timeline.stage(APART):
                 self._explain_flags()
             with self.timeline.stage("runtime flags"):
-                runtime = choose_runtime(self, None if problem else verdict.version)
+                runtime = RuntimeChoice() if problem else choose_last(self, verdict.version)
             before = self._profile_before(reads.get(given.version), given, verdict)
             after = self._profile_after(reads[verdict.tuned.base], verdict)
             result = self._result(verdict, tried.choices, (flags_note, sources_note, problem, runtime.note))
@@ -117,7 +116,7 @@ class TuningLoop(Run):
 
     def _finding(self) -> list[tuple[CandidateSource, Callable[[], Found]]]:
         """Begin to find what the sources can change."""
-        if self.options.self_test or self.stop.requested:
+        if self.stop.requested:
             return []
         begun = ((source, source.begin(self)) for source in self.sources)
         return [(source, found) for source, found in begun if found is not None]
@@ -146,8 +145,8 @@ class TuningLoop(Run):
         return "; ".join(notes)
 
     def _tuned(self, read: ReadProgram, choice: FlagChoice, of: int, part: float) -> Tuned:
-        further = (self.lab.target,) if of == 1 and choice.target != self.lab.target else ()
-        versions = 2 + sum(each.count(choice.target, len(further)) for each in self._found)
+        further = (untuned(self.lab.target),) if of == 1 and choice.changes else ()
+        versions = 2 + sum(each.count(read.lab.target, len(further)) for each in self._found)
         beside = [pair for each in self._found for pair in each.beside(read.tasks, choice.speedup)]
         read = replace(read, extra=beside)
         results = tune_workloads(self, read, versions=of * versions, part=part)
@@ -217,7 +216,7 @@ class TuningLoop(Run):
         if cause is None and not found.agreement.ok:
             return None
         blamed = [each.dispatch for each in cause.findings] if cause else None
-        mended = (each.without(self, version, blamed) for each in self._found)
+        mended = (each.without(version, blamed) for each in self._found)
         return next(filter(None, mended), None)
 
     def _explain_flags(self) -> None:
@@ -226,7 +225,7 @@ class TuningLoop(Run):
         refused = [
             each
             for each in self.versions.wrong
-            if not each.entries and not each.changes and each not in known
+            if not each.entries and each not in known and flags_of(each.changes, self.sources)
         ]
         if refused and self.budget.explanation_fits(self.lab.time_use(self.timeline)):
             self._blame(refused[0])
@@ -244,7 +243,7 @@ class TuningLoop(Run):
 
     def _profile_after(self, read: ReadProgram, verdict: Verdict) -> Profile | None:
         """Of the result; None if nothing changes, or there is no time."""
-        before, changed = read.profile, bool(verdict.version.changes)
+        before, changed = read.profile, verdict.version.changes != verdict.tuned.changes
         if (
             not self.profiled
             or verdict.found is None
@@ -265,13 +264,14 @@ class TuningLoop(Run):
 
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
         lab, version = self.lab, verdict.version
-        target = version.target
-        flags = flags_for_options(target) if options_of(target) != options_of(lab.target) else ()
-        more = flags_of(version.changes, self.sources)  # the spec records them, like other flags
-        target, flags = with_flags(target, more), (*flags, *more)
-        entries = self._hitting(version) if version.changes else version.entries
+        flags = flags_of(version.changes, self.sources)  # the spec records them
+        by_flags = [each for each in version.changes if flags_of([each], self.sources)]
+        target = self.versions.applied(ProgramVersion("", version.target, (), tuple(by_flags))).target
+        same = version.changes == verdict.tuned.changes
+        entries = version.entries if same else self._hitting(version)
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self._blamed)]
         told.append(self.how.doubt)
+        others = tuple(each for each in version.changes if each.source != Flags.name)  # `target` has these
         return TuningResult(
             self.program, target, verdict.tuned.results,
             build_spec(entries, lab.context, flags=(*flags, *target.user_flags)),
@@ -280,7 +280,7 @@ class TuningLoop(Run):
             bool(verdict.left_out) and not entries, flags=flags,
             flags_alone=verdict.flags_alone, left_out=verdict.left_out, entries=entries,
             choices=tuple(choices), steps=tuple(self.versions.steps), run=self.records.run,
-            changes=version.changes, sources=tuple(self.sources), facts=lab.measurer.facts,
+            changes=others, sources=tuple(self.sources), facts=lab.measurer.facts,
         )  # fmt: skip
 
 

@@ -35,12 +35,13 @@ class Run:
     records: Records  # what the run keeps, and the request to stop
     watch: Observer
     timeline: Timeline  # of the run, which has begun
-    sources: Sequence[CandidateSource]  # of candidates besides configurations and flags
+    sources: Sequence[CandidateSource]  # of candidates besides configurations
     folder: Path  # for files that the compiler reads, and that last as long as the run
 
     def __post_init__(self) -> None:
         """Raises TunerError for a starter that is not a spec."""
         options, lab = self.options, self.lab
+        self.sources = () if options.self_test else self.sources
         # the run on the first of the sizes, with which candidates are tried
         self.how = self.cases.cases[0]
         self.stop = self.records.stop
@@ -64,12 +65,6 @@ class Run:
         self.replaced = set[str]()
         # of the program with the flags as they were given
         self.dispatches: Sequence[Dispatch] = ()
-
-    @property
-    def try_flags(self) -> bool:
-        """Whether compiler flags, and flags of the runtime, are tried too."""
-        options = self.options
-        return not options.self_test and (options.is_long if options.try_flags is None else options.try_flags)
 
     @property
     def profiled(self) -> bool:

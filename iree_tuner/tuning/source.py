@@ -1,4 +1,4 @@
-"""Where candidates come from besides the compiler's configurations and flags: kernels, for example.
+"""Where candidates come from besides the compiler's configurations: flags and kernels, for example.
 
 A source finds what it can change in a program. It may bring candidates for workloads, which are searched like
 configurations, and versions of the program, which are compared with the others at the end. Its choices are
@@ -58,22 +58,17 @@ class Found:
         del target, further
         return 0
 
-    def versions(self, run: Run, tuned: Tuned, further: Sequence[Target]) -> Sequence[ProgramVersion]:
-        """Versions of the program to compare, on top of what was tuned.
-
-        `further` are other targets that versions may be compiled for.
-        """
-        del run, tuned, further
+    def versions(self, run: Run, tuned: Tuned, bases: Sequence[ProgramVersion]) -> Sequence[ProgramVersion]:
+        """Versions of the program to compare, on top of what was tuned, or of other `bases`."""
+        del run, tuned, bases
         return ()
 
-    def without(
-        self, run: Run, version: ProgramVersion, wrong: Collection[str] | None
-    ) -> ProgramVersion | None:
+    def without(self, version: ProgramVersion, wrong: Collection[str] | None) -> ProgramVersion | None:
         """A version without the changes whose results are wrong; None if there is none.
 
         `wrong` are names of dispatches; None if the version does not compile or run.
         """
-        del run, version, wrong
+        del version, wrong
         return None
 
 
@@ -91,7 +86,16 @@ class CandidateSource:
     def alternatives(self, run: Run) -> Sequence[Change]:
         """Changes of the whole program, one of which may be made before its dispatches are formed.
 
-        They are tried with compiler flags; the program is tuned with the best.
+        They are tried with those of other sources; the program is tuned with the best. At most one is made
+        of those with the same `where`; the most promising come first, as there may not be time for all.
+        """
+        del run
+        return ()
+
+    def last(self, run: Run) -> Sequence[Change]:
+        """Changes of how the result is run, which are tried at the end on the version that is used.
+
+        At most one is made of those with the same `where`.
         """
         del run
         return ()

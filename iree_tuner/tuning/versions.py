@@ -67,6 +67,7 @@ class ProgramVersion:
     target: Target  # with the options that it is compiled with
     entries: tuple[SpecEntry, ...] = ()  # of the tuning spec inside; empty for the compiler's defaults
     changes: tuple[Change, ...] = ()  # by sources of candidates, such as kernels
+    last: tuple[Change, ...] = ()  # of how it is run: it is compiled as without them
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Compiling:
 
     program: Program
     target: Target
+    runtime: RuntimeFlags = ()  # that it is run with
 
 
 _Compilation = tuple[ProgramVersion, int, bool]
@@ -246,30 +248,22 @@ class ProgramVersions:
 
     def _compared(self, versions: Sequence[ProgramVersion], look: ComparisonPlan) -> list[ProgramComparison]:
         provided = self._provided is not None
-        first, *built = self._build(versions, look.places, provided=provided)
-        if isinstance(first, Exception):
-            raise first
-        ready = [made for made in built if not isinstance(made, Exception)]
-        compared = iter(self._measure([first, *ready], look) if ready else [])
+        built = self._build([replace(each, last=()) for each in versions], look.places, provided=provided)
+        if isinstance(built[0], Exception):
+            raise built[0]
+        code = [made for made in built if not isinstance(made, Exception)]
+        runtimes = [
+            self.applied(ProgramVersion("", each.target, (), each.last)).runtime
+            for each, made in zip(versions, built, strict=True)
+            if not isinstance(made, Exception)
+        ]
+        compared = iter(self._measure(code, look, runtimes) if code[1:] else [])
         return [
             ProgramComparison("", None, Agreement(True, 0.0), f"does not compile: {made}")
             if isinstance(made, Exception)
             else replace(next(compared), memory_provided=provided)
-            for made in built
+            for made in built[1:]
         ]
-
-    def compare_runtimes(
-        self, version: ProgramVersion, base: RuntimeFlags, others: Sequence[RuntimeFlags],
-        look: ComparisonPlan,
-    ) -> list[ProgramComparison]:  # fmt: skip
-        """A version with flags of the runtime against itself with others. Raises what `compare` does."""
-        vmfb, runtimes = self.vmfb(version), [base, *others]
-        self._watch.working("trying runtime flags")
-        found = self._measure([[vmfb] for _ in runtimes], look, runtimes)
-        against = written(base) or "the runtime's defaults"
-        for flags, one in zip(others, found, strict=True):
-            self._tell(written(flags), against, one)
-        return found
 
     def _build(
         self, versions: Sequence[ProgramVersion], places: int, *, provided: bool
@@ -301,7 +295,7 @@ class ProgramVersions:
         ]
 
     def _measure(
-        self, built: Sequence[list[bytes]], look: ComparisonPlan, runtimes: Sequence[RuntimeFlags] = ()
+        self, built: Sequence[list[bytes]], look: ComparisonPlan, runtimes: Sequence[RuntimeFlags]
     ) -> list[ProgramComparison]:
         """Compare on each case of sizes. Raises TunerError if the first program does not run."""
         placed, measurer = list(zip(*built, strict=True)), self._lab.measurer
@@ -373,11 +367,6 @@ def _provided_form(program: Program, target: Target) -> Program | None:
         return None if own_target(program.data, program.name) else with_provided_memory(program)
     except TunerError:  # it does not know how much memory its results take
         return None
-
-
-def written(flags: RuntimeFlags) -> str:
-    """Flags of the runtime, as they are passed."""
-    return " ".join(each.text for each in flags)
 
 
 def for_processor(program: Program, lab: Lab) -> bytes:

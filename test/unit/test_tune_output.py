@@ -24,7 +24,7 @@ from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.finals import Final
-from iree_tuner.tuning.flags import FlagChoice
+from iree_tuner.tuning.flags import FlagChoice, option
 from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.timeline import SEARCH, Stage, TimeUse, WorkerTimeline
 from iree_tuner.tuning.versions import Change, ComparisonStep
@@ -85,7 +85,11 @@ CASES = {
     "win": (
         result(
             LARGE, SMALL, LEFT, speedup=1.31, verdict="win",
-            choices=(FlagChoice(TILED, compared(1.12, "win", 9120.4)), FlagChoice(TARGET)), target=TILED,
+            choices=(
+                FlagChoice(TARGET, compared(1.12, "win", 9120.4), changes=(option(TARGET, "data-tiling"),)),
+                FlagChoice(TARGET),
+            ),
+            target=TILED,
             flags=("--iree-opt-data-tiling",), flags_alone=compared(1.12, "win", 9120.4),
         ),
         Path("bert.spec.mlir"),

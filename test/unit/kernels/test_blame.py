@@ -12,8 +12,8 @@ from iree_tuner.kernels.in_program import look_at
 from iree_tuner.kernels.source import Kernels, changes_of, mended_with
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.targets import with_flags
 from iree_tuner.tuning.faults import blame
+from iree_tuner.tuning.flags import option
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.versions import ProgramVersion, ProgramVersions
 
@@ -43,7 +43,7 @@ def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_pat
     found = blame(version, lab.target, versions, program, run, dispatches, lab, 10.0)
     assert [each.dispatch for each in found.findings] == blamed
     names = {each.dispatch for each in found.findings}
-    mended = mended_with(version, [version], names, lab.target)
+    mended = mended_with(version, [version], names)
     if not blamed:
         assert found.note == "with kernels: each of its dispatches is correct alone"
         assert mended is None
@@ -61,12 +61,12 @@ def test_kernels_that_fail_under_some_flags_keep_their_places_with_the_given_one
         (site, kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0]))
         for _, site, kernel in outlook.pairs
     ]
-    flagged = with_flags(lab.target, ("--iree-opt-level=O3",))
-    version = ProgramVersion("O3 with kernels", flagged, ("an entry for O3",), changes_of(chosen))
-    mended = mended_with(version, [version], None, lab.target)
-    assert mended == ProgramVersion("", lab.target, (), version.changes)
+    changes = (option(lab.target, "O3"), *changes_of(chosen))
+    version = ProgramVersion("O3 with kernels", lab.target, ("an entry for O3",), changes)
+    mended = mended_with(version, [version], None)
+    assert mended == ProgramVersion("", lab.target, (), changes[1:])
     assert mended.what == "O3 with kernels, with the given flags"
-    assert mended_with(version, [version, mended], None, lab.target) is None, "nothing else is left to try"
+    assert mended_with(version, [version, mended], None) is None, "nothing else is left to try"
 
 
 def test_what_cannot_be_taken_apart_says_why(lab):

@@ -1,15 +1,33 @@
 """Compiler flags are added one axis after the other, while that wins."""
 
 import math
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
 from iree_tuner.errors import UsageError
+from iree_tuner.program.source import Program
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.find import with_options
 from iree_tuner.targets.options import flags_for_options, options_of
-from iree_tuner.tuning.flags import try_options, worth_tuning
+from iree_tuner.tuning import flags
+from iree_tuner.tuning.budget import Budget
+from iree_tuner.tuning.flags import (
+    FlagChoice,
+    Flags,
+    choose_flags,
+    option,
+    optioned,
+    sources_of,
+    try_changes,
+    worth_tuning,
+)
+from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.options import TuningOptions, effort_named
+from iree_tuner.tuning.records import Records
+from iree_tuner.tuning.stop import StopRequest
+from iree_tuner.tuning.timeline import Timeline
 from iree_tuner.tuning.versions import ComparisonPlan
 
 LOOK = ComparisonPlan(1, 8, 0.01)
@@ -24,9 +42,9 @@ class FakeWhole:
         self.compared = []
 
     def compare(self, against, others, look):
-        base = self._time_of(frozenset(options_of(against.target)))
-        self.compared.append([options_of(each.target) for each in others])
-        return [self._one(base, self._time_of(frozenset(options_of(each.target)))) for each in others]
+        base = self._time_of(frozenset(options(against)))
+        self.compared.append([options(each) for each in others])
+        return [self._one(base, self._time_of(frozenset(options(each)))) for each in others]
 
     def _one(self, base, time_us):
         if time_us is None:
@@ -38,9 +56,21 @@ class FakeWhole:
         )
 
 
-def chosen(time_of, most=16, deadline=math.inf):
+def options(each):
+    return options_of(optioned(each.target, each.changes))
+
+
+def run_with(target):
+    return SimpleNamespace(lab=SimpleNamespace(target=target))
+
+
+def chosen(time_of, most=16):
     whole = FakeWhole(time_of)
-    return try_options(whole, HOST, HOST.axes, LOOK, most, deadline), whole
+
+    def compare(base, others):
+        return whole.compare(base.version, [each.version for each in others], LOOK)
+
+    return try_changes(FlagChoice(HOST), Flags().alternatives(run_with(HOST)), compare, most), whole
 
 
 def test_options_that_need_each_other_are_found():
@@ -50,14 +80,14 @@ def test_options_that_need_each_other_are_found():
         return 50.0 if "im2col" in options else 100.0
 
     choices, _ = chosen(time_of)
-    assert options_of(choices[0].target)[:2] == ("im2col", "data-tiling")
+    assert options(choices[0])[:2] == ("im2col", "data-tiling")
     assert choices[0].speedup == pytest.approx(5.0)
     assert worth_tuning(choices) == [choices[0]], "tuning does not make up for five times"
 
 
 def test_nothing_wins_and_nothing_is_changed():
     choices, whole = chosen(lambda options: 100.0)
-    assert choices[0].target == HOST
+    assert choices[0].changes == ()
     assert worth_tuning(choices) == [choices[0]]
     assert len(whole.compared) == 1, "there is nothing to add to"
 
@@ -65,19 +95,36 @@ def test_nothing_wins_and_nothing_is_changed():
 def test_a_small_gain_leaves_the_program_as_given_in_the_race():
     choices, _ = chosen(lambda options: 80.0 if "data-tiling" in options else 100.0)
     kept = worth_tuning(choices)
-    assert [options_of(each.target) for each in kept] == [("data-tiling",), ()]
+    assert [options(each) for each in kept] == [("data-tiling",), ()]
 
 
 def test_what_does_not_compile_is_no_choice():
     choices, _ = chosen(lambda options: None if options else 100.0)
-    assert [each.target for each in choices] == [HOST]
+    assert [each.changes for each in choices] == [()]
 
 
-def test_there_is_an_end_of_compilations_and_of_time():
+def test_there_is_an_end_of_compilations():
     _, few = chosen(lambda options: 100.0 / (1 + len(options)), most=3)
     assert sum(map(len, few.compared)) == 3
-    _, once = chosen(lambda options: 100.0 / (1 + len(options)), deadline=-math.inf)
-    assert len(once.compared) == 1, "who asks for flags gets a round whatever the time"
+
+
+@pytest.mark.parametrize(("late", "rounds"), [(True, 1), (False, 3)])
+def test_there_is_an_end_of_time(late, rounds, monkeypatch):
+    """Who asks for flags gets a round whatever the time."""
+    whole = FakeWhole(lambda options: 100.0 / (1 + len(options)))
+    whole.vmfb = lambda version: b""
+    monkeypatch.setattr(flags, "keep_choices", lambda *_: None)
+    budget = Budget(math.inf, Timeline(), 2, StopRequest())
+    budget.flags_until = lambda: -math.inf if late else math.inf
+    run = SimpleNamespace(
+        program=Program("p.mlir", b"module {}"), versions=whole, budget=budget, lab=run_with(HOST).lab,
+        effort=effort_named("default"), records=Records(None, StopRequest()), sources=[Flags()],
+        stop=StopRequest(), watch=Silent(), at_once=nullcontext,
+    )  # fmt: skip
+    found, note = choose_flags(run)
+    assert len(whole.compared) == rounds
+    assert note == ""
+    assert len(found.choices[0].changes) == rounds
 
 
 def test_where_there_is_time_for_a_few_they_are_the_first_of_each_axis():
@@ -85,10 +132,35 @@ def test_where_there_is_time_for_a_few_they_are_the_first_of_each_axis():
     assert whole.compared == [[("data-tiling",), ("im2col",), ("O1",), ("data-tiling", "no-microkernels")]]
 
 
+def test_options_of_a_user_s_own_are_not_added_to():
+    assert Flags().alternatives(run_with(parse_target("llvm-cpu:host+im2col"))) == ()
+
+
+def test_a_change_has_the_flags_of_its_options():
+    tiled = option(HOST, "data-tiling+no-microkernels")
+    target = parse_target("llvm-cpu:host+data-tiling+no-microkernels")
+    assert optioned(HOST, [tiled]) == target
+    assert Flags().flags([tiled]) == flags_for_options(target)
+
+
+@pytest.mark.parametrize(
+    ("how", "names"),
+    [
+        ({"effort": "smoke"}, []), ({}, ["flags", "runtime"]), ({"try_flags": False}, []),
+        ({"effort": "smoke", "try_flags": True}, ["flags", "runtime"]), ({"budget_s": 59.0}, []),
+    ],
+)  # fmt: skip
+def test_long_runs_try_flags_unless_these_are_kept(how, names):
+    options, given = TuningOptions(**how), SimpleNamespace(name="given")
+    assert [each.name for each in sources_of(options, [given])] == [*names, "given"]
+    both = [each.name for each in sources_of(options, [given, Flags()])]
+    assert sorted(both) == sorted({*names, "flags", "given"})
+
+
 def test_no_two_options_of_one_axis():
     choices, _ = chosen(lambda options: 100.0 / (1 + len(options)))
     for each in choices:
-        taken = set(options_of(each.target))
+        taken = set(options(each))
         for axis in HOST.axes:
             within = [option for option in axis if set(option.split("+")) <= taken]
             assert len(within) <= 2, "an option of an axis may hold another"

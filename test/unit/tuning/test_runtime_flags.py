@@ -1,22 +1,27 @@
 """Flags of the runtime, tried in the end: what is chosen, and when nothing is tried."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
 
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.measure.program import ProgramComparison
+from iree_tuner.program.source import Program
+from iree_tuner.targets import parse_target
 from iree_tuner.targets.cuda import Cuda
 from iree_tuner.targets.llvm_cpu import LlvmCpu
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
-from iree_tuner.tuning.flags import ENVIRONMENT, RuntimeChoice, choose_runtime, runtime_flags_of
-from iree_tuner.tuning.options import TuningOptions, effort_named
+from iree_tuner.tuning.flags import ENVIRONMENT, Flags, Runtime, RuntimeChoice, choose_last
+from iree_tuner.tuning.observer import Silent
+from iree_tuner.tuning.options import effort_named
 from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
+from iree_tuner.tuning.versions import Compiling, ProgramVersion, applied
 
+VERSION = ProgramVersion("the result", parse_target("llvm-cpu:host"))
 SPIN, FEW = "--task_worker_spin_us", "--task_topology_max_group_count"
 
 
@@ -27,9 +32,10 @@ class FakeWhole:
     worth: dict[str, float]
     asked: list[list[str]] = field(default_factory=list)
 
-    def compare_runtimes(self, version, base, others, look):
-        self.asked.append([" ".join(flag.text for flag in flags) for flags in others])
-        return [self._one(flags[-1].text) for flags in others]
+    def compare(self, against, others, look):
+        assert all(replace(each, last=against.last) == against for each in others)
+        self.asked.append([each.what for each in others])
+        return [self._one(each.last[-1].how) for each in others]
 
     def _one(self, flag):
         speedup = self.worth.get(flag, 1.0)
@@ -42,20 +48,24 @@ class FakeWhole:
 
 def lab(device="local-task", cores=4):
     measurer = SimpleNamespace(device=device, facts=SimpleNamespace(cores=cores), workers=None)
-    return SimpleNamespace(measurer=measurer, compilers=None)
+    return SimpleNamespace(measurer=measurer, compilers=None, target=VERSION.target)
 
 
-def run_of(versions=None, budget=None, **how):
+BOTH = (Flags(), Runtime())
+
+
+def run_of(versions=None, budget=None, sources=BOTH):
     found = Run.__new__(Run)
-    found.options, found.effort = TuningOptions(**{"try_flags": True, **how}), effort_named("default")
+    found.sources, found.effort = sources, effort_named("default")
     found.lab, found.versions, found.budget, found.stop = lab(), versions, budget, StopRequest()
+    found.watch = Silent()
     return found
 
 
 def choose(worth, *, total_s=math.inf, **measured):
     whole, clock = FakeWhole(worth), lambda: 1000.0
     budget = Budget(total_s, Timeline(clock), 2, StopRequest(), MeasuredTimes(**measured))
-    return choose_runtime(run_of(whole, budget), object()), whole
+    return choose_last(run_of(whole, budget), VERSION), whole
 
 
 def test_winners_are_added_one_at_a_time():
@@ -81,12 +91,18 @@ def test_without_time_nothing_is_tried():
 
 def test_what_the_user_has_set_stays(monkeypatch):
     monkeypatch.setenv(ENVIRONMENT, f"{SPIN}=100")
-    assert {each.name for each in runtime_flags_of(run_of())} == {FEW}
+    assert {each.where for each in Runtime().last(run_of())} == {FEW}
 
 
-@pytest.mark.parametrize("how", [{"try_flags": False}, {"self_test": True}])
-def test_they_are_not_tried_where_no_flags_are(how):
-    assert runtime_flags_of(run_of(**how)) == []
+def test_without_the_source_none_are_tried():
+    assert choose_last(run_of(sources=BOTH[:1]), VERSION) == RuntimeChoice()
+
+
+def test_a_program_is_run_with_them(cpu, tmp_path):
+    change = Runtime().last(run_of())[0]
+    to = applied(Compiling(Program("p.mlir", b""), cpu), [change], [*BOTH], None, tmp_path)
+    assert to == Compiling(Program("p.mlir", b""), cpu, (change.made,))
+    assert change.made.text == change.how == f"{SPIN}=20"
 
 
 def test_flags_of_devices():

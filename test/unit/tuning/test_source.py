@@ -1,6 +1,5 @@
 """Sources of candidates: what they find is searched, compared, and part of the result."""
 
-import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -8,13 +7,22 @@ import pytest
 from iree_tuner_test_plugin.pipelines import PIPELINES, Pipelines
 
 from iree_tuner import tune_module
+from iree_tuner.cli import tune
 from iree_tuner.cli.main import run
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.targets import parse_target
-from iree_tuner.tuning.flags import FlagChoice, FlagChoices, keep_choices, try_options, unfinished_choices
+from iree_tuner.tuning.flags import (
+    FlagChoice,
+    FlagChoices,
+    keep_choices,
+    option,
+    try_changes,
+    unfinished_choices,
+)
+from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.source import CandidateSource, Found, flags_of, known_sources, usual_sources
 from iree_tuner.tuning.stop import StopRequest
@@ -71,13 +79,14 @@ class AnyVersions(Found):
     applies = True
     notes = ("one version",)
 
-    def versions(self, run, tuned, further):
+    def versions(self, run, tuned, bases):
         return [ProgramVersion("another", tuned.target, tuned.reached, (Change("pipelines", "", "any"),))]
 
 
 def test_those_of_installed_packages_are_known_and_used_where_they_are_usual():
-    assert {"kernels", "pipelines"} <= set(known_sources())
-    assert "pipelines" not in {each.name for each in usual_sources("llvm-cpu")}
+    assert {"flags", "kernels", "pipelines", "runtime"} <= set(known_sources())
+    usual = {each.name for each in usual_sources("llvm-cpu")}
+    assert not usual & {"flags", "pipelines", "runtime"}, "who asks for flags has them by `try_flags`"
     assert "kernels" not in {each.name for each in usual_sources("llvm-cpu", without=("kernels",))}
 
 
@@ -136,15 +145,17 @@ def test_the_program_is_tuned_with_the_alternative_that_wins(monkeypatch):
 def test_interrupted_choices_with_changes_are_taken_over(tmp_path):
     target = parse_target("llvm-cpu:host")
     changes = tuple(Pipelines().alternatives(None))
-    axes, given = [("data-tiling",), changes], FlagChoice(target)
+    every, given = [option(target, "data-tiling"), *changes], FlagChoice(target)
     best = FlagChoice(target, compare_pairs([([2.0] * 20, [1.0] * 20)]), given, changes[:1])
     path = str(tmp_path / "runs.db")
     with open_records(path, "m.mlir", {}, stop=StopRequest(), fresh=False) as records:
         keep_choices(records, "key", FlagChoices((best, given), 1.0, 2.0))
-        found = unfinished_choices(records, "key", target, axes)
+        found = unfinished_choices(records, "key", target, every)
         assert found is not None
         assert found.choices == (best, given)
-        assert unfinished_choices(records, "key", target, axes[:1]) is None, "the source is not used any more"
+        assert unfinished_choices(records, "key", target, every[:1]) is None, (
+            "the source is not used any more"
+        )
 
 
 def test_alternatives_are_an_axis_of_their_own():
@@ -163,12 +174,14 @@ def test_alternatives_are_an_axis_of_their_own():
                 for each in others
             ]
 
-    changes = tuple(Change("x", "", name) for name in "ab")
-    axes = [("data-tiling",), changes]
-    whole, look = Whole(), ComparisonPlan(1, 8, 0.01)
-    best, *_ = try_options(whole, parse_target("llvm-cpu:host"), axes, look, 16, math.inf)
+    whole, target, look = Whole(), parse_target("llvm-cpu:host"), ComparisonPlan(1, 8, 0.01)
+    changes = [option(target, "data-tiling"), *(Change("x", "", name) for name in "ab")]
+    best, *_ = try_changes(
+        FlagChoice(target), changes,
+        lambda base, others: whole.compare(base.version, [each.version for each in others], look),
+    )  # fmt: skip
     assert best.name == "data-tiling+b"
-    assert [each.how for each in best.version.changes] == ["b"]
+    assert [each.how for each in best.version.changes] == ["data-tiling", "b"]
     assert whole.compared == [
         ("default flags", ["data-tiling", "a", "b"]), ("data-tiling", ["data-tiling+a", "data-tiling+b"]),
     ]  # fmt: skip
@@ -213,6 +226,23 @@ def test_versions_are_equal_that_compile_to_the_same(cpu):
     assert one == ProgramVersion("other", cpu, (), (Change("kernels", "a", "k=1", "code", made=object()),))
     assert one != ProgramVersion("one", cpu, (), (Change("kernels", "a", "k=1", "other"),))
     assert one != ProgramVersion("one", cpu)
+
+
+@pytest.mark.parametrize(
+    ("options", "outputs", "names"),
+    [
+        ({}, {}, {"flags", "runtime"}), ({"effort": "smoke"}, {}, set()),
+        ({}, {"without": ("flags",)}, {"runtime"}), ({}, {"without": ("runtime",)}, {"flags"}),
+        ({"effort": "smoke"}, {"also": ("flags",)}, {"flags"}), ({"try_flags": False}, {}, set()),
+        ({"effort": "smoke", "try_flags": True}, {"without": ("runtime",)}, {"flags"}),
+        ({"try_flags": False}, {"also": ("runtime",)}, {"runtime"}),
+        ({"pipelines": ("TileAndFuse",)}, {}, {"flags", "runtime"}),
+    ],
+)  # fmt: skip
+def test_the_command_takes_flags_like_other_sources(options, outputs, names):
+    found = [each.name for each in tune._sources(TuningOptions(**options), tune.Outputs(**outputs))]
+    assert {each for each in found if each != "kernels"} == names
+    assert len(found) == len(set(found))
 
 
 @pytest.mark.parametrize("flag", ["--with", "--without"])
