@@ -143,23 +143,24 @@ def hold_contests(
         DeviceLostError: the device does not run a default any more.
     """
     start = time.monotonic()
-    searches = [
-        Search(kind, kind.strategy("", 0), records, cap=found.most)
+    searches = {
+        Search(kind, kind.strategy("", 0), records, cap=found.most): kind.prepared.site.problem.name
         for kind in found.kinds
         if isinstance(kind, KernelVariants)
-    ]
+    }
 
     def tried(search: Search) -> None:
         of = f"{search.tried} of {min(search.kind.size, search.cap)} variants"
-        watch(f"{search.kind.name} on {search.kind.workload}: {of}")
+        watch(f"{search.kind.name} on {searches[search]}: {of}")
 
     def plan(_: Search, left: int) -> FinalPlan:
+        watch("finals")
         left_s = max(0.0, start + seconds - time.monotonic()) / left
         return FinalPlan(_FINALISTS, 1, rounds, min(_JUDGED_S, left_s), least=0.0)
 
     until = start + (1.0 - _FINALS_PART) * seconds
     with records.stop as stop:
-        finals = play_searches(searches, lab, stop, plan, until, tried)
+        finals = play_searches([*searches], lab, stop, plan, until, tried)
         left = iter(searches)
         contests = [
             Contest(*_named(pair), note=kind)
@@ -167,9 +168,9 @@ def hold_contests(
             else _judged(Contest(*_named(pair), kind), next(left), finals, stopped=stop.requested)
             for pair, kind in zip(found.outlook.pairs, found.kinds, strict=True)
         ]
-        judging = JudgePlan(rounds, seconds=plan(searches[0], 2 * len(contests)).seconds if searches else 0.0)
-        beside = [_beside_tuned(each, tuned, lab, judging) for each in contests]
-        judged = play(lab, beside)
+        each_s = max(0.0, start + seconds - time.monotonic()) / (2 * max(1, len(contests)))
+        judging = JudgePlan(rounds, seconds=min(_JUDGED_S, each_s))
+        judged = play(lab, [_beside_tuned(each, tuned, lab, judging) for each in contests])
     return [now or before for now, before in zip(judged, contests, strict=True)]
 
 

@@ -85,8 +85,11 @@ def search_script(
         best = f", best {1 / search.best.score:.2f}x" if search.best else ""
         watch(f"{search.tried} of {min(trials, kind.size)} assignments tried{best}")
 
-    plan = FinalPlan(finalists, 1, rounds, _FINAL_S, keep=finalists, least=0.0)
-    finals = play_searches([search], lab, stop, lambda _, __: plan, time.monotonic() + seconds, tried)
+    def plan(_: Search, __: int) -> FinalPlan:
+        watch("final comparisons")
+        return FinalPlan(finalists, 1, rounds, _FINAL_S, keep=finalists, least=0.0)
+
+    finals = play_searches([search], lab, stop, plan, time.monotonic() + seconds, tried)
     named = finals[search].named if search in finals else ()
     ranked = [each.winner for each in named if each.winner is not None]
     return ScriptSearch(subjects, tuple(search.trials), tuple(ranked), kind.size, left_out)
