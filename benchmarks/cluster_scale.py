@@ -58,7 +58,7 @@ from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import open_records
-from iree_tuner.tuning.search import OneSearch, Search
+from iree_tuner.tuning.search import InTurns, Search
 from iree_tuner.tuning.stop import StopRequest
 
 PORT = 8799
@@ -208,7 +208,7 @@ def _tried(
         end = begin + setup.seconds
         count, busy_s = 0, 0.0
         before: list[float] | None = None
-        for _, trial in engine.run(OneSearch(search), lambda: end + 10.0):
+        for _, trial in engine.run(InTurns([search]), lambda: end + 10.0):
             now = time.monotonic()
             if now >= begin and before is None:
                 before, begin = _spent(others), now

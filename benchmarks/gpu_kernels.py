@@ -43,17 +43,21 @@ from iree_tuner.device.memory import Memory
 from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.kernels.attention import AttentionShape, attention_shape
+from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.harness import build_kernel_here
-from iree_tuner.kernels.in_program import Contest, hold_contest, look_at
+from iree_tuner.kernels.in_program import Contest, hold_contests
 from iree_tuner.kernels.kernel import Code, kernel_named
 from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.shapes import ConvShape, conv_shape, gemm_of
+from iree_tuner.kernels.source import Outlook, find_competitors, outlook_of
 from iree_tuner.measure.sampling import Batches, interleave
 from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.records import Records
+from iree_tuner.tuning.stop import StopRequest
 
 SAMPLE_S = 0.01
 _SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -96,22 +100,26 @@ def rows_of(path: Path, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     kernel = kernel_named(given.kernel)
     with Lab(target) as lab:
         lab.start()
-        pairs = look_at(load_program(path), target, [kernel], lab).pairs
-    for place, site, _ in pairs:
+        places = find_places(load_program(path), target, lab.compilers, [kernel])
+    for pair in outlook_of(places, [kernel]).pairs:
         start = time.perf_counter()
         with Lab(target) as lab:  # no compiler is left when all take turns
             lab.start()
-            contest = hold_contest(site, kernel, lab, tuned=configurations, most=given.variants)
+            records = Records(None, StopRequest())
+            one, most = Outlook(places.target, (pair,), ()), given.variants or math.inf
+            found = find_competitors(one, (), lab, records, most)
+            (contest,) = hold_contests(found, lab, records, tuned=configurations)
             vmfb = built(contest, lab)
+            default_us = contest.kind.default_us if contest.kind else math.inf
         yield {
-            "program": path.stem, "function": place.functions[0], "problem": site.problem.name,
-            "kernel": kernel.name, "tried": len(contest.trials),
+            "program": path.stem, "function": contest.place.functions[0],
+            "problem": contest.site.problem.name, "kernel": kernel.name, "tried": len(contest.trials),
             "outcomes": Counter(trial.outcome for trial in contest.trials),
             "contest_s": round(time.perf_counter() - start, 1), "note": contest.note, "chosen": contest.wins,
-            "knobs": dict(contest.best.knobs) if contest.best else {},
+            "knobs": dict(contest.knobs),
             "wrong": [each.message for each in contest.trials if each.outcome == "wrong_result"][:3],
             "trials": [
-                [round(trial.score * contest.default_us, 2), dict(trial.assignment)]
+                [round(trial.score * default_us, 2), dict(trial.assignment)]
                 for trial in contest.trials
                 if trial.outcome == "ok"
             ],
@@ -121,18 +129,24 @@ def rows_of(path: Path, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def built(contest: Contest, lab: Lab) -> bytes:
     """The harness with the best variant; empty if there is none."""
-    if contest.bench is None or contest.best is None:
+    if contest.kind is None or (code := code_of(contest)) is None:
         return b""
-    harness, problem, code = contest.bench.harness, contest.site.problem, contest.best.code
+    harness, problem = contest.kind.bench.harness, contest.site.problem
     return lab.compilers.call(build_kernel_here, harness, lab.target.flags, problem, code).vmfb
+
+
+def code_of(contest: Contest) -> Code | None:
+    """The code of the best variant."""
+    code = contest.final.built.code if contest.final.built else None
+    return code if isinstance(code, Code) else None
 
 
 def beside_torch(contest: Contest, vmfb: bytes, given: argparse.Namespace) -> dict[str, Any]:
     """Default, tuned, kernel and PyTorch in turns; nothing compiles meanwhile."""
-    if contest.bench is None or not vmfb:
+    if contest.kind is None or not vmfb:
         return {}
-    harness = contest.bench.harness
-    named = {"default": contest.bench.default, "kernel": vmfb}
+    harness = contest.kind.bench.harness
+    named = {"default": contest.kind.bench.default, "kernel": vmfb}
     if contest.configured:
         named["tuned"] = contest.configured
     memory = Memory.for_timing(harness, given.device, max(1, COPIES_BYTES // harness.stride))
@@ -143,8 +157,9 @@ def beside_torch(contest: Contest, vmfb: bytes, given: argparse.Namespace) -> di
     copies = COPIES_BYTES // harness.stride
     ways = in_torch(contest.site.problem, copies)
     runs |= ways
-    if contest.best is not None and any(isinstance(each, TorchGraph) for each in ways.values()):
-        runs["kernel_graph"] = kernel_in_torch(contest.site.problem, contest.best.code, copies)
+    code = code_of(contest)
+    if code is not None and any(isinstance(each, TorchGraph) for each in ways.values()):
+        runs["kernel_graph"] = kernel_in_torch(contest.site.problem, code, copies)
     for each in runs.values():
         each.run(4)
     sensors = sensors_for(given.device)

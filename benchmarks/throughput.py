@@ -45,7 +45,7 @@ from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import effort_named
 from iree_tuner.tuning.records import Records, open_records
-from iree_tuner.tuning.search import OneSearch, Search
+from iree_tuner.tuning.search import InTurns, Search
 from iree_tuner.tuning.stop import StopRequest
 
 PROGRAM = Path(__file__).parent.parent / "programs" / "ops" / "cpu_matmul_f32.mlir"
@@ -99,7 +99,7 @@ class Own:
         lab, kind, records = self._started = self._started or self._start()
         search = Search(kind, FixedOrder(assignments), records)
         engine = Engine(lab, self._stop, len(assignments))
-        found = {trial.assignment: trial for _, trial in engine.run(OneSearch(search))}
+        found = {trial.assignment: trial for _, trial in engine.run(InTurns([search]))}
         return [found[each] for each in assignments]
 
     def _start(self) -> tuple[Lab, Configurations, Records]:

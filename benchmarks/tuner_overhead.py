@@ -46,7 +46,7 @@ from iree_tuner.tuning.candidate import CompileLimits, setting_on
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import open_records
-from iree_tuner.tuning.search import OneSearch, Search
+from iree_tuner.tuning.search import InTurns, Search
 from iree_tuner.tuning.stop import StopRequest
 
 PROGRAM = Path(__file__).parent.parent / "programs" / "ops" / "cpu_matmul_f32.mlir"
@@ -122,7 +122,7 @@ def _timed(case: Case, dispatch: Dispatch, lab: Lab) -> dict[str, object]:
         with open_records(path, "overhead", {}, stop=stop, fresh=False) as records:
             search = Search(kind, kind.strategy(case.strategy, 0), records, cap=case.trials)
             start = time.perf_counter()
-            for _, trial in Engine(lab, stop, 16).run(OneSearch(search)):
+            for _, trial in Engine(lab, stop, 16).run(InTurns([search])):
                 measured += trial.measure_s
             wall = time.perf_counter() - start
     assert len(search.trials) == case.trials, f"{len(search.trials)} of {case.trials}"

@@ -318,43 +318,64 @@ def start_of_bias(root: ir.Operation) -> tuple[list[ir.Operation], tuple[str, ..
 
 def _repeated(value: ir.Value) -> tuple[list[ir.Operation], str]:
     """The ops that repeat a smaller tensor as `value`, and the step that adds it; empty for other values."""
+    if (found := unary_of(value)) is not None:
+        kind = _along(found.read) if found.copies else ""
+        return (found.ops, kind) if kind else ([], "")
     op = producer(value)
-    if op is None or op.name not in ("linalg.generic", "linalg.broadcast") or len(op.operands) != 2:
+    empty = producer(op.operands[1]) if op is not None and op.name == "linalg.broadcast" else None
+    if op is None or empty is None or empty.name != "tensor.empty":
         return [], ""
     rank = ir.RankedTensorType(value.type).rank
-    empty = producer(op.operands[1])
-    if empty is None or empty.name != "tensor.empty":
-        return [], ""
-    if op.name == "linalg.broadcast":
-        added = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
-        kept = [ir.AffineExpr.get_dim(each) for each in range(rank) if each not in added]
-        kind = _along(ir.AffineMap.get(rank, 0, kept))
-        return ([empty, op], kind) if kind else ([], "")
-    generic = op.opview
-    assert isinstance(generic, linalg.GenericOp)
-    place, out = (ir.AffineMapAttr(each).value for each in generic.indexing_maps)
-    block = op.regions[0].blocks[0]
+    added = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
+    kept = [ir.AffineExpr.get_dim(each) for each in range(rank) if each not in added]
+    kind = _along(ir.AffineMap.get(rank, 0, kept))
+    return ([empty, op], kind) if kind else ([], "")
+
+
+@dataclass(frozen=True)
+class Unary:
+    """A `linalg.generic` of one operand, with a result in the order of its loops.
+
+    Attributes:
+        ops: the empty tensor that it is written to, and the op.
+        operand, read: the operand and its map.
+        body: names of the scalar ops, without the last one, which yields.
+        copies: whether the operand's elements are the result's.
+    """
+
+    ops: list[ir.Operation]
+    operand: ir.Value
+    read: ir.AffineMap
+    body: list[str]
+    copies: bool
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the operand is read in the order of the loops, too."""
+        return self.read == ir.AffineMap.get_identity(self.read.n_dims)
+
+
+def unary_of(value: ir.Value) -> Unary | None:
+    """The generic of one operand that computes a value; None for other values."""
+    op = producer(value)
+    generic = None if op is None else op.opview
+    if op is None or not isinstance(generic, linalg.GenericOp) or len(op.operands) != 2:
+        return None
+    read, written = (ir.AffineMapAttr(each).value for each in generic.indexing_maps)
+    block, empty = op.regions[0].blocks[0], producer(op.operands[1])
     (*body, last) = (each.operation for each in block.operations)
-    kind = _along(place)
-    plain = not body and last.operands[0] == block.arguments[0]
-    return ([empty, op], kind) if kind and plain and out == ir.AffineMap.get_identity(rank) else ([], "")
+    if empty is None or empty.name != "tensor.empty" or written != ir.AffineMap.get_identity(written.n_dims):
+        return None
+    copies = not body and last.operands[0] == block.arguments[0]
+    return Unary([empty, op], op.operands[0], read, [each.name for each in body], copies)
 
 
 def _widening(value: ir.Value, factor: ir.Type | None) -> list[ir.Operation]:
     """The ops that widen a tensor from the element type `factor`; empty for other values."""
-    op = producer(value)
-    if op is None or op.name != "linalg.generic" or len(op.operands) != 2:
+    found = unary_of(value)
+    if found is None or not found.in_order or found.body != ["arith.extf"]:
         return []
-    empty, before = producer(op.operands[1]), ir.RankedTensorType(op.operands[0].type)
-    generic = op.opview
-    assert isinstance(generic, linalg.GenericOp)
-    identity = ir.AffineMap.get_identity(before.rank)
-    alike = all(ir.AffineMapAttr(each).value == identity for each in generic.indexing_maps)
-    first, *_ = (each.operation for each in op.regions[0].blocks[0].operations)
-    widens = first.name == "arith.extf" and len(op.regions[0].blocks[0].operations) == 2
-    if empty is None or empty.name != "tensor.empty":
-        return []
-    return [empty, op] if alike and widens and before.element_type == factor else []
+    return found.ops if ir.RankedTensorType(found.operand.type).element_type == factor else []
 
 
 def _constant(value: ir.Value) -> Polynomial | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
-from iree_tuner.kernels.epilogue import next_user, producer
+from iree_tuner.kernels.epilogue import next_user, producer, unary_of
 from iree_tuner.kernels.expression import constant_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType
@@ -168,10 +168,9 @@ class _Formula:
         if along == "none" and (found := self._constant(value)) is not None:
             self._first([op for op in [producer(value)] if op is not None])
             return found
-        if along == "all" and (repeated := _repeated(value)) is not None:
-            empty, op, inner = repeated
-            found = self._operand(op.operands[0], inner, rank)
-            self._first([empty, op])
+        if along == "all" and (repeated := unary_of(value)) is not None and repeated.copies:
+            found = self._operand(repeated.operand, repeated.read, rank)
+            self._first(repeated.ops)
             return found
         if along == "all" and (found := self._before(value)) is not None:
             return found
@@ -213,19 +212,6 @@ class _Formula:
         self.ops += [each for each in ops if each not in self.ops]
 
 
-def _repeated(value: ir.Value) -> tuple[ir.Operation, ir.Operation, ir.AffineMap] | None:
-    """The empty tensor and the op that repeat a smaller tensor, and the map of the reads; None for others."""
-    op = producer(value)
-    generic = None if op is None else op.opview
-    if op is None or not isinstance(generic, linalg.GenericOp) or len(op.operands) != 2:
-        return None
-    block, empty = op.regions[0].blocks[0], producer(op.operands[1])
-    (*body, last) = (each.operation for each in block.operations)
-    read, written = (ir.AffineMapAttr(each).value for each in generic.indexing_maps)
-    plain = not body and last.operands[0] == block.arguments[0] and written == _identity(written.n_dims)
-    return (empty, op, read) if plain and empty is not None and empty.name == "tensor.empty" else None
-
-
 def _last_of(rank: int) -> ir.AffineMap:
     return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(rank - 1)])
 
@@ -235,5 +221,4 @@ def _identity(rank: int) -> ir.AffineMap:
 
 
 def _element(kind: ir.Type) -> str:
-    element = kind.element_type if isinstance(kind, ir.RankedTensorType) else kind
-    return str(ElementType.of(element))
+    return str(ElementType.of(kind))

@@ -1,6 +1,7 @@
-"""Kernels in a program: contests of single problems, and the program with and without the winners.
+"""Kernels compared with the compiler's code: problems alone in contests, then the program with the winners.
 
 A contest compares a kernel's variants on one problem alone with the compiler's code, default and tuned.
+Problems are found, and kernels are chosen, as when a program is tuned (`source`).
 """
 
 from __future__ import annotations
@@ -18,57 +19,53 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.unbound import attribute_from
-from iree_tuner.device.bench import Bench
-from iree_tuner.device.numerics import Agreement
+from iree_tuner.compiler.worker import Calls, WorkerError
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import ErrorDepth
-from iree_tuner.errors import TunerError
-from iree_tuner.kernels.find import Place, Places, executable_target, find_places
-from iree_tuner.kernels.fused_op import FusedOps
-from iree_tuner.kernels.joint import JointProducts
-from iree_tuner.kernels.kernel import Code, Kernel, Knobs
-from iree_tuner.kernels.moves import with_packed
+from iree_tuner.kernels.find import Place
+from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.site import Site
-from iree_tuner.kernels.spec import save_kernel_spec
-from iree_tuner.kernels.triton_norms import TritonNorms
-from iree_tuner.kernels.variants import KernelVariants, prepare
-from iree_tuner.measure.candidate import Built
+from iree_tuner.kernels.source import Chosen, Competitors, Kernels, changes_of, chosen_in
+from iree_tuner.kernels.variants import KernelVariants
 from iree_tuner.measure.judging import JudgePlan
-from iree_tuner.measure.program import ProgramComparison, compare_programs
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.ops.family import ROOT
-from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.entry import read_flags
-from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.spec.grammar import COMPILATION_INFO
 from iree_tuner.spec.io import load_spec, read_starters
 from iree_tuner.store.trial import Trial
 from iree_tuner.targets import Target, with_flags
-from iree_tuner.tuning.engine import Engine, play
-from iree_tuner.tuning.finals import FinalPlan, play_finals
+from iree_tuner.tuning.baseline import Task
+from iree_tuner.tuning.engine import play
+from iree_tuner.tuning.finals import Final, FinalPlan, play_searches
 from iree_tuner.tuning.jobs import Build, Compare, Jobs, result, results
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.records import Records
-from iree_tuner.tuning.search import OneSearch, Search
-from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.versions import for_processor, widened_of, with_spec
+from iree_tuner.tuning.result import Competitor, WorkloadResult
+from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.source import CandidateSource
+from iree_tuner.tuning.versions import (
+    Change,
+    ComparisonPlan,
+    Compiling,
+    ProgramVersion,
+    ProgramVersions,
+    with_spec,
+)
 
 _BATCH_S = 0.05
-Chosen = Sequence[tuple[Site, Code]]
-"""Sites with the kernel's code for each."""
 
-DEFAULT, TUNED = "default", "tuned"
-
-Bases = Mapping[str, tuple[Program, Target]]
-"""Programs with their targets by name, `DEFAULT` first. Kernels are put into each program."""
-
+TUNED = "tuned"
 _FINALISTS = 3
 ROUNDS = 64  # the most interleaved pairs of a comparison
-_FINALS_PART = 0.3  # of a contest's time
-_JUDGED_S = 120.0  # the most time of a final comparison
+_FINALS_PART = 0.3  # of the contests' time
+_JUDGED_S = 120.0  # the most time of a comparison
 
+_UNPLAYED = Final(None, None)
 _NONE: Mapping[str, Configuration] = {}
 
 Watch = Callable[[str], None]
@@ -76,226 +73,142 @@ Watch = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Best:
-    """The fastest correct variant, by its trial, with its code."""
-
-    trial: Trial
-    code: Code
-
-    @property
-    def knobs(self) -> Knobs:
-        return dict(self.trial.assignment)
-
-    @property
-    def score(self) -> float:
-        return self.trial.score
-
-
-@dataclass(frozen=True)
 class Contest:
     """The results of a kernel on a problem alone.
 
     Attributes:
-        default_us: time of the compiler's default, in microseconds.
+        kind: the kernel's variants; None if the problem cannot be timed alone.
         trials: all trials of variants.
-        best: the winner of the finals; None if no variant is correct.
-        over_default: the best variant compared with the compiler's default.
+        final: the winner of the finals, compared with the compiler's default; none if no variant is correct.
         tuned: a tuned configuration compared with the compiler's default, if there is one.
-        over_tuned: the best variant compared with the tuned configuration.
-        bench: where all were compared; None if there was no contest.
+        over_tuned: the winner compared with the tuned configuration.
         configured: the tuned configuration, built for the bench; or empty.
         note: why there was no contest, or that the default's results differ from the CPU's.
     """
 
+    place: Place
     site: Site
     kernel: str
-    default_us: float = math.inf
+    kind: KernelVariants | None = None
     trials: tuple[Trial, ...] = ()
-    best: Best | None = None
-    over_default: Comparison | None = None
+    final: Final = _UNPLAYED
     tuned: Comparison | None = None
     over_tuned: Comparison | None = None
-    bench: Bench | None = None
     configured: bytes = b""
     note: str = ""
 
     @property
-    def wins(self) -> bool:
-        against = self.over_tuned or self.over_default
-        return self.best is not None and against is not None and against.verdict == "win"
+    def against(self) -> Comparison | None:
+        """The winner compared with the compiler's best code."""
+        return self.over_tuned or self.final.comparison
 
     @property
-    def speedup(self) -> float:
-        """The speedup over the compiler's best code; 0 if no variant is correct."""
-        against = self.over_tuned or self.over_default
-        return against.speedup if against is not None else 0.0
+    def wins(self) -> bool:
+        return self.against is not None and self.against.verdict == "win"
+
+    @property
+    def knobs(self) -> Knobs:
+        """Those of the winner; none if no variant is correct."""
+        return dict(self.final.winner.assignment) if self.final.winner is not None else {}
+
+    @property
+    def result(self) -> WorkloadResult | None:
+        """As a run has it, to choose kernels by."""
+        if self.kind is None:
+            return None
+        final = replace(self.final, comparison=self.against)
+        own = Competitor(self.kind, self.trials, final)
+        return WorkloadResult(Task(self.kind.competes_for, ()), 0.0, competitors=(own,))
 
 
-def hold_contest(
-    site: Site, kernel: Kernel, lab: Lab, *, tuned: Mapping[str, Configuration] = _NONE, most: int = 64,
+def hold_contests(
+    found: Competitors, lab: Lab, records: Records, *, tuned: Mapping[str, Configuration] = _NONE,
     rounds: int = ROUNDS, seconds: float = math.inf, watch: Watch = lambda _: None,
-    records: Records | None = None,
-) -> Contest:  # fmt: skip
-    """Try a kernel's variants on a problem, check their numbers, and compare the best on fresh samples.
+) -> list[Contest]:  # fmt: skip
+    """A contest for each pair of `found.outlook`, in order: try variants, check the best, compare them.
 
-    Variants that the records know are not tried again. The best variants are built again and compared.
+    The kernels take turns. Variants that the records know are not tried again. Ctrl-C ends the search early,
+    and what was tried is judged.
 
     Args:
-        site: the problem; its case must compile to one dispatch.
-        kernel: does not refuse the problem.
+        found: the kernels.
         lab: where variants are built and timed.
+        records: keep the trials; no variant begins after a stop is requested there.
         tuned: configurations to compare with too, by the workload's key.
-        most: the most variants; 0 for all.
         rounds: the most interleaved pairs of a comparison.
-        seconds: for the whole contest. The last part is kept for the finals, which are cut short if needed.
+        seconds: for all contests. The last part is kept for the finals, which are cut short if needed.
         watch: called with messages of progress.
-        records: keeps the trials; no variant begins after a stop is requested there.
 
     Raises:
-        DeviceLostError: the device does not run the default any more.
-        WorkerError: a finalist failed in the comparison with the tuned configuration.
+        DeviceLostError: the device does not run a default any more.
     """
     start = time.monotonic()
-    records = records or Records(None, StopRequest())
-    contest = Contest(site, kernel.name)
-    (prepared,) = prepare([site], lab)
-    if isinstance(prepared, str):
-        return replace(contest, note=prepared)
-    kind = KernelVariants(kernel, prepared, lab, records)
-    contest = replace(contest, bench=kind.bench, default_us=kind.default_us)
-    search = Search(kind, kind.strategy("", 0), records, cap=most or math.inf)
-    until = start + (1.0 - _FINALS_PART) * seconds
-    for _ in Engine(lab, records.stop, 2 * lab.jobs).run(OneSearch(search), lambda: until):
-        most_tried = min(kind.size, search.cap)
-        watch(f"{kernel.name} on {site.problem.name}: {search.tried} of {most_tried} variants")
-    if not search.trials:
-        return replace(contest, note="no time to try a variant")
-    watch("finals")
+    searches = {
+        Search(kind, kind.strategy("", 0), records, cap=found.most): kind.prepared.site.problem.name
+        for kind in found.kinds
+        if isinstance(kind, KernelVariants)
+    }
+
+    def tried(search: Search) -> None:
+        of = f"{search.tried} of {min(search.kind.size, search.cap)} variants"
+        watch(f"{search.kind.name} on {searches[search]}: {of}")
 
     def plan(_: Search, left: int) -> FinalPlan:
+        watch("finals")
         left_s = max(0.0, start + seconds - time.monotonic()) / left
         return FinalPlan(_FINALISTS, 1, rounds, min(_JUDGED_S, left_s), least=0.0)
 
-    final = play_finals([search], lab, plan)[search]
-    contest = replace(contest, trials=tuple(search.trials))
-    if final.winner is None or final.built is None or not isinstance(final.built.code, Code):
+    until = start + (1.0 - _FINALS_PART) * seconds
+    with records.stop as stop:
+        finals = play_searches([*searches], lab, stop, plan, until, tried)
+        left = iter(searches)
+        contests = [
+            Contest(*_named(pair), note=kind)
+            if isinstance(kind, str)
+            else _judged(Contest(*_named(pair), kind), next(left), finals, stopped=stop.requested)
+            for pair, kind in zip(found.outlook.pairs, found.kinds, strict=True)
+        ]
+        each_s = max(0.0, start + seconds - time.monotonic()) / (2 * max(1, len(contests)))
+        judging = JudgePlan(rounds, seconds=min(_JUDGED_S, each_s))
+        judged = play(lab, [_beside_tuned(each, tuned, lab, judging) for each in contests])
+    return [now or before for now, before in zip(judged, contests, strict=True)]
+
+
+def _named(pair: tuple[Place, Site, Kernel]) -> tuple[Place, Site, str]:
+    place, site, kernel = pair
+    return place, site, kernel.name
+
+
+def _judged(contest: Contest, search: Search, finals: Mapping[Search, Final], *, stopped: bool) -> Contest:
+    if not search.trials:
+        why = "interrupted" if stopped else "the time was used up"
+        return replace(contest, note=f"not tried: {why}")
+    contest, final = replace(contest, trials=tuple(search.trials)), finals[search]
+    if final.winner is None:
         return replace(contest, note="no variant computes correct results")
-    best = Best(final.winner, with_packed(kernel, site.problem, lab.target, final.built.code))
-    contest = replace(contest, best=best, over_default=final.comparison, note=final.note)
-    configuration = tuned.get(kind.workload)
-    if configuration is None:
-        return contest
-    beside = _beside_tuned(contest, final.built, configuration, kind, lab, plan(search, 2))
-    return play(lab, [beside])[0] or contest
+    return replace(contest, final=final, note=final.note)
 
 
 def _beside_tuned(
-    contest: Contest, best: Built, tuned: Configuration, kind: KernelVariants, lab: Lab, plan: FinalPlan
+    contest: Contest, tuned: Mapping[str, Configuration], lab: Lab, judging: JudgePlan
 ) -> Jobs[Contest]:
-    submit = partial(lab.builder.submit, kind.bench.harness, tuned)
+    """With the comparisons of a tuned configuration, if there is one and it can be compared."""
+    kind, best = contest.kind, contest.final.built
+    if kind is None or best is None or (configuration := tuned.get(kind.workload)) is None:
+        return contest
+    submit = partial(lab.builder.submit, kind.bench.harness, configuration)
     configured = yield from result(Build(submit, lab.builder.result))
     if configured.outcome != "ok":
         note = f"the tuned configuration fails ({configured.outcome}): {configured.message}"
         return replace(contest, note=note)
-    judging = JudgePlan(plan.rounds, seconds=plan.seconds)
-    over_default, over_tuned = yield from results([
-        Compare(kind.bench, [(kind.bench.default, [configured.vmfb])], judging),
-        Compare(kind.bench, [(configured.vmfb, [best.vmfb])], judging),
-    ])  # fmt: skip
+    try:
+        over_default, over_tuned = yield from results([
+            Compare(kind.bench, [(kind.bench.default, [configured.vmfb])], judging),
+            Compare(kind.bench, [(configured.vmfb, [best.vmfb])], judging),
+        ])  # fmt: skip
+    except WorkerError as error:
+        return replace(contest, note=f"not compared with the tuned configuration: {error}")
     return replace(contest, tuned=over_default[0], over_tuned=over_tuned[0], configured=configured.vmfb)
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A problem that a kernel does not compute, with the reason."""
-
-    problem: str
-    functions: tuple[str, ...]
-    kernel: str
-    why: str
-
-
-@dataclass(frozen=True)
-class Outlook:
-    """The places of a program, with the kernels that compute them.
-
-    Attributes:
-        target: the executable target, as text.
-        pairs: a contest is held for each.
-        refusals: problems that no kernel computes, once for each kernel.
-        joint: products that are combined into joint products.
-        rewritten: the outlook of the program after these products are combined.
-    """
-
-    target: str
-    pairs: tuple[tuple[Place, Site, Kernel], ...]
-    refusals: tuple[Refusal, ...]
-    joint: Chosen = ()
-    rewritten: Outlook | None = None
-
-
-def look_at(program: Program, target: Target, kernels: Sequence[Kernel], lab: Lab) -> Outlook:
-    """Find the problems of a program, each with every kernel that computes it.
-
-    Raises CompileError if it does not compile, TunerError if it has no functions or no dispatches.
-    """
-    return outlook_of(find_places(program, target, lab.compilers, kernels), kernels)
-
-
-def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
-    """Ask every kernel about every place. Parts of a larger problem that a kernel computes are left out."""
-    pairs: list[tuple[Place, Site, Kernel]] = []
-    refusals: list[Refusal] = []
-    asked = [[(kernel, *place.site_for(kernel)) for kernel in kernels] for place in found.places]
-    computed = {site.case for answers in asked for _, site, _ in answers if site is not None}
-    for whole, answers in zip(found.places, asked, strict=True):
-        if (place := whole.outside(computed)) is None:
-            continue
-        taken = [(place, site, kernel) for kernel, site, _ in answers if site is not None]
-        pairs += taken
-        name = place.sites[0].problem.name
-        refusals += [
-            Refusal(name, place.functions, kernel.name, why)
-            for kernel, _, why in answers
-            if not taken and not isinstance(kernel, FusedOps | TritonNorms)  # for chains only
-        ]
-    if not found.joint:
-        return Outlook(found.target, tuple(pairs), tuple(refusals))
-    joint = [(site, JointProducts().make(site.problem)) for site in found.joint]
-    rewritten = outlook_of(Places(found.rewritten, found.target), kernels)
-    return Outlook(found.target, tuple(pairs), tuple(refusals), joint, rewritten)
-
-
-def hold_contests(
-    outlook: Outlook, lab: Lab, *, tuned: Mapping[str, Configuration], most: int = 64,
-    rounds: int = ROUNDS, seconds: float = float("inf"), watch: Watch = lambda _: None,
-    records: Records | None = None,
-) -> list[Contest]:  # fmt: skip
-    """Hold a contest for every kernel on every problem that it computes. Ctrl-C ends the contests early.
-
-    One contest for each pair of the outlook, in order; those that failed or did not begin have a note.
-    `seconds` are shared by all contests. For other arguments, see `hold_contest`.
-    """
-    end = time.monotonic() + seconds
-    found: list[Contest] = []
-    records = records or Records(None, StopRequest())
-    with records.stop as stop:
-        for number, (_, site, kernel) in enumerate(outlook.pairs):
-            left = (end - time.monotonic()) / (len(outlook.pairs) - number)
-            if site.problem.fused or stop.requested or left <= 0:
-                why = "not tried: interrupted" if stop.requested else "not tried: the time was used up"
-                why = "compared only within the program" if site.problem.fused else why
-                found.append(Contest(site, kernel.name, note=why))
-                continue
-            try:
-                contest = hold_contest(
-                    site, kernel, lab, tuned=tuned, most=most, rounds=rounds, seconds=left, watch=watch,
-                    records=records,
-                )  # fmt: skip
-            except TunerError as error:
-                contest = Contest(site, kernel.name, note=str(error))
-            found.append(contest)
-    return found
 
 
 def configurations_of(specs: Sequence[Path], context: ir.Context) -> Mapping[str, Configuration]:
@@ -310,23 +223,24 @@ def configurations_of(specs: Sequence[Path], context: ir.Context) -> Mapping[str
     return found
 
 
-@dataclass(frozen=True)
-class KernelVersion:
-    """A version of the program, compared with the default.
+class TuningSpec(CandidateSource):
+    """A tuning spec as the only change of a program, with the flags that it names. Raises TunerError."""
 
-    Attributes:
-        what: a choice of kernels (`kernels`, `more kernels`, ...), `tuned`, or `tuned with` a choice.
-        chosen: the kernels in it.
-    """
+    name = "spec"
+    noun = "spec"
 
-    what: str
-    chosen: tuple[tuple[Site, Code], ...]
-    found: ProgramComparison
+    def __init__(self, path: Path, context: ir.Context) -> None:
+        spec = load_spec(path, context)
+        self._data, self._flags = to_bytecode(spec), read_flags(spec)
 
-    @property
-    def speedup(self) -> float:
-        """The speedup over the default; 0 if the version does not run or is wrong."""
-        return self.found.comparison.speedup if self.found.comparison and self.found.ok else 0.0
+    def version(self, target: Target) -> ProgramVersion:
+        """The program with it."""
+        change = Change(self.name, "", TUNED)
+        return ProgramVersion(TUNED, with_flags(target, self._flags), changes=(change,))
+
+    def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
+        del changes, workers, folder
+        return replace(to, program=with_spec(to.program, self._data))
 
 
 @dataclass(frozen=True)
@@ -339,8 +253,8 @@ class InProgram:
         over_tuned: the best version compared with the tuned program, if the best has kernels and both exist.
     """
 
-    versions: tuple[KernelVersion, ...]
-    best: KernelVersion | None = None
+    versions: tuple[tuple[ProgramVersion, ProgramComparison], ...]
+    best: ProgramVersion | None = None
     over_tuned: ProgramComparison | None = None
 
     @property
@@ -349,7 +263,7 @@ class InProgram:
         over = self.over_tuned.comparison if self.over_tuned else None
         if self.best is None or (self.over_tuned and (over is None or over.verdict != "win")):
             return []
-        return self.best.chosen
+        return chosen_in(self.best.changes)
 
     @property
     def is_tuned(self) -> bool:
@@ -357,74 +271,43 @@ class InProgram:
 
 
 def compare_in_program(
-    bases: Bases, choices: Mapping[str, Chosen], lab: Lab, run: ProgramRun,
-    *, rounds: int = ROUNDS, seconds: float = 120.0,
+    program: Program, run: ProgramRun, choices: Mapping[str, Chosen], spec: TuningSpec | None, lab: Lab,
+    rounds: int = ROUNDS,
 ) -> InProgram:  # fmt: skip
     """Compare the whole program with itself with each choice of kernels, untuned and tuned.
 
     Args:
-        bases: the default program and, if there is one, the tuned program.
-        choices: of kernels, by name (`source.choices_of`).
-        lab: where the program is compiled and run.
+        program: the program.
         run: functions, inputs and parameters.
+        choices: of kernels, by name (`Competitors.choices`).
+        spec: the tuning spec, if there is one.
+        lab: where the program is compiled and run.
         rounds: the most interleaved pairs of a comparison.
-        seconds: the most time that a comparison may take.
 
     Raises:
         TunerError: the default does not compile or run.
     """
-    made: dict[str, tuple[bytes, Chosen]] = {}
-    failed: list[KernelVersion] = []
-    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        for base, (source, target) in bases.items():
-            made[base] = _compiled(source, target, lab), []
-            executable = executable_target(target, lab.compilers)
-            for name, chosen in choices.items():
-                path = Path(folder) / f"{name.replace(' ', '_')}.mlir"
-                save_kernel_spec(chosen, executable, lab.context, path)
-                flagged = with_flags(target, (f"{SPEC_FLAG}={path}",))
-                what = name if base == DEFAULT else f"{base} with {name}"
-                try:
-                    made[what] = _compiled(source, flagged, lab), chosen
-                except TunerError as error:
-                    unknown = ProgramComparison("", None, Agreement(True, 0.0), f"does not compile: {error}")
-                    failed.append(KernelVersion(what, tuple(chosen), unknown))
+    default, tuned = ProgramVersion("default", lab.target), [] if spec is None else [spec.version(lab.target)]
+    versions = [*tuned]
+    for base in (default, *tuned):
+        for name, chosen in choices.items():
+            what = name if base == default else f"{base.what} with {name}"
+            versions.append(replace(base, what=what, changes=(*base.changes, *changes_of(chosen))))
     every = [site for chosen in choices.values() for site, _ in chosen]
     # Errors add up from one op to the next.
-    longest = max(site.problem.workload.reduction_length for site in every)
-    program, measurer = bases[DEFAULT][0], lab.measurer
-
-    def compare(built: Sequence[bytes]) -> list[ProgramComparison]:
-        return compare_programs(
-            [built], measurer.device, measurer.workers, rounds, ErrorDepth(longest, len(every)), run,
-            batch_s=_BATCH_S, seconds=seconds,
-            for_host=None if lab.on_host else partial(for_processor, program, lab),
-            widened=partial(widened_of, program, lab),
-        )  # fmt: skip
-
-    found = compare([vmfb for vmfb, _ in made.values()])
-    versions = tuple(
-        KernelVersion(name, tuple(made[name][1]), each)
-        for name, each in zip(list(made)[1:], found, strict=True)
-    )
-    versions = (*versions, *failed)
-    best = max(versions, key=lambda each: each.speedup, default=None)
-    if best is None or best.found.comparison is None or best.found.comparison.verdict != "win":
-        return InProgram(versions)
-    if TUNED not in made or not best.chosen:
-        return InProgram(versions, best)
-    (over,) = compare([made[TUNED][0], made[best.what][0]])
-    return InProgram(versions, best, over)
+    depth = ErrorDepth(max(site.problem.workload.reduction_length for site in every), len(every))
+    sources, plan = [*([spec] if spec else []), Kernels()], ComparisonPlan(1, rounds, _BATCH_S, _JUDGED_S)
+    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
+        whole = ProgramVersions(program, run, lab, Silent(), depth, sources=sources, folder=Path(folder))
+        found = tuple(zip(versions, whole.compare(default, versions, plan), strict=True))
+        best, compared = max(found, key=lambda each: _speedup(each[1]))
+        if compared.comparison is None or compared.comparison.verdict != "win":
+            return InProgram(found)
+        if not tuned or not chosen_in(best.changes) or found[0][1].comparison is None:
+            return InProgram(found, best)
+        return InProgram(found, best, whole.compare(tuned[0], [best], plan)[0])
 
 
-def bases_of(program: Program, target: Target, tuning_spec: Path | None, context: ir.Context) -> Bases:
-    """The program as it is, and with a tuning spec and the flags that it names. Raises TunerError."""
-    bases = {DEFAULT: (program, target)}
-    if tuning_spec is not None:
-        spec = load_spec(tuning_spec, context)
-        bases[TUNED] = with_spec(program, to_bytecode(spec)), with_flags(target, read_flags(spec))
-    return bases
-
-
-def _compiled(program: Program, target: Target, lab: Lab) -> bytes:
-    return compile_program(program, target, lab.compilers).data
+def _speedup(found: ProgramComparison) -> float:
+    """The speedup over the default; 0 if the version does not run or is wrong."""
+    return found.comparison.speedup if found.comparison and found.ok else 0.0

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
-from iree_tuner.compiler import linalg
-from iree_tuner.kernels.epilogue import producer
+from iree_tuner.kernels.epilogue import producer, unary_of
 from iree_tuner.kernels.expression import constant_of
 from iree_tuner.kernels.formula import NARROW, Formula
 from iree_tuner.ops.canonical import captured
@@ -109,15 +108,9 @@ def _narrow(value: ir.Value, sign: bool | None) -> tuple[ir.Value, bool, list[ir
     """An operand in 8 bits, whether it is signed, and the ops before the root op that widen it."""
     if ElementType.of(value.type) == _NARROW:
         return None if sign is None else (value, sign, [])
-    op = producer(value)
-    generic = None if op is None else op.opview
-    if op is None or not isinstance(generic, linalg.GenericOp) or len(op.operands) != 2:
+    found = unary_of(value)
+    if found is None or len(found.body) != 1 or found.body[0] not in _WIDENINGS or not found.in_order:
         return None
-    body = [each.operation for each in op.regions[0].blocks[0].operations]
-    maps = [ir.AffineMapAttr(each).value for each in generic.indexing_maps]
-    identity = ir.AffineMap.get_identity(maps[0].n_dims)
-    empty, inner = producer(op.operands[1]), op.operands[0]
-    plain = len(body) == 2 and body[0].name in _WIDENINGS and maps == [identity, identity]
-    if not plain or empty is None or ElementType.of(inner.type) != _NARROW:
+    if ElementType.of(found.operand.type) != _NARROW:
         return None
-    return inner, _WIDENINGS[body[0].name], [empty, op]
+    return found.operand, _WIDENINGS[found.body[0]], found.ops

@@ -163,5 +163,4 @@ class _Nest:
 
 
 def _element(value: ir.Value) -> str:
-    kind = value.type
-    return str(ElementType.of(kind.element_type if isinstance(kind, ir.RankedTensorType) else kind))
+    return str(ElementType.of(value.type))

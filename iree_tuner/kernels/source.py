@@ -15,7 +15,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Calls, WorkerError
 from iree_tuner.kernels.find import Place, Places, begin_finding, executable_target
 from iree_tuner.kernels.fused_op import FusedOps
-from iree_tuner.kernels.in_program import Chosen, Contest, Outlook, outlook_of
+from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Code, Kernel, Knobs, usual_kernels
 from iree_tuner.kernels.moves import with_packed
 from iree_tuner.kernels.problem import KernelError, Problem
@@ -47,33 +47,64 @@ _WITH_MOST = 2  # choices, those with most kernels, that are also tried with oth
 _VARIANTS = {"smoke": 2, "quick": 4, "default": 32}
 """The most variants of a kernel on a problem, by effort, for runs without a budget."""
 
+Chosen = Sequence[tuple[Site, Code]]
+"""Sites with the kernel's code for each."""
+
 Making = Mapping[Site, Future[Code]]
 """Code that workers make, by site."""
 
 
-def winners(contests: Sequence[Contest], least: float = 1.0) -> Chosen:
-    """The fastest kernel for each problem where one wins alone; `least` below 1 adds near winners."""
-    best: dict[Problem, Contest] = {}
-    for contest in contests:
-        if contest.best is None or not (contest.wins or contest.speedup >= least < 1.0):
-            continue
-        key = contest.site.problem
-        other = best.get(key)
-        if other is None or other.best is None or contest.best.score < other.best.score:
-            best[key] = contest
-    return [(each.site, each.best.code) for each in best.values() if each.best is not None]
+@dataclass(frozen=True)
+class Refusal:
+    """A problem that a kernel does not compute, with the reason."""
+
+    problem: str
+    functions: tuple[str, ...]
+    kernel: str
+    why: str
 
 
-def choices_of(contests: Sequence[Contest], chains: Chosen = (), norms: Chosen = ()) -> dict[str, Chosen]:
-    """Choices of kernels to try in the program: the ones that win alone, and these with near winners.
+@dataclass(frozen=True)
+class Outlook:
+    """The places of a program, with the kernels that compute them.
 
-    In the program, the surrounding ops may cost more or less than alone: the compiler fuses them with the
-    problem, and may treat the problem differently.
+    Attributes:
+        target: the executable target, as text.
+        pairs: a contest is held for each.
+        refusals: problems that no kernel computes, once for each kernel.
+        joint: products that are combined into joint products.
+        rewritten: the outlook of the program after these products are combined.
     """
-    found = {"kernels": winners(contests), "more kernels": winners(contests, NEARLY)}
-    if len(found["more kernels"]) == len(found["kernels"]):
-        del found["more kernels"]
-    return with_chains({name: chosen for name, chosen in found.items() if chosen}, chains, norms)
+
+    target: str
+    pairs: tuple[tuple[Place, Site, Kernel], ...]
+    refusals: tuple[Refusal, ...]
+    joint: Chosen = ()
+    rewritten: Outlook | None = None
+
+
+def outlook_of(found: Places, kernels: Sequence[Kernel]) -> Outlook:
+    """Ask every kernel about every place. Parts of a larger problem that a kernel computes are left out."""
+    pairs: list[tuple[Place, Site, Kernel]] = []
+    refusals: list[Refusal] = []
+    asked = [[(kernel, *place.site_for(kernel)) for kernel in kernels] for place in found.places]
+    computed = {site.case for answers in asked for _, site, _ in answers if site is not None}
+    for whole, answers in zip(found.places, asked, strict=True):
+        if (place := whole.outside(computed)) is None:
+            continue
+        taken = [(place, site, kernel) for kernel, site, _ in answers if site is not None]
+        pairs += taken
+        name = place.sites[0].problem.name
+        refusals += [
+            Refusal(name, place.functions, kernel.name, why)
+            for kernel, _, why in answers
+            if not taken and not isinstance(kernel, FusedOps | TritonNorms)  # for chains only
+        ]
+    if not found.joint:
+        return Outlook(found.target, tuple(pairs), tuple(refusals))
+    joint = [(site, JointProducts().make(site.problem)) for site in found.joint]
+    rewritten = outlook_of(Places(found.rewritten, found.target), kernels)
+    return Outlook(found.target, tuple(pairs), tuple(refusals), joint, rewritten)
 
 
 def chains_in(outlook: Outlook) -> Chosen:
@@ -138,7 +169,7 @@ class Competitors(Found):
     Attributes:
         outlook: all problems, each with every kernel that computes it.
         own: the outlook without the problems that joint products create.
-        kinds: for each pair of `outlook`, the kernel's variants; None if the problem cannot be timed alone.
+        kinds: for each pair of `outlook`, the kernel's variants, or why the problem cannot be timed alone.
         notes: why problems cannot be timed alone, and the time of problems that are several dispatches.
         replaced: keys of the workloads whose dispatches are large sums, which other ops or kernels replace.
         norms, joint_norms: chains and kernels of norms (`norms_in`), of `own` and with joint products.
@@ -148,7 +179,7 @@ class Competitors(Found):
 
     outlook: Outlook
     own: Outlook
-    kinds: tuple[KernelVariants | None, ...]
+    kinds: tuple[KernelVariants | str, ...]
     notes: tuple[str, ...]
     replaced: frozenset[str] = frozenset()
     norms: Chosen = ()
@@ -158,11 +189,11 @@ class Competitors(Found):
 
     @property
     def candidates(self) -> Sequence[tuple[CandidateKind, float]]:
-        return [(kind, self.most) for kind in self.kinds if kind is not None]
+        return [(kind, self.most) for kind in self.kinds if isinstance(kind, KernelVariants)]
 
     def of(self, workload: str) -> list[KernelVariants]:
         """The variants of kernels that compute a workload, by its key."""
-        return [kind for kind in self.kinds if kind is not None and kind.workload == workload]
+        return [kind for kind in self.kinds if isinstance(kind, KernelVariants) and kind.workload == workload]
 
     @property
     def chains(self) -> Chosen:
@@ -198,9 +229,10 @@ class Competitors(Found):
             result, own = tried.get(id(kind), (None, None))
             if site.problem.fused or (own is not None and own.final.comparison is not None):
                 continue
-            speedup, variants = 1.0, kernel.variants(site.problem, target) if kind is None else kind.knobs
+            alone = isinstance(kind, KernelVariants)
+            speedup, variants = 1.0, kind.knobs if alone else kernel.variants(site.problem, target)
             knobs = next(iter(variants), None)
-            if result is not None and own is not None and kind is not None and own.trials:
+            if result is not None and own is not None and alone and own.trials:
                 ran = [each for each in own.trials if each.outcome == "ok"]
                 fastest = min(ran, key=lambda trial: trial.score, default=None)
                 configured = result.comparison.speedup if result.entry and result.comparison else 1.0
@@ -213,17 +245,17 @@ class Competitors(Found):
 
     @property
     def applies(self) -> bool:
-        return any(self.kinds) or bool(self.chains or self.norms or self.own.joint)
+        return bool(self.candidates or self.chains or self.norms or self.own.joint)
 
     def count(self, target: Target, further: int) -> int:
-        choices = any(self.kinds) + bool(self.chains) + bool(self.norms) + bool(self.own.rewritten)
+        choices = bool(self.candidates) + bool(self.chains) + bool(self.norms) + bool(self.own.rewritten)
         return choices + (further + bool(fusing_more(target))) * min(choices, _WITH_MOST)
 
     def beside(self, tasks: Sequence[Task], speedup: float) -> Sequence[tuple[Task, float]]:
         known = {task.workload.key for task in tasks}
         found: dict[str, tuple[Task, float]] = {}
         for (place, _, _), kind in zip(self.outlook.pairs, self.kinds, strict=True):
-            if kind is not None and kind.workload not in known:
+            if isinstance(kind, KernelVariants) and kind.workload not in known:
                 spent_us = kind.prepared.spent_us * len(place.functions)
                 found[kind.workload] = Task(kind.competes_for, ()), spent_us / speedup
         return list(found.values())
@@ -240,15 +272,17 @@ class Competitors(Found):
 
 
 def find_competitors(
-    finding: Callable[[], Places], dispatches: Sequence[Dispatch], kernels: Sequence[Kernel], lab: Lab,
-    records: Records, most: float = math.inf,
-) -> Competitors:  # fmt: skip
-    """Ask kernels which places of a program they compute, and time the compiler's code for them.
+    own: Outlook, dispatches: Sequence[Dispatch], lab: Lab, records: Records, most: float = math.inf
+) -> Competitors:
+    """Time the compiler's code for the problems of a program that kernels compute.
 
-    `finding` waits for the places (`find.begin_finding`), `dispatches` are those by default. Raises
-    CompileError if the program does not compile, TunerError if it has no functions or no dispatches.
+    Args:
+        own: the problems.
+        dispatches: of the program by default; without these, problems are known only as they are alone.
+        lab: where variants will be built and timed.
+        records: keep their trials.
+        most: trials of each kernel on a problem.
     """
-    own = outlook_of(finding(), kernels)
     known = {site for _, site, _ in own.pairs}
     more = own.rewritten.pairs if own.rewritten else ()
     outlook = replace(own, pairs=(*own.pairs, *(pair for pair in more if pair[1] not in known)))
@@ -260,16 +294,13 @@ def find_competitors(
         if (workload := _in_program(place, site, dispatches)) is not None
     }
     prepared = dict(zip(sites, prepare(sites, lab, timed=workloads), strict=True))
-    kinds: list[KernelVariants | None] = []
+    kinds: list[KernelVariants | str] = []
     notes: list[str] = []
     for _, site, kernel in outlook.pairs:
-        found = prepared.get(site)
-        if found is None:
-            notes.append(f"{site.problem.name}: {kernel.name} is compared only within the program")
-            kinds.append(None)
-        elif isinstance(found, str):
-            notes.append(f"{kernel.name} does not support {site.problem.name}: {found}")
-            kinds.append(None)
+        found = prepared.get(site, "compared only within the program")
+        if isinstance(found, str):
+            kinds.append(found)
+            notes.append(f"{site.problem.name}, {kernel.name}: {found}")
         else:
             kinds.append(KernelVariants(kernel, found, lab, records, workloads.get(site)))
             if site.one_op and site not in workloads:
@@ -449,7 +480,8 @@ class Kernels(CandidateSource):
         most = most_variants(run.effort.name, limited=run.options.budget_s is not None)
 
         def found() -> Found:
-            return find_competitors(finding, run.dispatches, self._kernels, run.lab, run.records, most)
+            own = outlook_of(finding(), self._kernels)
+            return find_competitors(own, run.dispatches, run.lab, run.records, most)
 
         return found
 

@@ -16,12 +16,12 @@ from iree_tuner.script.choices import ScriptChoices, Subject
 from iree_tuner.script.script import Script
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import time_default, why_it_fails
-from iree_tuner.tuning.engine import Engine, play
-from iree_tuner.tuning.finals import FinalPlan, play_finals
+from iree_tuner.tuning.engine import play
+from iree_tuner.tuning.finals import FinalPlan, play_searches
 from iree_tuner.tuning.jobs import Jobs
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
-from iree_tuner.tuning.search import OneSearch, Search
+from iree_tuner.tuning.search import Search
 from iree_tuner.tuning.stop import StopRequest
 
 ROUNDS, _FINAL_S = 64, 10.0
@@ -80,14 +80,18 @@ def search_script(
     records = records or Records(None, stop)
     kind = ScriptChoices(script, subjects, dispatch.workload, lab, records)
     search = Search(kind, kind.strategy(strategy, seed), records, first=[kind.start], cap=trials)
-    until = time.monotonic() + seconds
-    for _ in Engine(lab, stop, 2 * lab.jobs).run(OneSearch(search), lambda: until):
+
+    def tried(_: Search) -> None:
         best = f", best {1 / search.best.score:.2f}x" if search.best else ""
         watch(f"{search.tried} of {min(trials, kind.size)} assignments tried{best}")
-    watch("final comparisons")
-    plan = FinalPlan(finalists, 1, rounds, _FINAL_S, keep=finalists, least=0.0)
-    final = play_finals([search], lab, lambda _, __: plan)[search]
-    ranked = [each.winner for each in final.named if each.winner is not None]
+
+    def plan(_: Search, __: int) -> FinalPlan:
+        watch("final comparisons")
+        return FinalPlan(finalists, 1, rounds, _FINAL_S, keep=finalists, least=0.0)
+
+    finals = play_searches([search], lab, stop, plan, time.monotonic() + seconds, tried)
+    named = finals[search].named if search in finals else ()
+    ranked = [each.winner for each in named if each.winner is not None]
     return ScriptSearch(subjects, tuple(search.trials), tuple(ranked), kind.size, left_out)
 
 

@@ -16,9 +16,9 @@ from iree_tuner.suite.backends.iree import (
     DEFAULT,
     TUNED,
     Build,
-    Compilation,
     Iree,
     NamedConfigurations,
+    compile_version,
 )
 from iree_tuner.suite.exact import References
 from iree_tuner.suite.lane import Lane
@@ -30,6 +30,8 @@ from iree_tuner.suite.suite_file import is_found
 from iree_tuner.suite.tuned import SOLVER, tuned_version
 from iree_tuner.targets import Target
 from iree_tuner.tuning.device import DeviceLostError
+from iree_tuner.tuning.engine import play
+from iree_tuner.tuning.jobs import Jobs
 
 
 class Watch(Protocol):
@@ -164,7 +166,8 @@ class DeviceRun:
                 yield self._normalised(row)
 
     def _plain(self, item: Item, program: Program) -> list[Entrant]:
-        versions = [(DEFAULT, "default", Build(DEFAULT), "")]
+        versions = [(Iree(DEFAULT), "default", Build(DEFAULT))]
+        note = ""
         entrants: list[Entrant] = []
         if self._plan.tuning is not None:
             kept = self._plan.folder / SPECS / f"{item.operation.name}.mlir"
@@ -177,16 +180,15 @@ class DeviceRun:
             except TunerError as error:
                 entrants.append(Entrant(Iree(TUNED), "spec", ("failed", f"not tuned: {error}")))
             else:
-                versions.append((TUNED, "spec", tuned.version, tuned.note))
-        begun = [self._begin(program, version) for _, _, version, _ in versions]
-        for compilation, (name, label, _, note) in zip(begun, versions, strict=True):
-            made = self._end(compilation, item, Iree(name), label, name)
-            entrants.append(replace(made, note=note))
+                versions.append((Iree(TUNED), "spec", tuned.version))
+                note = tuned.note
+        for each in self._compiled(item, program, versions):
+            entrants.append(replace(each, note=note if each.backend.name == TUNED else ""))
         entrants.sort(key=lambda each: each.backend.name != DEFAULT)
         if self._plan.against is not None:
             old = self._plan.against / PROGRAMS
             if has_programs(old, f"{item.operation.name}.{DEFAULT}"):
-                entrants.append(self._saved(Iree(BEFORE), "", old, f"{item.operation.name}.{DEFAULT}"))
+                entrants.append(_saved(old, f"{item.operation.name}.{DEFAULT}"))
         entrants += [self._library(item, each) for each in self._plan.backends]
         return [each for each in entrants if self._wanted(item, each)]
 
@@ -219,39 +221,32 @@ class DeviceRun:
             and is_found(self._plan.patterns, f"{item.operation.name}_{each.name}")
         )
         while chunk := self._some(versions):
-            begun = [(each, self._begin(program, each)) for each in chunk]
-            for version, compilation in begun:
-                entrant = self._end(compilation, item, Iree(DEFAULT), version.name, version.name)
+            wanted = [(Iree(DEFAULT), version.name, version) for version in chunk]
+            for entrant in self._compiled(item, program, wanted):
                 yield [entrant] if default is None else [default, entrant]
 
     def _some(self, versions: Iterator[Build]) -> list[Build]:
         with SOLVER:
             return list(islice(versions, self._lab.jobs))
 
-    def _begin(self, program: Program, version: Build) -> Compilation | str:
-        try:
-            with_parts = self._plan.conditions.timing == "device"
-            return Compilation(program, version, self._lab, with_parts=with_parts)
-        except TunerError as error:
-            return str(error)
+    def _compiled(
+        self, item: Item, program: Program, versions: Sequence[tuple[Iree, str, Build]]
+    ) -> list[Entrant]:
+        """Versions of an operation, each with its back end and configuration, compiled at the same time."""
+        found = play(self._lab, [self._compile(item, program, *each) for each in versions])
+        return [each for each in found if each is not None]
 
-    def _end(
-        self, compilation: Compilation | str, item: Item, backend: Iree, configuration: str, version: str
-    ) -> Entrant:
-        if isinstance(compilation, str):
-            return Entrant(backend, configuration, ("failed", compilation))
-        stem = f"{item.operation.name}.{version}"
+    def _compile(
+        self, item: Item, program: Program, backend: Iree, configuration: str, version: Build
+    ) -> Jobs[Entrant]:
+        stem, timing = f"{item.operation.name}.{version.name}", self._plan.conditions.timing
         try:
-            compilation.save(self._programs, stem)
+            programs = yield from compile_version(
+                program, version, self._lab, self._programs, stem, with_parts=timing == "device"
+            )
         except TunerError as error:
             return Entrant(backend, configuration, ("failed", f"compilation failed: {error}"))
-        return self._saved(backend, configuration, self._programs, stem)
-
-    def _saved(self, backend: Iree, configuration: str, folder: Path, stem: str) -> Entrant:
-        try:
-            return Entrant(replace(backend, programs=load_programs(folder, stem)), configuration)
-        except TunerError as error:
-            return Entrant(backend, configuration, ("failed", str(error)))
+        return Entrant(replace(backend, programs=programs), configuration)
 
     def _wanted(self, item: Item, entrant: Entrant) -> bool:
         if entrant.backend.name in (DEFAULT, BEFORE) and self._plan.choice is not None:
@@ -283,6 +278,14 @@ def device_at(
     facts = site.facts(place)
     libraries = {each.name: site.library(place, each) for each in backends}
     return Device(place, target, facts.name, facts.last_level_bytes, libraries)
+
+
+def _saved(folder: Path, stem: str) -> Entrant:
+    """An earlier run's code."""
+    try:
+        return Entrant(Iree(BEFORE, load_programs(folder, stem)))
+    except TunerError as error:
+        return Entrant(Iree(BEFORE), problem=("failed", str(error)))
 
 
 def _is_known(item: Item, entrant: Entrant, known: Known) -> bool:

@@ -23,6 +23,9 @@ from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.backends.numpy_convolution import convolve_layer
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
+    FILTER_AXES,
+    TO_NCHW,
+    TO_NHWC,
     Binary,
     CannotError,
     ConvLayer,
@@ -84,28 +87,18 @@ class Exact:
     def convolution(
         self, image: Array, filters: Array, window: Window, layouts: Layouts, element_type: str
     ) -> Array:
-        """A product for each position in the filters, all groups at once."""
-        del element_type
-        image_layout, filter_layout = layouts
-        if image_layout == "nchw":
-            image = image.transpose(0, 2, 3, 1)
-        kernel = self._wide(filters).transpose([filter_layout.index(each) for each in "hwcf"])
-        image = self._wide(image)
-        batch, height, width, channels = image.shape
-        kernel_height, kernel_width, of_group, count = kernel.shape
-        (sh, sw), (dh, dw), groups = window.strides, window.dilations, window.groups
-        out_h, out_w = window.results((height, width), (kernel_height, kernel_width))
-        shape = batch, out_h, out_w, groups, count // groups
-        total = np.zeros((groups, math.prod(shape[:3]), count // groups), self._dtype)
-        for y in range(kernel_height):
-            for x in range(kernel_width):
-                top, left = y * dh, x * dw
-                seen = image[:, top : top + sh * out_h : sh, left : left + sw * out_w : sw, :]
-                seen = seen[:, :out_h, :out_w].reshape(-1, groups, channels // groups).transpose(1, 0, 2)
-                own = kernel[y, x].reshape(of_group, groups, count // groups).transpose(1, 0, 2)
-                total += seen * own if of_group == 1 else seen @ own
-        result = total.transpose(1, 0, 2).reshape(batch, out_h, out_w, count)
-        return result.transpose(0, 3, 1, 2) if image_layout == "nchw" else result
+        """As a layer, with the channels where those have them."""
+        last = layouts[0] == "nhwc"
+        image, filters = (
+            image.transpose(TO_NCHW) if last else image,
+            filters.transpose(FILTER_AXES[layouts[1]]),
+        )
+        layer = ConvLayer(
+            "forward", image.shape[2:], filters.shape[2:], window.strides, (0, 0), window.dilations,
+            window.groups,
+        )  # fmt: skip
+        result = self.layer(layer, image, filters, element_type)
+        return result.transpose(TO_NHWC) if last else result
 
     def layer(self, layer: ConvLayer, lhs: Array, rhs: Array, element_type: str) -> Array:
         """A product for each position in the filters."""

@@ -27,10 +27,11 @@ from iree_tuner.space.configuration import Configuration
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CompileLimits
-from iree_tuner.tuning.engine import play
+from iree_tuner.tuning.engine import Engine, play
 from iree_tuner.tuning.jobs import Agree, Build, Compare, Job, Jobs, Placed, Time, result, results, turn
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.search import Search
+from iree_tuner.tuning.search import InTurns, Search
+from iree_tuner.tuning.stop import StopRequest
 
 T = TypeVar("T")
 
@@ -103,6 +104,19 @@ class _Round:
     def plan(self, search: Search) -> FinalPlan:
         """The plan of a search, by what is left now."""
         return self.plan_of(search, sum(self.left.values()))
+
+
+def play_searches(
+    searches: Sequence[Search], lab: Lab, stop: StopRequest, plan_of: PlanOf, until: float = math.inf,
+    tried: Callable[[Search], None] = lambda _: None,
+) -> dict[Search, Final]:  # fmt: skip
+    """Try the candidates of searches in turns until a time of the clock, then play the finals of all.
+
+    Searches without a trial have no final. `tried` is called with the search of each candidate that ended.
+    """
+    for search, _ in Engine(lab, stop, 2 * lab.jobs).run(InTurns(searches), lambda: until):
+        tried(search)
+    return play_finals([search for search in searches if search.trials], lab, plan_of)
 
 
 def play_finals(

@@ -29,7 +29,7 @@ from iree_tuner.tuning.observer import Observer, Silent
 from iree_tuner.tuning.options import RecordingOptions, effort_named
 from iree_tuner.tuning.reading import read_tasks
 from iree_tuner.tuning.records import Records, open_records
-from iree_tuner.tuning.search import OneSearch, Search
+from iree_tuner.tuning.search import InTurns, Search
 from iree_tuner.tuning.stop import StopRequest
 
 _NEAR = 1.15  # times the best: what may be the best when it is timed again
@@ -127,7 +127,7 @@ def _record_one(
     members = list(islice(space.shuffled(seed), count or None))
     search = Search(kind, FixedOrder(members), records)
     watch.started(baseline.task, baseline.share, len(members))
-    for _, trial in Engine(lab, stop, effort.batch).run(OneSearch(search)):
+    for _, trial in Engine(lab, stop, effort.batch).run(InTurns([search])):
         watch.tried(baseline.task, [trial], search.best)
         lab.tell(watch.noted)
     trials = tuple(search.trials)

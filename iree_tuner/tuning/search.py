@@ -263,11 +263,15 @@ class SearchSource(Protocol):
 
 
 @dataclass(frozen=True)
-class OneSearch:
-    """The source of a run that has a single search."""
+class InTurns:
+    """Searches of which the one with the fewest candidates so far goes on."""
 
-    search: Search
+    searches: Sequence[Search]
 
     def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
-        """The search's next ones."""
-        return [(self.search, each) for each in self.search.ask(count)]
+        """The next ones of one search."""
+        while left := [each for each in self.searches if each.open]:
+            search = min(left, key=lambda each: each.begun)
+            if asked := search.ask(count):
+                return [(search, each) for each in asked]
+        return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,14 +29,10 @@ from iree_tuner.kernels.commands.report import (
 from iree_tuner.kernels.find import executable_target, find_places
 from iree_tuner.kernels.in_program import (
     ROUNDS,
-    TUNED,
-    Chosen,
-    bases_of,
+    TuningSpec,
     compare_in_program,
     configurations_of,
     hold_contests,
-    look_at,
-    outlook_of,
 )
 from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import ANY, Code, Kernel, kernel_named, kernels, usual_kernels
@@ -43,7 +40,7 @@ from iree_tuner.kernels.layers import compare_layers
 from iree_tuner.kernels.moves import with_packed
 from iree_tuner.kernels.problem import KernelError
 from iree_tuner.kernels.site import Site
-from iree_tuner.kernels.source import chains_in, choices_of, each_once, make_norms, norms_in
+from iree_tuner.kernels.source import Chosen, each_once, find_competitors, outlook_of
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
@@ -226,32 +223,33 @@ def _compete(
     inputs: InputFlags, *, as_json: bool,
 ) -> tuple[Chosen, str, Path | None]:  # fmt: skip
     """Compare kernels alone, then in the program: the winners, their target, and the tuning spec to use."""
+    end, given = time.monotonic() + (options.budget_s or math.inf), options.spec
     with people.status("reading the program") as status:
-        outlook = look_at(source, lab.target, wanted, lab)
+        outlook = outlook_of(find_places(source, lab.target, lab.compilers, wanted), wanted)
         tell_refusals(outlook)
         if not outlook.pairs:
             raise TunerError("no kernel applies to the program", location=source.name)
-        tuned = configurations_of(() if options.spec is None else (options.spec,), lab.context)
+        tuned = configurations_of((given,) if given else (), lab.context)
+        found = find_competitors(outlook, (), lab, records, options.variants or math.inf)
         contests = hold_contests(
-            outlook, lab, tuned=tuned, most=options.variants, rounds=options.rounds,
-            seconds=options.budget_s or math.inf, watch=lambda line: status.update(line), records=records,
+            found, lab, records, tuned=tuned, rounds=options.rounds, seconds=end - time.monotonic(),
+            watch=status.update,
         )  # fmt: skip
-        choices = choices_of(contests, chains_in(outlook), norms_in(outlook, make_norms(outlook, lab), lab))
+        choices = found.choices([each.result for each in contests if each.result], lab.target, lab)
         chosen, spec, executable = choices.get("kernels", []), None, outlook.target
-        report_contests(contests, outlook, as_json)
+        report_contests(contests, as_json)
+        request = inputs.request(source, lab.target.user_flags)
         if choices and not options.alone:
             status.update("comparing the whole program")
-            bases = bases_of(source, lab.target, options.spec, lab.context)
-            compared = compare_in_program(
-                bases, choices, lab, inputs.request(source, lab.target.user_flags), rounds=options.rounds
-            )
+            other = TuningSpec(given, lab.context) if given else None
+            compared = compare_in_program(source, request, choices, other, lab, options.rounds)
             report_program(compared, as_json)
             chosen = compared.chosen
-            if compared.is_tuned:
-                spec, executable = options.spec, executable_target(bases[TUNED][1], lab.compilers)
+            if compared.is_tuned and compared.best is not None:
+                spec, executable = given, executable_target(compared.best.target, lab.compilers)
         if options.layers and choices:
             status.update("comparing layers")
-            every, request = list(choices.values())[-1], inputs.request(source, lab.target.user_flags)
+            every = list(choices.values())[-1]
             report_layers(compare_layers(source, every, outlook.target, lab, request), as_json)
     return chosen, executable, spec
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from iree_tuner.cli.output import answers_to, comparison_to_json, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.kernels.in_program import TUNED, Contest, InProgram, Outlook
+from iree_tuner.kernels.in_program import TUNED, Contest, InProgram
 from iree_tuner.kernels.layers import LayerError
+from iree_tuner.kernels.source import Outlook, chosen_in
 from iree_tuner.report.view import use_of
 from iree_tuner.result import times_of
 from iree_tuner.targets import Target
@@ -38,18 +39,19 @@ def tell_refusals(outlook: Outlook) -> None:
         people.print(line, style="dim")
 
 
-def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool) -> None:
+def report_contests(contests: Sequence[Contest], as_json: bool) -> None:
     """Print the comparisons of single dispatches, and the wrong results."""
     held = table(*_COLUMNS, words=_COLUMNS[:1])
-    for contest, (place, _, _) in zip(contests, outlook.pairs, strict=True):
+    for contest in contests:
         if as_json:
-            print_json(contest_to_json(contest, place.functions))
-        best = f"{contest.over_default.candidate_us:.1f}" if contest.over_default else ""
+            print_json(contest_to_json(contest))
+        over_default = contest.final.comparison
+        best = f"{over_default.candidate_us:.1f}" if over_default else ""
         tuned = f"{contest.tuned.candidate_us:.1f}" if contest.tuned else ""
-        default = f"{contest.default_us:.1f}" if math.isfinite(contest.default_us) else ""
+        default = f"{contest.kind.default_us:.1f}" if contest.kind else ""
         held.add_row(
             contest.site.problem.name, contest.kernel, str(len(contest.trials)), default, tuned, best,
-            times_of(contest.over_default), times_of(contest.over_tuned), "yes" if contest.wins else "no",
+            times_of(over_default), times_of(contest.over_tuned), "yes" if contest.wins else "no",
         )  # fmt: skip
         if contest.note:
             people.print(f"{contest.site.problem.name}, {contest.kernel}: {contest.note}", style="yellow")
@@ -64,17 +66,19 @@ def report_contests(contests: Sequence[Contest], outlook: Outlook, as_json: bool
     if contests:
         print_table(answers_to(as_json=as_json), held, spare=("default us", "tuned us", "kernel us", "wins"))
     for contest in contests:
-        if contest.best is not None:
-            best = f"best variant of {contest.kernel}: {knobs_text(contest.best.knobs)}"
+        if contest.final.winner is not None:
+            best = f"best variant of {contest.kernel}: {knobs_text(contest.knobs)}"
             people.print(f"{contest.site.problem.name}: {best}")
 
 
 def report_program(compared: InProgram, as_json: bool) -> None:
     """Print the comparison of each version of the program with the baseline."""
-    rows = [(f"{each.what} against default", len(each.chosen), each.found) for each in compared.versions]
-    if compared.over_tuned is not None and compared.best is not None:
-        rows.append((f"{compared.best.what} against tuned", len(compared.best.chosen), compared.over_tuned))
-    for what, count, found in rows:
+    best = compared.best
+    rows = [(version, "default", found) for version, found in compared.versions]
+    if compared.over_tuned is not None and best is not None:
+        rows.append((best, TUNED, compared.over_tuned))
+    for version, against, found in rows:
+        what, count = f"{version.what} against {against}", len(chosen_in(version.changes))
         if as_json:
             figures = comparison_to_json(found.comparison)
             note = {"note": found.agreement.note} if found.agreement.note else {}
@@ -82,10 +86,10 @@ def report_program(compared: InProgram, as_json: bool) -> None:
         answers_to(as_json=as_json).print(f"the program, {what}: {found.error or times_of(found.comparison)}")
     for note in dict.fromkeys(each.agreement.note for _, _, each in rows if each.agreement.note):
         people.print(note, style="yellow")
-    best = compared.best.what if compared.best else "the default"
-    if compared.best is not None and compared.best.chosen and not compared.chosen:
-        best = f"{TUNED} (kernels make no difference)"
-    people.print(f"fastest version of the program: {best}")
+    fastest = best.what if best else "the default"
+    if best is not None and chosen_in(best.changes) and not compared.chosen:
+        fastest = f"{TUNED} (kernels make no difference)"
+    people.print(f"fastest version of the program: {fastest}")
 
 
 def report_layers(layers: Sequence[LayerError], as_json: bool) -> None:
@@ -107,14 +111,14 @@ def report_layers(layers: Sequence[LayerError], as_json: bool) -> None:
     print_table(answers_to(as_json=as_json), differences, spare=("of max value",))
 
 
-def contest_to_json(contest: Contest, functions: Sequence[str]) -> dict[str, object]:
+def contest_to_json(contest: Contest) -> dict[str, object]:
     """Convert a contest to JSON-ready data: its times, and a count of outcomes."""
     return {
-        "problem": contest.site.problem.name, "functions": list(functions), "kernel": contest.kernel,
-        "trials": len(contest.trials), "outcomes": Counter(each.outcome for each in contest.trials),
+        "problem": contest.site.problem.name, "functions": list(contest.place.functions),
+        "kernel": contest.kernel, "trials": len(contest.trials),
+        "outcomes": Counter(each.outcome for each in contest.trials),
         "note": contest.note, "chosen": contest.wins,
-        "knobs": dict(contest.best.knobs) if contest.best else {},
-        "over_default": comparison_to_json(contest.over_default),
+        "knobs": dict(contest.knobs), "over_default": comparison_to_json(contest.final.comparison),
         "tuned": comparison_to_json(contest.tuned), "over_tuned": comparison_to_json(contest.over_tuned),
         "wrong": [{"knobs": dict(each.assignment), "message": each.message} for each in contest.trials
                   if each.outcome == "wrong_result"],

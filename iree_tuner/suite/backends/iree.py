@@ -6,9 +6,8 @@ import itertools
 import re
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -22,12 +21,10 @@ from iree_tuner.device.memory import Memory, hal_type, read_back
 from iree_tuner.device.program_loaded import first_line
 from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.candidate import Built
 from iree_tuner.program.bindings import Harness
-from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.program.extract import extract
-from iree_tuner.program.phases import Compiled, submit_program
+from iree_tuner.program.extract import extract_here
+from iree_tuner.program.phases import submit_program
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.joint import JointSpace, named
@@ -37,12 +34,14 @@ from iree_tuner.spec.io import embed_bytes
 from iree_tuner.suite.backends.backend import Array, Job
 from iree_tuner.suite.backends.library import TriedBackend
 from iree_tuner.suite.primitives import CannotError
-from iree_tuner.suite.programs import Programs, save_programs
+from iree_tuner.suite.programs import Programs, load_programs, save_programs
 from iree_tuner.suite.suite_file import Patterns, is_found, patterns_of
 from iree_tuner.suite.tensors import read_inputs
 from iree_tuner.targets.registry import on_host, on_one_core
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 from iree_tuner.tuning.baseline import Task, measure_baselines
+from iree_tuner.tuning.jobs import Build as BuildJob
+from iree_tuner.tuning.jobs import Jobs, result, results
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.observer import Silent
 from iree_tuner.tuning.reading import read_tasks
@@ -199,60 +198,52 @@ class Build:
     dispatch: str = ""  # which dispatch it is of
 
 
-class Compilation:
-    """One version of one operation; compilation begins when this is made, so that several can run.
+def compile_version(
+    program: Program, version: Build, lab: Lab, folder: Path, stem: str, *, with_parts: bool
+) -> Jobs[Programs]:
+    """Compile one version of an operation, and write it to a folder.
 
     Args:
         program: the operation's.
         version: how it is compiled.
         lab: where.
+        folder, stem: of the files.
         with_parts: whether device time is measured, which needs each dispatch alone.
+
+    Raises:
+        TunerError: it does not compile, or cannot be written.
     """
+    lab = lab.on(replace(lab.target, flags=(*lab.target.flags, *version.flags)))
+    data = embed_bytes(program.data, version.spec, name=program.name) if version.spec else program.data
+    submit = partial(submit_program, replace(program, data=data), lab.target, lab.slots)
+    whole = yield from result(BuildJob(submit, lab.slots.wait))
+    parts, note = (yield from _parts(program, version, lab)) if with_parts else ([], "")
+    save_programs(folder, stem, whole.data, parts, note)
+    return load_programs(folder, stem)
 
-    def __init__(self, program: Program, version: Build, lab: Lab, *, with_parts: bool) -> None:
-        self._program = program
-        self._version = version
-        self._lab = lab.on(replace(lab.target, flags=(*lab.target.flags, *version.flags)))
-        self._with_parts = with_parts
-        data = program.data
-        if version.spec:
-            data = embed_bytes(data, version.spec, name=program.name)
-        whole = replace(program, data=data)
-        self._whole: Future[Compiled] = submit_program(whole, self._lab.target, self._lab.slots)
 
-    def save(self, folder: Path, stem: str) -> None:
-        """Wait for the result and write it. Raises TunerError where it does not compile."""
-        whole = self._lab.slots.wait(self._whole).data
-        parts, note = self._parts() if self._with_parts else ([], "")
-        save_programs(folder, stem, whole, parts, note)
-
-    def _parts(self) -> tuple[list[tuple[Harness, bytes, int]], str]:
-        """Each dispatch that is called, compiled alone; or none of them, and why."""
-        dispatches = extract(self._program, self._lab.target, self._lab.slots).dispatches
-        called = [each for each in dispatches if each.calls.count]
-        for each in called:
-            if each.harness is None or each.calls.in_loop:
-                reason = each.reason or "it is called in a loop"
-                return [], f"measured as a whole: {each.name} cannot run alone: {reason}"
-        building = [self._submit(each) for each in called]
-        parts: list[tuple[Harness, bytes, int]] = []
-        for dispatch, begun in zip(called, building, strict=True):
-            built = self._lab.builder.result(begun)
-            if built.outcome != "ok" or dispatch.harness is None:
-                reason = f"{dispatch.name} fails alone ({built.outcome}): {built.message}"
-                return [], f"measured as a whole: {reason}"
-            parts.append((dispatch.harness, built.vmfb, dispatch.calls.count))
-        return parts, ""
-
-    def _submit(self, dispatch: Dispatch) -> Future[Built]:
-        harness, version = dispatch.harness, self._version
-        assert harness is not None, "`_parts` returned early for it"
-        builder: Builder = self._lab.builder
-        if version.configuration is not None and dispatch.name == version.dispatch:
-            return builder.submit(harness, version.configuration)
+def _parts(program: Program, version: Build, lab: Lab) -> Jobs[tuple[list[tuple[Harness, bytes, int]], str]]:
+    """Each dispatch that is called, compiled alone; or none of them, and why."""
+    submit = partial(lab.slots.submit, extract_here, program.data, program.name, lab.target)
+    extraction = yield from result(BuildJob(submit, lab.slots.wait))
+    called = [each for each in extraction.dispatches if each.calls.count]
+    builds: list[BuildJob[Built]] = []
+    for each in called:
+        if each.harness is None or each.calls.in_loop:
+            reason = each.reason or "it is called in a loop"
+            return [], f"measured as a whole: {each.name} cannot run alone: {reason}"
+        own = version.configuration if each.name == version.dispatch else None
+        harness = each.harness
         if version.spec and version.configuration is None:
-            harness = replace(harness, module=embed_bytes(harness.module, version.spec, name=dispatch.name))
-        return builder.submit(harness, None)
+            harness = replace(harness, module=embed_bytes(harness.module, version.spec, name=each.name))
+        builds.append(BuildJob(partial(lab.builder.submit, harness, own), lab.builder.result))
+    parts: list[tuple[Harness, bytes, int]] = []
+    for dispatch, built in zip(called, (yield from results(builds)), strict=True):
+        if built.outcome != "ok" or dispatch.harness is None:
+            reason = f"{dispatch.name} fails alone ({built.outcome}): {built.message}"
+            return [], f"measured as a whole: {reason}"
+        parts.append((dispatch.harness, built.vmfb, dispatch.calls.count))
+    return parts, ""
 
 
 def spec_of(entries: Sequence[SpecEntry], lab: Lab, flags: Sequence[str] = ()) -> bytes:

@@ -15,8 +15,8 @@ from programs import attention
 
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.kernels.find import find_here
-from iree_tuner.kernels.in_program import outlook_of
 from iree_tuner.kernels.kernel import Code
+from iree_tuner.kernels.source import outlook_of
 from iree_tuner.kernels.triton_attention import TritonAttention
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.ops.attention import is_attention

@@ -8,8 +8,8 @@ from wrong_kernels import Transposed, WrongGrid
 from iree_tuner.device.program_request import request
 from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.in_program import look_at
-from iree_tuner.kernels.source import Kernels, changes_of, mended_with
+from iree_tuner.kernels.find import find_places
+from iree_tuner.kernels.source import Kernels, changes_of, mended_with, outlook_of
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.tuning.faults import blame
@@ -30,7 +30,7 @@ FIRST, SECOND = "kernel_matmul_24x64x40_f32_f32_f32", "kernel_matmul_24x64x64_f3
 )
 def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_path):
     program = load_program(CHAIN)
-    outlook = look_at(program, lab.target, [CGemm()], lab)
+    outlook = outlook_of(find_places(program, lab.target, lab.compilers, [CGemm()]), [CGemm()])
     chosen = [
         (site, kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0]))
         for (_, site, _), kernel in zip(outlook.pairs, kernels, strict=True)
@@ -56,7 +56,7 @@ def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_pat
 
 
 def test_kernels_that_fail_under_some_flags_keep_their_places_with_the_given_ones(lab):
-    outlook = look_at(load_program(CHAIN), lab.target, [CGemm()], lab)
+    outlook = outlook_of(find_places(load_program(CHAIN), lab.target, lab.compilers, [CGemm()]), [CGemm()])
     chosen = [
         (site, kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0]))
         for _, site, kernel in outlook.pairs

@@ -11,8 +11,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.find import dispatches_of, find_here
 from iree_tuner.kernels.fused_op import FusedOps
-from iree_tuner.kernels.in_program import outlook_of
-from iree_tuner.kernels.source import chains_in, with_chains
+from iree_tuner.kernels.source import chains_in, outlook_of, with_chains
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.program.phases import select_target
 from iree_tuner.spec.external import SPEC_FLAG

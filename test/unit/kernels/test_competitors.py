@@ -6,10 +6,10 @@ import pytest
 from kernels.group_norms import Norm, program
 
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.find import begin_finding
+from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.kernels.source import Competitors, find_competitors
+from iree_tuner.kernels.source import Competitors, find_competitors, outlook_of
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.dispatch import Dispatch
@@ -31,8 +31,8 @@ def competitors(lab, text: str, kernel: Kernel | None = None) -> tuple[Competito
     given = load_program(text)
     dispatches = extract(given, lab.target, lab.compilers).dispatches
     kernels, records = [kernel or CGemm()], Records(None, StopRequest())
-    finding = begin_finding(given, lab.target, lab.compilers, kernels)
-    return find_competitors(finding, dispatches, kernels, lab, records), dispatches
+    own = outlook_of(find_places(given, lab.target, lab.compilers, kernels), kernels)
+    return find_competitors(own, dispatches, lab, records), dispatches
 
 
 @pytest.fixture(scope="module")

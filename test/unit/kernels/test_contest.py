@@ -1,26 +1,22 @@
 """Contests: what is wrong is never chosen and told; what is right is compared with the default."""
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from amounts import amount, some
+from contests import all_briefly, briefly
 from epilogues import with_epilogue
 from problems import conv, matmul, site_in
 from wrong_kernels import NoObject, NotMade, Slow, TooFar, Transposed, WrongGrid
 
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.executable import tools_of
-from iree_tuner.kernels.find import Place, find_here
+from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.harness import build_kernel_here, extract_alone_here, why_unfit
-from iree_tuner.kernels.in_program import Outlook, hold_contest, hold_contests
-from iree_tuner.kernels.source import winners
 from iree_tuner.kernels.variants import make_here
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest
 
-briefly = partial(hold_contest, rounds=8)
-all_briefly = partial(hold_contests, rounds=8)
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 SQUARE = matmul(96, 96, 96)
 WEIGHTS = """
@@ -52,10 +48,10 @@ def test_wrong_kernels_are_told_and_not_chosen(lab, kernel, outcome, message) ->
     (trial,) = contest.trials
     assert trial.outcome == outcome, trial.message
     assert message in trial.message
-    assert contest.best is None
+    assert contest.final.winner is None
     assert not contest.wins
     assert contest.note == "no variant computes correct results"
-    assert winners([contest]) == []
+    assert contest.knobs == {}
 
 
 @pytest.mark.parametrize(
@@ -74,10 +70,10 @@ def test_wrong_kernels_are_told_and_not_chosen(lab, kernel, outcome, message) ->
 def test_right_kernels_are_compared(lab, text: str) -> None:
     contest = briefly(site_in(text), CGemm(), lab, most=amount(2, 3))
     assert [each.outcome for each in contest.trials].count("ok") >= 1
-    assert contest.best is not None
-    assert contest.over_default is not None
-    assert contest.over_default.pairs > 0
-    assert contest.wins == (contest.over_default.verdict == "win")
+    assert contest.final.winner is not None
+    assert contest.final.comparison is not None
+    assert contest.final.comparison.pairs > 0
+    assert contest.wins == (contest.final.comparison.verdict == "win")
 
 
 RESIDUAL_FIRST = """
@@ -110,7 +106,7 @@ def test_a_kernel_gets_its_inputs_in_the_order_of_the_problem(lab) -> None:
 def test_no_more_are_begun_after_the_time(lab) -> None:
     contest = briefly(site_in(SQUARE), Slow(), lab, seconds=0.0)
     assert contest.trials == ()
-    assert contest.note == "no time to try a variant"
+    assert contest.note == "not tried: the time was used up"
 
 
 def test_dispatches_that_are_not_the_problem(lab) -> None:
@@ -130,9 +126,7 @@ def test_bindings(only_dispatch) -> None:
 
 def test_a_problem_that_fails_says_so_and_the_rest_goes_on(lab) -> None:
     site = site_in(SQUARE)
-    place = Place((site,), ("main",))
-    pairs = ((place, replace(site, case=b"no program"), CGemm()), (place, site, Transposed()))
-    first, second = all_briefly(Outlook("", pairs, ()), lab, tuned={})
+    first, second = all_briefly([(replace(site, case=b"no program"), CGemm()), (site, Transposed())], lab)
     assert "cannot parse" in first.note
     assert [each.outcome for each in second.trials] == ["wrong_result"]
 

@@ -11,10 +11,9 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.find import find_here, find_joint_here
 from iree_tuner.kernels.fused_op import FusedOps
-from iree_tuner.kernels.in_program import outlook_of
 from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.shapes import product_shape
-from iree_tuner.kernels.source import Competitors
+from iree_tuner.kernels.source import Competitors, outlook_of
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.targets import target_for_device
@@ -201,6 +200,6 @@ def test_products_of_integers_are_left() -> None:
 def test_the_program_is_compared_with_them() -> None:
     own = outlook_of(places(program()), [FusedOps(), JointProducts()])
     with Lab(target_for_device("local-task", "host"), 1) as lab:
-        found = Competitors(own, own, (None,) * len(own.pairs), ()).choices((), HOST, lab)
+        found = Competitors(own, own, ("",) * len(own.pairs), ()).choices((), HOST, lab)
     assert list(found) == ["joint products"]
     assert len(found["joint products"]) >= 3

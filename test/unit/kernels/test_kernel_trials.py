@@ -1,17 +1,15 @@
 """Trials of kernels in a database: what is known is not tried again, what is other is not taken for it."""
 
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
+from contests import all_briefly, briefly
 from problems import matmul, site_in
 from wrong_kernels import Changing, NotMade, Transposed
 
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.find import Place
-from iree_tuner.kernels.in_program import Outlook, hold_contest, hold_contests
 from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.timing import Timed
 from iree_tuner.store import Store, StoreError
@@ -21,11 +19,9 @@ from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.stop import StopRequest
 
-briefly = partial(hold_contest, rounds=8)
-all_briefly = partial(hold_contests, rounds=8)
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 SITE = site_in(matmul(96, 96, 96))
-OUTLOOK = Outlook("", ((Place((SITE,), ("main",)), SITE, CGemm()),) * 2, ())
+TWICE = [(SITE, CGemm())] * 2
 
 
 @contextmanager
@@ -54,9 +50,9 @@ def test_a_second_contest_tries_nothing_again(lab, tmp_path):
     assert len(rows_in(path)) == len(second.trials) == 5
     kept = {each.assignment: each for each in first.trials}
     assert all(each == kept.get(each.assignment, each) for each in second.trials)
-    assert second.best is not None
-    assert second.best.code is not None, "the best is built again"
-    assert second.over_default is not None
+    assert second.final.winner is not None
+    assert second.final.built is not None, "the best is built again"
+    assert second.final.comparison is not None
     with run_in(path, fresh=True) as records:
         briefly(SITE, CGemm(), lab, most=1, records=records)
     assert sorted(rows_in(path).values()) == [1, 1, 1, 1, 2]
@@ -83,10 +79,10 @@ def test_what_is_kept_of_a_trial(lab, tmp_path, monkeypatch):
     assert right.at > 0
     assert right.device == "local-task"
     assert right.readings.load is not None
-    assert contest.best is not None
+    assert contest.final.winner is not None
     assert summary.verdict is not None
-    assert summary.verdict.assignment == contest.best.trial.assignment
-    assert summary.verdict.comparison == contest.over_default
+    assert summary.verdict.assignment == contest.final.winner.assignment
+    assert summary.verdict.comparison == contest.final.comparison
 
 
 @pytest.mark.parametrize("kernel", [Transposed(), NotMade()], ids=lambda each: each.name)
@@ -97,7 +93,7 @@ def test_failures_stay_known(lab, tmp_path, kernel):
     with run_in(path) as records:
         second = briefly(SITE, kernel, lab, records=records)
     assert list(second.trials) == [first]
-    assert second.best is None
+    assert second.final.winner is None
     assert set(rows_in(path).values()) == {1}
 
 
@@ -120,12 +116,12 @@ def test_what_a_second_look_finds_wrong_is_kept_as_wrong(lab, tmp_path, monkeypa
     monkeypatch.setattr(lab.measurer, "agrees", lambda vmfb, bench: Agreement(False, 7.0, "differs at [1]"))
     with run_in(path) as records:
         contest = briefly(SITE, CGemm(), lab, most=1, records=records)
-    assert contest.best is None
+    assert contest.final.winner is None
     assert [each.outcome for each in contest.trials] == ["wrong_result"]
     monkeypatch.undo()
     with run_in(path) as records:
         again = briefly(SITE, CGemm(), lab, most=1, records=records)
-    assert again.best is None
+    assert again.final.winner is None
     assert [(each.outcome, each.message) for each in again.trials] == [("wrong_result", "differs at [1]")]
     assert again.trials[0].worst == 7.0
 
@@ -187,7 +183,7 @@ def test_a_full_disk_stops_the_contests_and_loses_nothing(lab, tmp_path, monkeyp
 
     with run_in(path) as records:
         monkeypatch.setattr(records.store, "add", refuse)
-        contests = all_briefly(OUTLOOK, lab, tuned={}, most=4, records=records)
+        contests = all_briefly(TWICE, lab, most=4, records=records)
         told = records.rescue()
     assert contests[1].note == "not tried: interrupted"
     assert "the disk is full; " in told
@@ -198,6 +194,6 @@ def test_a_full_disk_stops_the_contests_and_loses_nothing(lab, tmp_path, monkeyp
 
 
 def test_contests_for_which_no_time_is_left(lab):
-    first, second = all_briefly(OUTLOOK, lab, tuned={}, seconds=0.0)
+    first, second = all_briefly(TWICE, lab, seconds=0.0)
     assert first.note == second.note == "not tried: the time was used up"
     assert first.trials == ()

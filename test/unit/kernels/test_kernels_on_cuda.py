@@ -20,9 +20,9 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
 from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.harness import build_kernel_here, with_scratch
-from iree_tuner.kernels.in_program import outlook_of
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.ptx_gemm import PtxGemm
+from iree_tuner.kernels.source import outlook_of
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.triton_conv import TritonConv
 from iree_tuner.kernels.triton_gemm import TritonGemm

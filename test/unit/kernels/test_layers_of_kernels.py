@@ -7,8 +7,9 @@ from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels import layers as layering
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.in_program import look_at
+from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.layers import compare_layers
+from iree_tuner.kernels.source import outlook_of
 from iree_tuner.program.source import load_program
 
 pytestmark = pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
@@ -39,7 +40,7 @@ func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64x64xf
 def layers_of(text, lab):
     """A program's layers with the C kernel wherever it goes."""
     program, target = load_program(text), lab.target
-    outlook = look_at(program, target, [CGemm()], lab)
+    outlook = outlook_of(find_places(program, target, lab.compilers, [CGemm()]), [CGemm()])
     chosen = [
         (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
         for _, site, kernel in outlook.pairs
@@ -51,7 +52,7 @@ def layers_of(text, lab):
 def found(lab):
     """The chain's layers with a kernel in each place."""
     program, target = load_program(CHAIN), lab.target
-    outlook = look_at(program, target, [CGemm()], lab)
+    outlook = outlook_of(find_places(program, target, lab.compilers, [CGemm()]), [CGemm()])
     sites = [site for _, site, _ in outlook.pairs]
 
     def layers(*kernels, inputs=()):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from contests import briefly
 from epilogues import with_epilogue
 from problems import matmul, site_in
 
@@ -14,14 +15,16 @@ from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import fill
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_request import request
-from iree_tuner.kernels import in_program as kernels_bench
 from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.harness import with_scratch
-from iree_tuner.kernels.in_program import DEFAULT, compare_in_program, hold_contest, look_at
+from iree_tuner.kernels.in_program import compare_in_program
+from iree_tuner.kernels.source import outlook_of
 from iree_tuner.kernels.variants import tolerance_for
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.baseline import tolerance_of
+from iree_tuner.tuning.versions import ProgramVersions
 
 STEPS = ("bias", "gelu", "residual")
 TEXT = with_epilogue(32, 64, 48, STEPS, element="f16")
@@ -76,33 +79,33 @@ def test_in_the_program(lab, monkeypatch, start: str, asked: bool) -> None:
     What is not a number does not move with the inputs, and so does not say how far results may be off.
     """
     right, wrong = (load_program(matmul(96, 96, 960, start=each)) for each in ("0.0", start))
-    compiled = kernels_bench._compiled
+    applied = ProgramVersions.applied
 
-    def planted(program, target, lab):
-        spec = any(flag.startswith(kernels_bench.SPEC_FLAG) for flag in target.flags)
-        return compiled(program if spec else wrong, target, lab)
+    def planted(self, version, program=None):
+        found = applied(self, version, program)
+        return found if version.changes else replace(found, program=wrong)
 
-    monkeypatch.setattr(kernels_bench, "_compiled", planted)
+    monkeypatch.setattr(ProgramVersions, "applied", planted)
     monkeypatch.setattr(lab, "on_host", not asked)  # as on a GPU
-    outlook = look_at(right, lab.target, [CGemm()], lab)
+    outlook = outlook_of(find_places(right, lab.target, lab.compilers, [CGemm()]), [CGemm()])
     ((_, site, kernel),) = outlook.pairs
     code = kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0])
-    bases = {DEFAULT: (right, lab.target)}
-    (version,) = compare_in_program(bases, {"kernels": [(site, code)]}, lab, request(right)).versions
+    choices = {"kernels": [(site, code)]}
+    ((_, found),) = compare_in_program(right, request(right), choices, None, lab).versions
     if asked:
-        assert version.found.ok
-        assert version.found.comparison is not None
-        assert version.found.agreement.note.startswith("by default, the program computes wrong results")
+        assert found.ok
+        assert found.comparison is not None
+        assert found.agreement.note.startswith("by default, the program computes wrong results")
     else:
-        assert version.found.error.startswith("wrong results: ")
+        assert found.error.startswith("wrong results: ")
 
 
 @pytest.mark.skipif(bool(CGemm().missing()), reason=CGemm().missing())
 def test_a_contest_says_that_the_default_is_wrong(lab, monkeypatch) -> None:
     note = "the default itself is wrong: seed 0: somewhere"
     monkeypatch.setattr(lab.measurer, "agrees", lambda *_: Agreement(True, 0.0, note=note))
-    contest = hold_contest(site_in(matmul(96, 96, 96)), CGemm(), lab, most=1, rounds=8)
-    assert contest.best is not None
+    contest = briefly(site_in(matmul(96, 96, 96)), CGemm(), lab, most=1)
+    assert contest.final.winner is not None
     assert contest.note == note
 
 

@@ -5,7 +5,8 @@ from programs import TWO_PRODUCTS
 
 from iree_tuner.cli.main import run
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.in_program import look_at
+from iree_tuner.kernels.find import find_places
+from iree_tuner.kernels.source import outlook_of
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.program.source import load_program
 
@@ -18,7 +19,7 @@ def test_a_kernel_that_goes_on_behind_its_input_is_named(lab, tmp_path, capsys):
     )
     made = []
     for each in (program, wider):
-        outlook = look_at(each, lab.target, [CGemm()], lab)
+        outlook = outlook_of(find_places(each, lab.target, lab.compilers, [CGemm()]), [CGemm()])
         (_, site, kernel), *_ = outlook.pairs
         knobs = kernel.variants(site.problem, lab.target)[0]
         made.append((site, kernel.make(site.problem, lab.target, knobs)))

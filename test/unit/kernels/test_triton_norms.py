@@ -20,10 +20,9 @@ from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.fused_op import FusedOps
-from iree_tuner.kernels.in_program import outlook_of
 from iree_tuner.kernels.nest import WORKGROUPS, Access, Nest, tiles_of
 from iree_tuner.kernels.problem import KernelError
-from iree_tuner.kernels.source import Competitors, chains_in, each_once, make_norms, norms_in
+from iree_tuner.kernels.source import Competitors, chains_in, each_once, make_norms, norms_in, outlook_of
 from iree_tuner.kernels.split_sums import find_normalizing
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.targets import Target, parse_target
@@ -208,7 +207,7 @@ def test_norms_are_a_choice_in_the_program(compilers: Workers) -> None:
     assert [(site.problem.workload.op, code.kind) for site, code in made] == [
         ("fused", "ptx"), ("fused", "ptx"), ("normalize", "ptx"),
     ]  # fmt: skip
-    some = Competitors(outlook, outlook, (None,) * len(outlook.pairs), (), norms=made)
+    some = Competitors(outlook, outlook, ("",) * len(outlook.pairs), (), norms=made)
     assert some.applies
     assert some.choices((), CUDA, lab) == {"fused ops": chains_in(outlook), "norms": made}
     other = lab_for(parse_target("llvm-cpu:host"), compilers)

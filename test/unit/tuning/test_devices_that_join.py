@@ -19,7 +19,7 @@ from iree_tuner.measure.timing import Timed
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.search import OneSearch
+from iree_tuner.tuning.search import InTurns
 from iree_tuner.tuning.stop import StopRequest
 
 
@@ -130,7 +130,7 @@ class World:
         engine = Engine(self.lab, StopRequest(), 8, clock=lambda: self.now)
         engine._ended = self
         search = fake_search(texts, self.lab)
-        return [trial for _, trial in engine.run(OneSearch(search))], search
+        return [trial for _, trial in engine.run(InTurns([search]))], search
 
 
 TEXTS = [f"code:{number % 20 + 1} time:{90 + number % 20}" for number in range(30)]

@@ -19,7 +19,7 @@ from iree_tuner.tuning.candidate import CompileLimits
 from iree_tuner.tuning.device import DeviceLostError, Track
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.records import open_records
-from iree_tuner.tuning.search import OneSearch
+from iree_tuner.tuning.search import InTurns
 from iree_tuner.tuning.stop import StopRequest
 
 FOREVER = math.inf
@@ -33,7 +33,7 @@ def run(
     search = fake_search(texts, lab, stop=stop, reproduce=reproduce, cap=trials)
     engine = Engine(lab, stop, batch)
     try:
-        return [trial for _, trial in engine.run(OneSearch(search), lambda: deadline)], search, engine
+        return [trial for _, trial in engine.run(InTurns([search]), lambda: deadline)], search, engine
     finally:
         close(lab)
 
@@ -87,7 +87,7 @@ def test_a_strategy_is_not_asked_for_each_candidate_where_compiling_and_measurin
     search = fake_search(codes(120), lab)
     ask, sizes = search.ask, []
     search.ask = lambda count: (sizes.append(count), ask(count))[1]
-    assert len(list(Engine(lab, stop, 8).run(OneSearch(search)))) == 120
+    assert len(list(Engine(lab, stop, 8).run(InTurns([search])))) == 120
     close(lab)
     assert sizes[0] == 12
     assert min(sizes[:-1]) >= 6
@@ -121,7 +121,7 @@ def test_devices_go_on_while_a_strategy_thinks():
         return ask(count)
 
     search.ask = slow
-    trials = [trial for _, trial in Engine(lab, StopRequest(), 8).run(OneSearch(search))]
+    trials = [trial for _, trial in Engine(lab, StopRequest(), 8).run(InTurns([search]))]
     close(lab)
     assert len(trials) == 60
     assert while_asked
@@ -227,7 +227,7 @@ def test_nothing_is_begun_that_would_not_end_in_time():
     lab = fake_lab(alternate=True, jobs=1, build=build)
     stop = StopRequest()
     search = fake_search(codes(100), lab, stop=stop)
-    found = list(Engine(lab, stop, 8, clock=lambda: clock[0]).run(OneSearch(search), until=lambda: 30.5))
+    found = list(Engine(lab, stop, 8, clock=lambda: clock[0]).run(InTurns([search]), until=lambda: 30.5))
     close(lab)
     assert clock[0] <= 31.0
     assert 25 <= len(found) <= 31
@@ -244,7 +244,7 @@ def test_what_is_not_measured_at_the_deadline_is_dropped():
     lab = fake_lab(alternate=True, jobs=1, build=build)
     stop = StopRequest()
     search = fake_search(codes(100), lab, stop=stop)
-    found = list(Engine(lab, stop, 8, clock=lambda: clock[0]).run(OneSearch(search), until=lambda: 10.0))
+    found = list(Engine(lab, stop, 8, clock=lambda: clock[0]).run(InTurns([search]), until=lambda: 10.0))
     close(lab)
     assert found == []
     assert search.begun == search.pending == 0
@@ -276,7 +276,7 @@ def test_at_the_end_a_compilation_that_disturbs_nobody_keeps_its_worker(alternat
         return 0.0 if compiling.is_set() and not stopped else math.inf
 
     try:
-        assert list(Engine(lab, stop, 8).run(OneSearch(search), until=until)) == []
+        assert list(Engine(lab, stop, 8).run(InTurns([search]), until=until)) == []
     finally:
         ending.set()
         close(lab)
@@ -354,7 +354,7 @@ def test_a_device_of_its_own_has_its_next_call_before_one_ends():
     lab = fake_lab(alternate=False, screen=screen)
     engine = Engine(lab, StopRequest(), 8)
     search = fake_search(["code:1 time:101", "code:2 time:102"], lab)
-    assert len(list(engine.run(OneSearch(search)))) == 2
+    assert len(list(engine.run(InTurns([search])))) == 2
     close(lab)
     assert max(queued) == 2
 
@@ -403,7 +403,7 @@ def test_a_request_to_stop_ends_it_and_keeps_what_was_measured(alternate):
     lab = fake_lab(alternate=alternate)
     search = fake_search(codes(500, measure=0.002), lab)
     found = []
-    for _, trial in Engine(lab, stop, 8).run(OneSearch(search)):
+    for _, trial in Engine(lab, stop, 8).run(InTurns([search])):
         found.append(trial)
         if len(found) == 10:
             stop.request()
@@ -490,7 +490,7 @@ def test_what_was_given_up_sooner_is_tried_again(tmp_path):
                 texts, lab, records, study=STUDY, limits=CompileLimits(compile_s),
                 reproduce=lambda trial: shown.append(trial) or "",
             )  # fmt: skip
-            trials = [trial for _, trial in Engine(lab, stop, 8).run(OneSearch(search))]
+            trials = [trial for _, trial in Engine(lab, stop, 8).run(InTurns([search]))]
         close(lab)
         assert not shown, "impatience is no failure of the compiler"
         return {trial.assignment["x"]: trial for trial in trials}

@@ -12,7 +12,7 @@ from tuning.misbehaving import words_of
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.search import OneSearch
+from iree_tuner.tuning.search import InTurns
 from iree_tuner.tuning.stop import StopRequest
 
 ENDS = {
@@ -78,7 +78,7 @@ def test_faults_end_in_exactly_one_way_each(alternate):
     resident = []
     ended = {}
     try:
-        for _, trial in Engine(lab, stop, 16).run(OneSearch(search)):
+        for _, trial in Engine(lab, stop, 16).run(InTurns([search])):
             place = trial.assignment["x"]
             assert place not in ended
             ended[place] = trial.outcome

@@ -8,7 +8,7 @@ from tuning.fakes import close, fake_lab, fake_search
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.finals import ANY, FinalPlan, play_finals
-from iree_tuner.tuning.search import OneSearch
+from iree_tuner.tuning.search import InTurns
 from iree_tuner.tuning.stop import StopRequest
 
 PLAN = FinalPlan(2, 2, 16, 60.0)
@@ -32,7 +32,7 @@ def played(*searches_texts, plan=PLAN, wrong=(), alternate=True, mends=None, fit
     searches = [fake_search(texts, lab, stop=stop) for texts in searches_texts]
     try:
         for search in searches:
-            list(Engine(lab, stop, 4).run(OneSearch(search)))
+            list(Engine(lab, stop, 4).run(InTurns([search])))
         finals = play_finals(searches, lab, lambda _, __: plan, fits=fits)
         return list(finals.values()), searches, compared
     finally:

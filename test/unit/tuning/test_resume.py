@@ -12,7 +12,7 @@ from tuning.studies import STUDY
 from iree_tuner.store import Store
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.records import open_records
-from iree_tuner.tuning.search import OneSearch
+from iree_tuner.tuning.search import InTurns
 from iree_tuner.tuning.stop import StopRequest
 
 KILLS = amount(8, 200)
@@ -27,7 +27,7 @@ def search_all(path, texts, acknowledge, *, fresh=False):
         with open_records(path, "program.mlir", {}, stop=stop, fresh=fresh) as records:
             search = fake_search(texts, lab, records, study=STUDY)
             known = set(search.known_assignments)
-            for _, trial in Engine(lab, stop, 16).run(OneSearch(search)):
+            for _, trial in Engine(lab, stop, 16).run(InTurns([search])):
                 if fresh or trial.assignment not in known:
                     acknowledge(trial.assignment["x"])
     finally:

@@ -1,0 +1,26 @@
+"""Contests of few pairs, of problems that are in no program."""
+
+from iree_tuner.kernels.find import Place
+from iree_tuner.kernels.in_program import Contest, hold_contests
+from iree_tuner.kernels.kernel import Kernel
+from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.source import Outlook, find_competitors
+from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.records import Records
+from iree_tuner.tuning.stop import StopRequest
+
+
+def all_briefly(
+    problems: list[tuple[Site, Kernel]], lab: Lab, most: float = 64, records: Records | None = None, **how
+) -> list[Contest]:
+    """A contest for each kernel on its problem."""
+    pairs = tuple((Place((site,), ("main",)), site, kernel) for site, kernel in problems)
+    records = records or Records(None, StopRequest())
+    found = find_competitors(Outlook("", pairs, ()), (), lab, records, most)
+    return hold_contests(found, lab, records, rounds=8, **how)
+
+
+def briefly(site: Site, kernel: Kernel, lab: Lab, **how) -> Contest:
+    """A single contest."""
+    (contest,) = all_briefly([(site, kernel)], lab, **how)
+    return contest
