@@ -314,7 +314,7 @@ def _any_constants(case: bytes) -> str:
     program, block = _function_in(case)
     loads = [op.operation for op in block.operations if op.operation.name == LOAD]
     kept = [op.operation for op in block.operations if op.operation.name != LOAD][:-1]
-    values = [*block.arguments, *(load.result for load in loads)]
+    values: list[ir.Value] = [*block.arguments, *(load.result for load in loads)]
     result = block.operations[len(block.operations) - 1].operands[0]
     kinds = [each.type for each in values]
     with program.context, ir.Location.unknown():
