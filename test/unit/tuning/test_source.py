@@ -14,9 +14,11 @@ from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.targets import parse_target
+from iree_tuner.targets.options import flags_for_options
 from iree_tuner.tuning.flags import (
     FlagChoice,
     FlagChoices,
+    Flags,
     keep_choices,
     option,
     try_changes,
@@ -140,6 +142,28 @@ def test_the_program_is_tuned_with_the_alternative_that_wins(monkeypatch):
     steps = {each.what for each in result.steps}
     assert "generalize" in steps
     assert not any(each.startswith("default flags") for each in steps)
+
+
+def test_flags_that_win_are_options_of_the_target(monkeypatch):
+    """As if data tiling had won."""
+    from iree_tuner.tuning import loop, verdict
+
+    def choose(run):
+        given = FlagChoice(run.lab.target)
+        best = FlagChoice(run.lab.target, None, given, (option(run.lab.target, "data-tiling"),))
+        return FlagChoices((best, given), 0.0, 0.0), ""
+
+    monkeypatch.setattr(loop, "choose_flags", choose)
+    monkeypatch.setattr(loop, "worth_tuning", lambda choices: choices[:1])
+    monkeypatch.setattr(verdict._Judged, "accepted", property(lambda one: bool(one.version.changes)))
+    result = tune_module(MATMUL, sources=[Flags()], **HOW)
+    tiled = parse_target("llvm-cpu:host+data-tiling")
+    assert str(result.target) == str(tiled)
+    assert result.target.flags == tiled.flags
+    assert result.flags == flags_for_options(tiled)
+    assert set(result.flags) <= set(read_flags(result.spec))
+    assert not result.changes, "the target has them"
+    assert result.vmfb()
 
 
 def test_interrupted_choices_with_changes_are_taken_over(tmp_path):
