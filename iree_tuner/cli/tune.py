@@ -27,7 +27,7 @@ from iree_tuner.store.record import as_json
 from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.flags import sources_of
-from iree_tuner.tuning.options import CANDIDATES, TuningOptions
+from iree_tuner.tuning.options import CANDIDATES, INSTANT, TuningOptions
 from iree_tuner.tuning.reading import NothingToTuneError
 from iree_tuner.tuning.source import CandidateSource, known_sources
 
@@ -163,7 +163,8 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
     left_out = {*outputs.without, *([_KERNELS] if outputs.no_kernels else ())}
     if both := named & left_out:
         raise UsageError(f"--without excludes --with: {', '.join(sorted(both))}")
-    narrow = bool(options.pipelines or options.knobs or options.self_test or not options.is_long)
+    short = not (options.is_long or options.effort == INSTANT)
+    narrow = bool(options.pipelines or options.knobs or options.self_test or short)
     named |= {each.name for each in sources_of(options, ())} - left_out
     backend = kind_for_device(options.devices[0], options.chip).name
     found: list[CandidateSource] = []

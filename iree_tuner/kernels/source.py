@@ -35,6 +35,7 @@ from iree_tuner.tuning.candidate import CandidateKind, default_scale
 from iree_tuner.tuning.finals import NEARLY
 from iree_tuner.tuning.flags import FlagChoice, option, optioned
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.options import INSTANT
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.run import Run
@@ -44,7 +45,7 @@ from iree_tuner.tuning.versions import Change, Compiling, ProgramVersion
 
 _WITH_MOST = 2  # choices, those with most kernels, that are also tried with other flags
 
-_VARIANTS = {"smoke": 2, "quick": 4, "default": 32}
+_VARIANTS = {INSTANT: 1, "smoke": 2, "quick": 4, "default": 32}
 """The most variants of a kernel on a problem, by effort, for runs without a budget."""
 
 Chosen = Sequence[tuple[Site, Code]]
@@ -332,7 +333,7 @@ def _in_program(place: Place, site: Site, dispatches: Sequence[Dispatch]) -> Wor
 
 def most_variants(effort: str, *, limited: bool) -> float:
     """The most variants of a kernel to try. With a budget, only time limits them."""
-    return math.inf if limited else _VARIANTS.get(effort, math.inf)
+    return math.inf if limited and effort != INSTANT else _VARIANTS.get(effort, math.inf)
 
 
 @dataclass(frozen=True)

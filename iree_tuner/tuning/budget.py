@@ -35,6 +35,8 @@ _USUAL_FINAL_S = 2 * LEAST_FINAL_S  # one finalist of several is chosen first
 _ONE_FINAL_PART = 0.025  # of the budget
 _BESIDE = 1.4  # factor of a compilation's time during others, whose memory and caches it shares
 _LEAST_VERDICT_S = 2.0
+FIRST_S, _FIRST_PART = 1.0, 0.06
+"""Of rounds for the first answer, in seconds; the most part of the budget for it."""
 _LEAST_ROUNDS_S = 0.5
 _LEAST_ROUNDS = SCREENED + LEAST_PAIRS
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
@@ -107,6 +109,11 @@ class Budget:
         left_s = until - self.timeline.clock() - max(rounds_s, least_s)
         each_s = _BESIDE * self.measured.build_s / self.jobs + self.measured.check_s + least_s
         return left_s / each_s if each_s > 0 and self.limited else math.inf
+
+    def first_fits(self, compiles_alone: bool) -> bool:
+        """Whether a first answer costs little: a comparison with the default, and compiling, if alone."""
+        build_s = self.measured.build_s if compiles_alone else 0.0
+        return not self.limited or build_s + self._check_s + FIRST_S <= _FIRST_PART * self.total_s
 
     def profile_fits(self, predicted_s: float) -> bool:
         """Whether a profile is worth its time."""

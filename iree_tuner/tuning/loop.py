@@ -5,7 +5,7 @@ program -> flags -> dispatches -> workloads -> spaces -> candidates -> measureme
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -18,6 +18,7 @@ from iree_tuner.result import TuningResult
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_against_program
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.tuning.budget import FIRST_S
 from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
 from iree_tuner.tuning.flags import (
     FlagChoice,
@@ -35,11 +36,12 @@ from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.source import CandidateSource, Found, flags_of
 from iree_tuner.tuning.timeline import APART
 from iree_tuner.tuning.verdict import ProgramJudge, Tuned, Verdict
-from iree_tuner.tuning.versions import ProgramVersion
+from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion
 from iree_tuner.tuning.workloads import tune_workloads
 
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
 _APART_S, _APART_PART = 1.0, 0.01  # for dispatches in the program, on further inputs; of the budget
+_SOON_S = 10.0  # a user who stops a run waits so long for the program's verdict
 _MANY = 12  # workloads: what the place of code does to each levels out
 
 
@@ -57,6 +59,7 @@ class TuningLoop(Run):
         with self.timeline.stage("reading the program"):
             self.versions.begin(untuned(self.lab.target), plain=True)
             self.versions.begin_widened()
+            finding = self._finding()
             given = self._read(FlagChoice(self.lab.target))
             self.dispatches = given.dispatches
             self.lab.check_devices()
@@ -64,13 +67,17 @@ class TuningLoop(Run):
             self.budget.runtime_flags = sum(len(each.last(self)) for each in self.sources)
         with self.stop:
             self.versions.begin(untuned(self.lab.target))
-            finding = None if self.lab.on_host else self._finding()  # it would disturb what is timed there
+            with self.timeline.stage("other candidates"), self.at_once():
+                self.lab.settle()  # nothing may compile on cores that are timed
             with self.timeline.stage("flags"):
                 tried, flags_note = choose_flags(self)
             with self.timeline.stage("other candidates"):
-                sources_note = self._find(finding or self._finding())
+                sources_note = self._find(finding)
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
             self.before_s = tried.searched_s / len(kept)
+            with self.timeline.stage("first answer"):
+                likely = self._likely(kept[0])
+            first: Verdict | None = None
             tuned: list[Tuned] = []
             reads: dict[ProgramVersion, ReadProgram] = {}
             for place, choice in enumerate(kept):
@@ -80,14 +87,14 @@ class TuningLoop(Run):
                 known = choice.version == given.version
                 read = with_profile(self, given if known else self._read(choice))
                 reads[choice.version] = read
+                if likely is not None and place == 0:
+                    with self.timeline.stage("first answer"):
+                        first = self._first_answer(*likely)
                 tuned.append(self._tuned(read, choice, len(kept), part))
-            with self.timeline.stage("verdict"):  # all that is left to compile, at once
-                checks = [self._begin_last(each, reads[each.base]) for each in tuned]
-                self.versions.settle()
-            with self.timeline.stage(APART):
-                tuned = [self._sound(*each) for each in zip(tuned, checks, strict=True)]
-            with self.timeline.stage("verdict"):
-                verdict, problem = self._judged(tuned)
+            if first is not None and self._enough(tuned):
+                verdict, problem = replace(first, tuned=replace(tuned[0], more=first.tuned.more)), ""
+            else:
+                verdict, problem = self._verdict(tuned, reads)
             with self.timeline.stage(APART):
                 self._explain_flags()
             with self.timeline.stage("runtime flags"):
@@ -155,6 +162,53 @@ class TuningLoop(Run):
         tuned = Tuned(choice.target, tuple(results), tuple(entries), tuple(notes), changes=choice.changes)
         more = [version for each in self._found for version in each.versions(self, tuned, further)]
         return replace(tuned, more=tuple(more))
+
+    def _likely(self, choice: FlagChoice) -> tuple[Tuned, ProgramVersion] | None:
+        """Begin to compile the version that sources would choose before any search, if it costs little."""
+        if self.stop.requested or not self.effort.trials or not self.budget.first_fits(self.lab.alternate):
+            return None
+        known = Tuned(choice.target, (), (), changes=choice.changes)
+        versions = [version for each in self._found for version in each.versions(self, known, ())]
+        if not versions:
+            return None
+        # The last ones have most changes.
+        likely = min(reversed(versions), key=lambda each: len(flags_of(each.changes, [Flags()])))
+        self.versions.begin(likely)
+        return replace(known, more=(likely,)), likely
+
+    def _first_answer(self, known: Tuned, likely: ProgramVersion) -> Verdict | None:
+        """Compare it with the original program: what is kept if the user wants the answer at once."""
+        if self.stop.requested:
+            return None
+        look = ComparisonPlan(1, self.effort.program_rounds, self.effort.program_batch_s, FIRST_S)
+        try:
+            with self.at_once():
+                (found,) = self.versions.compare(untuned(self.lab.target), [likely], look)
+                if found.comparison is not None and found.comparison.verdict == "win":
+                    took_s = self.timeline.clock() - self.timeline.began
+                    self.watch.noted(
+                        f"first answer after {took_s:.0f} s: {found.comparison.speedup:.2f}x; Ctrl-C keeps it"
+                    )
+                    return Verdict(known, likely, found)
+        except TunerError as error:
+            self.watch.noted(f"no first answer: {error}")
+        return None
+
+    def _enough(self, tuned: Sequence[Tuned]) -> bool:
+        """Whether the first answer is the last, because a user who stopped the run would wait for another."""
+        versions = sum(len(each.versions(untuned(self.lab.target))) for each in tuned)
+        return self.stop.requested and self.budget.least_verdict_s(versions) > _SOON_S
+
+    def _verdict(
+        self, tuned: list[Tuned], reads: Mapping[ProgramVersion, ReadProgram]
+    ) -> tuple[Verdict, str]:
+        with self.timeline.stage("verdict"):  # all that is left to compile, at once
+            checks = [self._begin_last(each, reads[each.base]) for each in tuned]
+            self.versions.settle()
+        with self.timeline.stage(APART):
+            tuned = [self._sound(*each) for each in zip(tuned, checks, strict=True)]
+        with self.timeline.stage("verdict"):
+            return self._judged(tuned)
 
     def _begin_last(self, tuned: Tuned, read: ReadProgram) -> EntryCheck | None:
         """Begin to compile the versions of the verdict and, if there is time, the check of entries."""

@@ -34,7 +34,9 @@ class Effort:
     """The limits of one level of effort."""
 
     name: str  # the level's name
-    trials: int  # number of candidates for a workload with a quarter of the program's time or more
+    # number of candidates for a workload with a quarter of the program's time or more; 0 for those only that
+    # specs and the database know
+    trials: int
     batch: int  # number of candidates to compile together, and then to measure together
     finalists: int  # number of candidates in the final comparison with the default
     rounds: int  # maximum number of interleaved pairs per comparison. Most are decided after a few
@@ -71,7 +73,8 @@ class Effort:
         return max(_LEAST_OPS, round(_OPS_A_TIME * self.patience * default_ops))
 
 
-EffortName = Literal["smoke", "quick", "default", "full"]
+INSTANT = "instant"
+EffortName = Literal["instant", "smoke", "quick", "default", "full"]
 """All levels."""
 
 _FULL_SHARE = 0.25
@@ -81,6 +84,11 @@ _LEAST_OPS = 8000
 _OPS_A_TIME = 2.0  # times as many operations as patience has times as many seconds
 
 EFFORTS: dict[str, Effort] = {
+    # No search: what specs, the database and kernels' cost models would choose, compared once.
+    INSTANT: Effort(
+        INSTANT, trials=0, batch=16, finalists=1, rounds=64, least_share=0.03, program_rounds=40,
+        patience=4.0, program_batch_s=0.01, most_places=1, final_s=4.0, options=0, model_steps=0,
+    ),
     # To see that all of it works on a program and a device, in seconds: it decides little.
     "smoke": Effort(
         "smoke", trials=4, batch=4, finalists=1, rounds=16, least_share=0.05, program_rounds=8,
@@ -348,6 +356,8 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
     @property
     def is_long(self) -> bool:
         """Whether the run takes a minute or more."""
+        if self.effort == INSTANT:
+            return False
         return self.effort not in ("smoke", "quick") if self.budget_s is None else self.budget_s >= _LONG_S
 
     @property
