@@ -228,7 +228,7 @@ def _compete(
         finding = begin_finding(source, lab.target, lab.compilers, wanted)
         outlook = outlook_of(lab.compilers.wait(finding), wanted)
         tell_refusals(outlook)
-        if not outlook.pairs:
+        if not outlook.pairs and not outlook.joint:
             raise TunerError("no kernel applies to the program", location=source.name)
         tuned = configurations_of((given,) if given else (), lab.context)
         found = find_competitors(outlook, (), lab, records, options.variants or math.inf)
