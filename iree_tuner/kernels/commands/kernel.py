@@ -227,7 +227,7 @@ def _compete(
     with people.status("reading the program") as status:
         outlook = outlook_of(find_places(source, lab.target, lab.compilers, wanted), wanted)
         tell_refusals(outlook)
-        if not outlook.pairs:
+        if not outlook.pairs and not outlook.joint:
             raise TunerError("no kernel applies to the program", location=source.name)
         tuned = configurations_of((given,) if given else (), lab.context)
         found = find_competitors(outlook, (), lab, records, options.variants or math.inf)
