@@ -76,7 +76,7 @@ class KernelVariants:
     """The variants of a kernel on a problem that it does not refuse: a `CandidateKind`.
 
     `competes_for` is the workload in the program, if it differs from the problem's workload alone; `knobs`
-    has all choices of the kernel's knobs, most promising first.
+    has all choices of the kernel's knobs, most promising first: before all, the best one in the database.
     """
 
     own_digest = ""  # never equal to the compiler's own code
@@ -98,10 +98,16 @@ class KernelVariants:
         self.bench = prepared.bench
         self.default = prepared.default
         self.default_us = prepared.default_us
-        self.knobs: Sequence[Knobs] = kernel.variants(prepared.site.problem, lab.target)
         self._tools = tools_of(kernel)
         self._lab = lab
         self._records = records
+        self.knobs: Sequence[Knobs] = kernel.variants(prepared.site.problem, lab.target)
+        _, _, known = records.study(self.study)
+        ran = [trial for trial in known.values() if trial.outcome == "ok"]
+        best = min(ran, key=lambda trial: trial.score, default=None)
+        self.known_speedup = 1.0 / best.score if best is not None else None  # over the compiler's code
+        if best is not None:  # what earlier runs know is more than the kernel's cost model does
+            self.knobs = sorted(self.knobs, key=lambda each: Assignment.of(each) != best.assignment)
 
     @property
     def size(self) -> int:

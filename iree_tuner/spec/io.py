@@ -14,9 +14,11 @@ from iree_tuner.compiler.context import new_context, symbol_of, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.files import name_of, read_bytes, write
+from iree_tuner.ops.workload import Workload
 from iree_tuner.program.carried import IN_MEMORY
+from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.canonical import yielded_constants
-from iree_tuner.spec.entry import read_workload_key
+from iree_tuner.spec.entry import SpecEntry, read_workload_key
 from iree_tuner.spec.grammar import ENTRYPOINT, entry_sequence, nested_specs, pairs, reached, runs_by_name
 from iree_tuner.spec.link import link_specs
 
@@ -130,6 +132,14 @@ class Starter:
 
     lowering_config: str
     translation_info: str
+
+    def entry(self, workload: Workload) -> SpecEntry:
+        """The same for a workload."""
+        value = (
+            f"#iree_codegen.compilation_info<lowering_config = {self.lowering_config}, "
+            f"translation_info = {self.translation_info}>"
+        )
+        return SpecEntry(workload, Configuration((OpConfiguration("root", "compilation_info", value),)))
 
 
 def shipped_specs(backend: str) -> tuple[Path, ...]:

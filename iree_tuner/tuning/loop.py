@@ -30,8 +30,9 @@ from iree_tuner.tuning.flags import (
     worth_tuning,
 )
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.options import INSTANT
 from iree_tuner.tuning.reading import ReadProgram, profile_of, read_program, with_profile
-from iree_tuner.tuning.result import entries_of
+from iree_tuner.tuning.result import WorkloadResult, entries_of
 from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.source import CandidateSource, Found, flags_of
 from iree_tuner.tuning.timeline import APART
@@ -85,7 +86,12 @@ class TuningLoop(Run):
                     break
                 part = _FIRST_PART if place == 0 and len(kept) > 1 else 1.0
                 known = choice.version == given.version
-                read = with_profile(self, given if known else self._read(choice))
+                read = given if known else self._read(choice)
+                if not self.effort.trials:
+                    reads[choice.version] = read
+                    tuned.append(self._known(read, choice))
+                    continue
+                read = with_profile(self, read)
                 reads[choice.version] = read
                 if likely is not None and place == 0:
                     with self.timeline.stage("first answer"):
@@ -160,15 +166,31 @@ class TuningLoop(Run):
         with self.timeline.stage("matcher check"):
             entries, notes = entries_that_match(entries_of(results), read.program, read.lab)
         tuned = Tuned(choice.target, tuple(results), tuple(entries), tuple(notes), changes=choice.changes)
-        more = [version for each in self._found for version in each.versions(self, tuned, further)]
-        return replace(tuned, more=tuple(more))
+        return replace(tuned, more=self._versions(tuned, further))
+
+    def _versions(self, tuned: Tuned, further: Sequence[ProgramVersion] = ()) -> tuple[ProgramVersion, ...]:
+        """The versions with what sources can change on top of what was tuned."""
+        with self.timeline.stage("other candidates"):
+            return tuple(version for each in self._found for version in each.versions(self, tuned, further))
+
+    def _known(self, read: ReadProgram, choice: FlagChoice) -> Tuned:
+        """What specs know, and sources without any search."""
+        results = tuple(
+            WorkloadResult(task, 0.0, note=f"not tried: --effort {INSTANT}") for task in read.tasks
+        )
+        found = [self.starters[task.workload.key][0].entry(task.workload) for task in read.tasks
+                 if self.starters.get(task.workload.key)]  # fmt: skip
+        with self.timeline.stage("matcher check"):
+            entries, notes = entries_that_match(found, read.program, read.lab)
+        tuned = Tuned(choice.target, results, tuple(entries), tuple(notes), changes=choice.changes)
+        return replace(tuned, more=self._versions(tuned))
 
     def _likely(self, choice: FlagChoice) -> tuple[Tuned, ProgramVersion] | None:
         """Begin to compile the version that sources would choose before any search, if it costs little."""
         if self.stop.requested or not self.effort.trials or not self.budget.first_fits(self.lab.alternate):
             return None
         known = Tuned(choice.target, (), (), changes=choice.changes)
-        versions = [version for each in self._found for version in each.versions(self, known, ())]
+        versions = self._versions(known)
         if not versions:
             return None
         # The last ones have most changes.

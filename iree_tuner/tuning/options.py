@@ -34,8 +34,7 @@ class Effort:
     """The limits of one level of effort."""
 
     name: str  # the level's name
-    # number of candidates for a workload with a quarter of the program's time or more; 0 for those only that
-    # specs and the database know
+    # number of candidates for a workload with a quarter of the program's time or more; 0 for no search
     trials: int
     batch: int  # number of candidates to compile together, and then to measure together
     finalists: int  # number of candidates in the final comparison with the default

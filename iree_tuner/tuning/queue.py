@@ -301,9 +301,7 @@ class Queue:
         starters = run.starters.get(task.workload.key, ())
         kind = Configurations(baseline, self.lab, run.effort, run.records, starters)
         queued.configurations, first = kind, kind.first(run.records)
-        if not run.effort.trials:
-            cap = len(first)
-        elif run.options.budget_s is not None:  # only the time counts: the queue knows what is not worth it
+        if run.options.budget_s is not None:  # only the time counts: the queue knows what is not worth it
             cap = run.effort.trials_for(1.0) * _BUDGETED
         else:  # workloads that are too small to be searched may still take results from elsewhere
             small = bool(starters) and queued.share < run.effort.least_share
