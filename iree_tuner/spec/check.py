@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
-from iree_tuner.compiler.worker import WorkerError, Workers
+from iree_tuner.compiler.worker import Calls, WorkerError, Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.canonical import meaning, yielded_constants
 from iree_tuner.spec.grammar import (
@@ -27,7 +27,7 @@ from iree_tuner.spec.grammar import (
     linking_problems,
     pairs,
 )
-from iree_tuner.spec.probe import Hit, Observation, Unmarked, instrument, probe_program
+from iree_tuner.spec.probe import Hit, Unmarked, instrument, probe_program
 from iree_tuner.targets import Target
 
 if TYPE_CHECKING:
@@ -103,32 +103,39 @@ def check_against_program(
     if workers is None:
         with Workers() as own:
             return check_against_program(spec, program, target, name=name, workers=own, near=near)
+    return begin_check(spec, program, target, workers, name=name, near=near)()
+
+
+def begin_check(
+    spec: ir.Module, program: bytes | str, target: Target, workers: Calls, *, name: str = "program.mlir",
+    near: bool = False,
+) -> Callable[[], ProgramCheck]:  # fmt: skip
+    """Begin `check_against_program`. The function that is returned waits, and raises what it raises."""
     probes = instrument(spec, mark_only=True), instrument(spec, mark_only=False)
     unmarked = Unmarked(to_bytecode(spec), probes[0].visible) if near else None
     marked = to_bytecode(probes[0].spec), to_bytecode(probes[1].spec)
-    observed = _observe(workers, (program, name, *marked, target), unmarked)
-    matchers = tuple(
-        MatcherHits(name, observed.of(index) if visible else None)
-        for index, (name, visible) in enumerate(zip(probes[0].matchers, probes[0].visible, strict=True))
-    )
-    problems = [*_misses(matchers), *_fights(matchers), *_not_applied(matchers)]
-    if observed.refused:
-        problems.append(
-            SpecProblem("refused", f"the compiler rejects the configured program: {observed.refused}")
+    arguments = program, name, *marked, target
+    observing = workers.submit(probe_program, *arguments, unmarked)
+
+    def found() -> ProgramCheck:
+        try:
+            observed = workers.wait(observing)
+        except WorkerError as error:
+            if unmarked is None:
+                raise TunerError(f"the compiler crashes on the program with the spec: {error}") from None
+            return replace(begin_check(spec, program, target, workers, name=name)(), near=None)
+        matchers = tuple(
+            MatcherHits(name, observed.of(index) if visible else None)
+            for index, (name, visible) in enumerate(zip(probes[0].matchers, probes[0].visible, strict=True))
         )
-    return ProgramCheck(matchers, tuple(problems), observed.dispatches, observed.near)
+        problems = [*_misses(matchers), *_fights(matchers), *_not_applied(matchers)]
+        if observed.refused:
+            problems.append(
+                SpecProblem("refused", f"the compiler rejects the configured program: {observed.refused}")
+            )
+        return ProgramCheck(matchers, tuple(problems), observed.dispatches, observed.near)
 
-
-def _observe(
-    workers: Workers, arguments: tuple[bytes | str, str, bytes, bytes, Target], unmarked: Unmarked | None
-) -> Observation:
-    """Compile in a worker. Raises TunerError if it does not come back."""
-    try:
-        return workers.call(probe_program, *arguments, unmarked)
-    except WorkerError as error:
-        if unmarked is None:
-            raise TunerError(f"the compiler crashes on the program with the spec: {error}") from None
-    return replace(_observe(workers, arguments, None), near=None)
+    return found
 
 
 def _grammar(module: ir.Module) -> Iterator[SpecProblem]:

@@ -22,7 +22,7 @@ from iree_tuner.tuning.timeline import APART, Timeline, TimeUse
 
 _SHORT_S = 300.0
 
-_FLAGS_PART, _FLAGS_S, _PROFILE_PART = 0.035, 4.0, 0.05
+_FLAGS_PART, _FLAGS_S, _PROFILE_PART, _MOST_PROFILE_PART = 0.035, 4.0, 0.05, 0.15
 _SEARCH_PART, _SEARCH_PART_LONG, _LONG_S = 0.5, 0.6, 180.0
 _FINALS_PART, _ROUNDS_PART, _ROUNDS_S = 0.08, 0.03, 1.5
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
@@ -38,6 +38,7 @@ _LEAST_VERDICT_S = 2.0
 FIRST_S, _FIRST_PART = 1.0, 0.06
 """Of rounds for the first answer, in seconds; the most part of the budget for it."""
 _LEAST_ROUNDS_S = 0.5
+_LEAST_VERSIONS, _VERSIONS_PART = 3, 0.12
 _LEAST_ROUNDS = SCREENED + LEAST_PAIRS
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
@@ -107,7 +108,7 @@ class Budget:
         """How many more versions of the program can be compiled, checked and compared by a time."""
         least_s = _LEAST_ROUNDS * self.measured.invocation_s
         left_s = until - self.timeline.clock() - max(rounds_s, least_s)
-        each_s = _BESIDE * self.measured.build_s / self.jobs + self.measured.check_s + least_s
+        each_s = _BESIDE * self.measured.build_s / self.jobs + self._check_s + least_s
         return left_s / each_s if each_s > 0 and self.limited else math.inf
 
     def first_fits(self, compiles_alone: bool) -> bool:
@@ -115,9 +116,10 @@ class Budget:
         build_s = self.measured.build_s if compiles_alone else 0.0
         return not self.limited or build_s + self._check_s + FIRST_S <= _FIRST_PART * self.total_s
 
-    def profile_fits(self, predicted_s: float) -> bool:
-        """Whether a profile is worth its time."""
-        return not self.limited or predicted_s <= _PROFILE_PART * self.total_s
+    def profile_fits(self, predicted_s: float, instead_s: float = 0.0) -> bool:
+        """Whether a profile is worth its time; it may take longer where it saves `instead_s`."""
+        part = _PROFILE_PART if predicted_s > instead_s else _MOST_PROFILE_PART
+        return not self.limited or predicted_s <= part * self.total_s
 
     def search_until(
         self, versions: int, workloads: int, checks_s: float = 0.0, begun: float = math.inf
@@ -226,6 +228,14 @@ class Budget:
         """To compile and check versions at a number of places each."""
         builds = math.ceil((versions + (places > 1)) * places / self.jobs)
         return builds * self.measured.build_s + (versions + 1) * places * self._check_s
+
+    @property
+    def versions_at_the_end(self) -> int:
+        """How many versions with sources' changes the verdict compares: fewer where each takes seconds."""
+        if not self.limited:
+            return 1 << 10
+        each_s = _BESIDE * self.measured.build_s / self.jobs + self._check_s + FIRST_S
+        return max(_LEAST_VERSIONS, int(_VERSIONS_PART * self.total_s / each_s))
 
     def places_that_fit(self, versions: int, places: int) -> int:
         """At how many addresses of the code versions can be compared in the time that is left."""

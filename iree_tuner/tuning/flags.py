@@ -204,8 +204,7 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
         budget.measured.build_s, budget.measured.check_s = known.build_s, known.check_s
         keep_choices(records, key, known)
         return known, ""
-    until = budget.flags_until()
-    rounds_s = min(_MOST_ROUNDS_S, _ROUNDS_S + _ROUNDS_PART * budget.total_s)
+    until, rounds_s = budget.flags_until(), _rounds_s(run)
     places = 1 if budget.limited else min(2, target.placements)
     look = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
 
@@ -216,10 +215,8 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
 
     try:
         with run.at_once():
-            versions.vmfb(untuned(target))  # says how long the others will take
-            if budget.limited:
-                versions.time(untuned(target))
-            most = int(min(effort.options, budget.versions_that_fit(until, rounds_s)))
+            time_default(run)
+            most = flags_that_fit(run)
             if most < 1:
                 return given, "no compiler flags were tried: no time left for another compilation"
             found = try_changes(FlagChoice(target), changes, compare, most)
@@ -230,6 +227,29 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
     except TunerError as error:
         return given, f"no compiler flags were tried: {error}"
     return given, ""  # stopped
+
+
+def _rounds_s(run: Run) -> float:
+    return min(_MOST_ROUNDS_S, _ROUNDS_S + _ROUNDS_PART * run.budget.total_s)
+
+
+def flags_that_fit(run: Run) -> int:
+    """How many alternatives there is time for."""
+    if not any(each.alternatives(run) for each in run.sources):
+        return 0
+    budget = run.budget
+    return int(min(run.effort.options, budget.versions_that_fit(budget.flags_until(), _rounds_s(run))))
+
+
+def time_default(run: Run) -> None:
+    """Find out how long the program takes to compile, to load and to run, from which the rest is predicted.
+
+    Raises TunerError where it does not.
+    """
+    version = untuned(run.lab.target)
+    run.versions.vmfb(version)
+    if run.budget.limited and not run.budget.measured.invocation_s:
+        run.versions.time(version)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.source import Program
 from iree_tuner.result import TuningResult
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.check import check_against_program
+from iree_tuner.spec.check import begin_check
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.tuning.budget import FIRST_S
 from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
@@ -26,6 +26,8 @@ from iree_tuner.tuning.flags import (
     RuntimeChoice,
     choose_flags,
     choose_last,
+    flags_that_fit,
+    time_default,
     untuned,
     worth_tuning,
 )
@@ -54,6 +56,8 @@ class TuningLoop(Run):
         super().__post_init__()
         self._found: list[Found] = []  # by the sources of candidates
         self._blamed: list[Blame] = []
+        # of versions, the entries that reach their dispatches: waits for them
+        self._hitting: dict[ProgramVersion, Callable[[], tuple[Sequence[SpecEntry], Sequence[str]]]] = {}
 
     def tune(self) -> TuningResult:
         """Run all steps and return the result."""
@@ -70,15 +74,20 @@ class TuningLoop(Run):
             self.versions.begin(untuned(self.lab.target))
             with self.timeline.stage("other candidates"), self.at_once():
                 self.lab.settle()  # nothing may compile on cores that are timed
-            with self.timeline.stage("flags"):
-                tried, flags_note = choose_flags(self)
+            with self.timeline.stage("flags"), self.at_once(), suppress(TunerError):  # the verdict says why
+                if self.sources:
+                    time_default(self)
             with self.timeline.stage("other candidates"):
                 sources_note = self._find(finding)
+                likely = self._likely(FlagChoice(self.lab.target))
+            if not flags_that_fit(self):  # while that compiles
+                given = with_profile(self, given)
+            with self.timeline.stage("first answer"):
+                first = self._first_answer(*likely) if likely else None
+            with self.timeline.stage("flags"):
+                tried, flags_note = choose_flags(self)
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
             self.before_s = tried.searched_s / len(kept)
-            with self.timeline.stage("first answer"):
-                likely = self._likely(kept[0])
-            first: Verdict | None = None
             tuned: list[Tuned] = []
             reads: dict[ProgramVersion, ReadProgram] = {}
             for place, choice in enumerate(kept):
@@ -93,9 +102,6 @@ class TuningLoop(Run):
                     continue
                 read = with_profile(self, read)
                 reads[choice.version] = read
-                if likely is not None and place == 0:
-                    with self.timeline.stage("first answer"):
-                        first = self._first_answer(*likely)
                 tuned.append(self._tuned(read, choice, len(kept), part))
             if first is not None and self._enough(tuned):
                 verdict, problem = replace(first, tuned=replace(tuned[0], more=first.tuned.more)), ""
@@ -159,13 +165,25 @@ class TuningLoop(Run):
 
     def _tuned(self, read: ReadProgram, choice: FlagChoice, of: int, part: float) -> Tuned:
         further = (untuned(self.lab.target),) if of == 1 and choice.changes else ()
-        versions = 2 + sum(each.count(read.lab.target, len(further)) for each in self._found)
+        more = sum(each.count(read.lab.target, len(further)) for each in self._found)
+        versions = 2 + min(more, self.budget.versions_at_the_end)
         beside = [pair for each in self._found for pair in each.beside(read.tasks, choice.speedup)]
         read = replace(read, extra=beside)
         results = tune_workloads(self, read, versions=of * versions, part=part)
+        tuned = Tuned(choice.target, tuple(results), tuple(entries_of(results)), changes=choice.changes)
+        return self._checked(tuned, read, further)
+
+    def _checked(self, tuned: Tuned, read: ReadProgram, further: Sequence[ProgramVersion] = ()) -> Tuned:
+        """With its versions, and without entries that do not reach their dispatches in the program."""
+        checked = begin_matching(tuned.reached, read.program, read.lab)
+        if not self.lab.alternate:  # nearly always, all do: the versions are compiled meanwhile
+            tuned = replace(tuned, more=self._versions(tuned, further))
+            self.versions.begin(*tuned.versions(untuned(self.lab.target)))
         with self.timeline.stage("matcher check"):
-            entries, notes = entries_that_match(entries_of(results), read.program, read.lab)
-        tuned = Tuned(choice.target, tuple(results), tuple(entries), tuple(notes), changes=choice.changes)
+            entries, notes = checked()
+        if tuple(entries) == tuned.reached and tuned.more:
+            return tuned
+        tuned = replace(tuned, reached=tuple(entries), notes=tuple(notes))
         return replace(tuned, more=self._versions(tuned, further))
 
     def _versions(self, tuned: Tuned, further: Sequence[ProgramVersion] = ()) -> tuple[ProgramVersion, ...]:
@@ -180,10 +198,7 @@ class TuningLoop(Run):
         )
         found = [self.starters[task.workload.key][0].entry(task.workload) for task in read.tasks
                  if self.starters.get(task.workload.key)]  # fmt: skip
-        with self.timeline.stage("matcher check"):
-            entries, notes = entries_that_match(found, read.program, read.lab)
-        tuned = Tuned(choice.target, results, tuple(entries), tuple(notes), changes=choice.changes)
-        return replace(tuned, more=self._versions(tuned))
+        return self._checked(Tuned(choice.target, results, tuple(found), changes=choice.changes), read)
 
     def _likely(self, choice: FlagChoice) -> tuple[Tuned, ProgramVersion] | None:
         """Begin to compile the version that sources would choose before any search, if it costs little."""
@@ -193,9 +208,9 @@ class TuningLoop(Run):
         versions = self._versions(known)
         if not versions:
             return None
-        # The last ones have most changes.
-        likely = min(reversed(versions), key=lambda each: len(flags_of(each.changes, [Flags()])))
+        likely = _most(versions)
         self.versions.begin(likely)
+        self.lab.settle()
         return replace(known, more=(likely,)), likely
 
     def _first_answer(self, known: Tuned, likely: ProgramVersion) -> Verdict | None:
@@ -226,6 +241,8 @@ class TuningLoop(Run):
     ) -> tuple[Verdict, str]:
         with self.timeline.stage("verdict"):  # all that is left to compile, at once
             checks = [self._begin_last(each, reads[each.base]) for each in tuned]
+            if not self.lab.alternate and tuned[0].more and tuned[0].reached:
+                self._begin_hitting(_most(tuned[0].more))
             self.versions.settle()
         with self.timeline.stage(APART):
             tuned = [self._sound(*each) for each in zip(tuned, checks, strict=True)]
@@ -332,10 +349,17 @@ class TuningLoop(Run):
         with self.timeline.stage("profile"):
             return profile_of(self, read, self.versions.vmfb(verdict.version))[0]
 
-    def _hitting(self, version: ProgramVersion) -> tuple[SpecEntry, ...]:
-        with self.timeline.stage("matcher check"), suppress(TunerError):
+    def _begin_hitting(self, version: ProgramVersion) -> None:
+        """Begin to look which entries reach a dispatch that is left when the changes are made."""
+        if version not in self._hitting:
             own = self.versions.applied(replace(version, entries=()))
-            return tuple(entries_that_match(version.entries, own.program, self.lab.on(own.target))[0])
+            lab = self.lab.on(own.target)
+            self._hitting[version] = begin_matching(version.entries, own.program, lab)
+
+    def _hits(self, version: ProgramVersion) -> tuple[SpecEntry, ...]:
+        with self.timeline.stage("matcher check"), suppress(TunerError):
+            self._begin_hitting(version)
+            return tuple(self._hitting[version]()[0])
         return version.entries  # not known: the compiler does not survive the check
 
     def _result(self, verdict: Verdict, choices: Sequence[FlagChoice], notes: Sequence[str]) -> TuningResult:
@@ -344,7 +368,7 @@ class TuningLoop(Run):
         by_flags = [each for each in version.changes if flags_of([each], self.sources)]
         target = self.versions.applied(ProgramVersion("", version.target, (), tuple(by_flags))).target
         same = version.changes == verdict.tuned.changes
-        entries = version.entries if same else self._hitting(version)
+        entries = version.entries if same else self._hits(version)
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self._blamed)]
         told.append(self.how.doubt)
         others = tuple(each for each in version.changes if each.source != Flags.name)  # `target` has these
@@ -360,24 +384,33 @@ class TuningLoop(Run):
         )  # fmt: skip
 
 
-def entries_that_match(
+def _most(versions: Sequence[ProgramVersion]) -> ProgramVersion:
+    """The version with most changes, without further flags: later ones have more."""
+    return min(reversed(versions), key=lambda each: len(flags_of(each.changes, [Flags()])))
+
+
+def begin_matching(
     entries: Sequence[SpecEntry], program: Program, lab: Lab
-) -> tuple[list[SpecEntry], list[str]]:
-    """The entries that reach their dispatches in the whole program, and messages about the others.
+) -> Callable[[], tuple[Sequence[SpecEntry], Sequence[str]]]:
+    """Begin to look which entries reach their dispatches in the whole program.
 
-    The program is compiled to `executable-configurations` with the spec inside, as a user would.
-
-    Raises:
-        TunerError: the compiler does not survive the spec.
+    The program is compiled to `executable-configurations` with the spec inside, as a user would. The function
+    that is returned waits for the entries that do, and messages about the others. It raises TunerError if the
+    compiler does not survive the spec.
     """
     if not entries:
-        return [], []
+        return lambda: ((), ())
     spec = build_spec(entries, lab.context)
-    found = check_against_program(spec, program.data, lab.target, name=program.name, workers=lab.compilers)
-    # Matchers stand in the order of their entries.
-    reached = [
-        entry
-        for entry, matcher in zip(entries, found.matchers, strict=True)
-        if matcher.hits and not any(hit.ignored for hit in matcher.hits)
-    ]
-    return reached, [str(problem) for problem in found.problems]
+    checked = begin_check(spec, program.data, lab.target, lab.compilers, name=program.name)
+
+    def found() -> tuple[Sequence[SpecEntry], Sequence[str]]:
+        check = checked()
+        # Matchers stand in the order of their entries.
+        reached = [
+            entry
+            for entry, matcher in zip(entries, check.matchers, strict=True)
+            if matcher.hits and not any(hit.ignored for hit in matcher.hits)
+        ]
+        return reached, [str(problem) for problem in check.problems]
+
+    return found

@@ -21,7 +21,7 @@ from iree_tuner.tuning.versions import ProgramVersion
 
 _ROUNDS, _FEW_ROUNDS = 6, 2  # of whole and profiled invocations
 _PROFILE_S, _PROFILE_RUNS = 4.0, 20.0  # before one was made
-_BASELINE_S = 0.5
+_BASELINE_S, _BASELINE_BESIDE_S = 0.5, 0.2  # of one, alone and where others compile meanwhile
 
 
 class NothingToTuneError(TunerError):
@@ -90,14 +90,17 @@ def _why_none(dispatches: Sequence[Dispatch]) -> str:
 
 def with_profile(run: Run, read: ReadProgram) -> ReadProgram:
     """The program with a profile, if there is time for one."""
+    if read.profile is not None:
+        return read
     measured = run.budget.measured
     predicted_s = measured.profile_s or max(_PROFILE_S, _PROFILE_RUNS * measured.invocation_s)
     # Of many workloads few are searched: a profile says which, and only their baselines are measured.
-    many = run.lab.on_host and len(read.tasks) * _BASELINE_S > predicted_s
+    baselines_s = len(read.tasks) * (_BASELINE_S if run.lab.alternate else _BASELINE_BESIDE_S)
+    many = baselines_s > predicted_s
     wanted = run.profiled or (many and run.options.profile is None)
     if not wanted or run.options.self_test or run.stop.requested:
         return read
-    if not run.budget.profile_fits(predicted_s):
+    if not run.budget.profile_fits(predicted_s, baselines_s):
         return read
     profile, problem = None, ""
     with run.timeline.stage("profile"), run.at_once():

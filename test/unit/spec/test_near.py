@@ -206,11 +206,14 @@ class Fragile:
         self._workers = workers
         self.crashes = 1
 
-    def call(self, *arguments):
+    def submit(self, *arguments):
+        return self._workers.submit(*arguments)
+
+    def wait(self, future):
         if self.crashes:
             self.crashes -= 1
             raise WorkerError(Crash(139, ""))
-        return self._workers.call(*arguments)
+        return self._workers.wait(future)
 
 
 def test_what_hits_is_known_though_the_search_for_near_misses_crashes(workers):
