@@ -98,7 +98,9 @@ def compiled(program: Path, spec: Path | None) -> bytes:
     """The program for this CPU, as `iree-compile` makes it."""
     from iree.compiler.tools import compile_file
 
-    flags = [*FOR_THIS_CPU, *([f"--iree-codegen-tuning-spec-path={spec}"] if spec else [])]
+    flags = [*FOR_THIS_CPU]
+    if spec:  # without threads, as it may deadlock with them (docs/upstream/spec_path_deadlock.md)
+        flags += [f"--iree-codegen-tuning-spec-path={spec}", "--mlir-disable-threading"]
     return compile_file(str(program), extra_args=flags)
 
 

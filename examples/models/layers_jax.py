@@ -112,7 +112,7 @@ def causal_attention(q: Array, k: Array, v: Array) -> Array:
 
 
 def step_attention(q: Array, k: Array, v: Array, position: Array | None = None) -> Array:
-    """One query over all keys, or up to its position: heads that share one of keys are rows of one product."""
+    """One query over all keys, or up to its position: heads that share one of keys are rows of a product."""
     rows = q.reshape(k.shape[0], -1, q.shape[-1])
     scores = jnp.einsum("hqd,hkd->hqk", rows, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
     if position is not None:
