@@ -25,7 +25,7 @@ from iree.compiler import ir
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from examples.generate import compiled, export
+from examples.generate import compiled, export, load
 from examples.models import llama
 from examples.models.model import Model
 from examples.models.to_mlir import new_context
@@ -64,7 +64,7 @@ def measure(capacity: int, tokens: int, rounds: int) -> None:
             "variables": variables,
             "through the host": donated,
         }
-        loaded = {each: load(code, weights) for each, code in programs.items()}
+        loaded = {each: load(code, weights, "local-task") for each, code in programs.items()}
         times: dict[str, list[float]] = {each: [] for each in programs}
         texts: set[tuple[int, ...]] = set()
         for _ in range(rounds):
@@ -79,17 +79,6 @@ def measure(capacity: int, tokens: int, rounds: int) -> None:
         raise SystemExit("error: versions generate different tokens")
     for each, found in times.items():
         print(f"| {capacity} | {each} | {median(found):.2f} | {min(found):.2f} |")
-
-
-def load(code: bytes, weights: Path) -> tuple[Any, Any]:
-    """The program's module and its device."""
-    config = rt.Config("local-task")
-    index = rt.ParameterIndex()
-    index.load(str(weights))
-    parameters = rt.create_io_parameters_module(config.vm_instance, index.create_provider(scope="model"))
-    hal = rt.create_hal_module(config.vm_instance, config.device)
-    program = rt.VmModule.copy_buffer(config.vm_instance, code)
-    return rt.load_vm_modules(parameters, hal, program, config=config)[-1], config.device
 
 
 def start(model: Model, version: str, module: Any, device: Any) -> Next:

@@ -64,7 +64,8 @@ def main() -> None:
     program, weights = (options.output / f"{model.name}{end}" for end in (".mlir", ".irpa"))
     if not (program.exists() and weights.exists()):
         export(model, options.output)
-    step = in_iree(model, options.vmfb or compiled(program, options.spec), weights, options.device)
+    code = options.vmfb or compiled(program, options.spec)
+    step = in_iree(model, *load(code, weights, options.device))
     begun = time.perf_counter()
     fed, scores = generate(step, prompt, count)
     elapsed_ms = (time.perf_counter() - begun) * 1e3
@@ -104,17 +105,23 @@ def compiled(program: Path, spec: Path | None) -> bytes:
     return compile_file(str(program), extra_args=flags)
 
 
-def in_iree(model: Model, program: Path | bytes, weights: Path, driver: str) -> Step:
-    """A step of the compiled program, with an empty cache on the device."""
+def load(program: Path | bytes, weights: Path, driver: str) -> tuple[Any, rt.HalDevice]:
+    """The module of a compiled program with its weights, and the device that it runs on."""
     config = rt.Config(driver)
     index = rt.ParameterIndex()
     index.load(str(weights))
     parameters = rt.create_io_parameters_module(config.vm_instance, index.create_provider(scope="model"))
     hal = rt.create_hal_module(config.vm_instance, config.device)
-    load = rt.VmModule.copy_buffer if isinstance(program, bytes) else rt.VmModule.mmap
-    code = load(config.vm_instance, program if isinstance(program, bytes) else str(program))
-    module = rt.load_vm_modules(parameters, hal, code, config=config)[-1]
-    caches = [rt.asdevicearray(config.device, np.zeros_like(each)) for each in model.example()[2:]]
+    if isinstance(program, bytes):
+        code = rt.VmModule.copy_buffer(config.vm_instance, program)
+    else:
+        code = rt.VmModule.mmap(config.vm_instance, str(program))
+    return rt.load_vm_modules(parameters, hal, code, config=config)[-1], config.device
+
+
+def in_iree(model: Model, module: Any, device: rt.HalDevice) -> Step:
+    """A step of the compiled program, with an empty cache on the device."""
+    caches = [rt.asdevicearray(device, np.zeros_like(each)) for each in model.example()[2:]]
 
     def step(token: int, position: int) -> Array:
         nonlocal caches
