@@ -99,3 +99,15 @@ LARGE_MODELS: dict[str, Model] = {
     )
 }
 """Whole models of the size that people deploy: up to 16 GB of weights, the last two for CPUs."""
+
+_TINY = llama.Whole("a small Llama", 256, 8, 4, 512, blocks=4, vocabulary=512, dtype=np.float32)
+
+DECODERS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        _TINY.decode("tiny_llama", 128),
+        _LLAMA_1B.decode("llama_1b", 512),
+        _LLAMA_8B.decode("llama_8b", 2048),
+    )
+}
+"""Language models that generate tokens, `examples/generate.py`: a small one, and two of the large ones."""

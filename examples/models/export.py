@@ -31,13 +31,21 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from examples.models import CPU_MODELS, FURTHER_GPU_MODELS, FURTHER_MODELS, GPU_MODELS, LARGE_MODELS, MODELS
+from examples.models import (
+    CPU_MODELS,
+    DECODERS,
+    FURTHER_GPU_MODELS,
+    FURTHER_MODELS,
+    GPU_MODELS,
+    LARGE_MODELS,
+    MODELS,
+)
 from examples.models.in_jax import exported, stablehlo
 from examples.models.in_torch import names, onnx_outputs, torch_outputs, write_onnx
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
-EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | LARGE_MODELS
+EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | LARGE_MODELS | DECODERS
 GROUPS = {
     "all": [*MODELS.values()],
     "gpu": [*GPU_MODELS.values()],

@@ -24,7 +24,8 @@ def stablehlo(model: Model) -> tuple[list[str], str]:
     """Names of the weights, in the order in which they are the first arguments of `main`, and its text."""
     weights = {name: jax.ShapeDtypeStruct(each.shape, each.dtype) for name, each in model.weights().items()}
     inputs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in model.example()]
-    jitted = jax.jit(partial(model.forward, layers_jax), keep_unused=True)
+    donated = [place + 1 for place in model.donated]
+    jitted = jax.jit(partial(model.forward, layers_jax), keep_unused=True, donate_argnums=donated)
     text = str(jitted.lower(weights, *inputs).compiler_ir("stablehlo"))
     return sorted(weights), text
 

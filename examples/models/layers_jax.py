@@ -111,10 +111,12 @@ def causal_attention(q: Array, k: Array, v: Array) -> Array:
     return _mixed(jnp.where(positions[None, :, None] >= positions[None, None, :], scores, -jnp.inf), v)
 
 
-def step_attention(q: Array, k: Array, v: Array) -> Array:
-    """One query over all keys: the heads of queries that share one of keys are rows of one product."""
+def step_attention(q: Array, k: Array, v: Array, position: Array | None = None) -> Array:
+    """One query over all keys, or up to its position: heads that share one of keys are rows of a product."""
     rows = q.reshape(k.shape[0], -1, q.shape[-1])
     scores = jnp.einsum("hqd,hkd->hqk", rows, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
+    if position is not None:
+        scores = jnp.where(jnp.arange(k.shape[1]) <= position, scores, -jnp.inf)
     return _mixed(scores, v).reshape(q.shape)
 
 
@@ -124,10 +126,11 @@ def _mixed(scores: Array, v: Array) -> Array:
     return jnp.einsum("...qk,...kd->...qd", parts, v, preferred_element_type=jnp.float32).astype(v.dtype)
 
 
-def rotary(w: Weights, name: str, x: Array) -> Array:
-    """Heads by positions by width, each pair of halves turned by its position."""
+def rotary(w: Weights, name: str, x: Array, position: Array | None = None) -> Array:
+    """Heads by positions by width, each pair of halves turned by its position, or all by one position."""
     a, b = jnp.split(x.astype(jnp.float32), 2, axis=-1)
-    cos, sin = w[f"{name}_turns"]
+    turns = w[f"{name}_turns"]
+    cos, sin = turns if position is None else lax.dynamic_slice_in_dim(turns, position, 1, axis=1)
     return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1).astype(x.dtype)
 
 
@@ -149,6 +152,11 @@ def heads_out(x: Array) -> Array:
 def append(x: Array, y: Array) -> Array:
     """More positions after those of each head."""
     return jnp.concatenate([x, y], axis=1)
+
+
+def write(cache: Array, block: int, x: Array, position: Array) -> Array:
+    """A cache, blocks by heads by positions by width, with one row for each head of a block at a position."""
+    return lax.dynamic_update_slice(cache, x[None], (block, 0, position, 0))
 
 
 def stack(parts: list[Array]) -> Array:

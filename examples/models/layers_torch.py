@@ -95,15 +95,17 @@ def causal_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True, enable_gqa=True)[0]
 
 
-def step_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """One query over all keys; several heads of queries share one of keys."""
-    return F.scaled_dot_product_attention(q[None], k[None], v[None], enable_gqa=True)[0]
+def step_attention(q: Tensor, k: Tensor, v: Tensor, position: Tensor | None = None) -> Tensor:
+    """One query over all keys, or those up to its position; several heads of queries share one of keys."""
+    seen = None if position is None else (torch.arange(k.shape[1], device=k.device) <= position)[None]
+    return F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=seen, enable_gqa=True)[0]
 
 
-def rotary(w: Weights, name: str, x: Tensor) -> Tensor:
-    """Heads by positions by width, each pair of halves turned by its position."""
+def rotary(w: Weights, name: str, x: Tensor, position: Tensor | None = None) -> Tensor:
+    """Heads by positions by width, each pair of halves turned by its position, or all by one position."""
     a, b = x.float().chunk(2, dim=-1)
-    cos, sin = w[f"{name}_turns"]
+    turns = w[f"{name}_turns"]
+    cos, sin = turns if position is None else turns.index_select(1, position.reshape(1))
     return torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1).to(x.dtype)
 
 
@@ -125,6 +127,13 @@ def heads_out(x: Tensor) -> Tensor:
 def append(x: Tensor, y: Tensor) -> Tensor:
     """More positions after those of each head."""
     return torch.cat([x, y], dim=1)
+
+
+def write(cache: Tensor, block: int, x: Tensor, position: Tensor) -> Tensor:
+    """A cache, blocks by heads by positions by width, with one row for each head of a block at a position."""
+    written = cache.clone()
+    written[block].index_copy_(1, position.reshape(1).long(), x)
+    return written
 
 
 def stack(parts: list[Tensor]) -> Tensor:

@@ -1,9 +1,9 @@
-"""Llama, whole or a block: on a text's tokens, and a step of decoding with cached keys."""
+"""Llama, whole or a block: on a text's tokens, and steps of decoding with cached keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -38,11 +38,13 @@ def _block_weights(w: Weights, block: str, width: int, heads: int, shared: int, 
     w.projection(f"{block}down", hidden, width)
 
 
-def _parts(f: ModuleType, w: Any, x: Any, heads: int, shared: int, block: str = "") -> tuple[Any, Any, Any]:
-    """Queries, keys and values of tokens."""
+def _parts(
+    f: ModuleType, w: Any, x: Any, heads: int, shared: int, block: str = "", position: Any = None
+) -> tuple[Any, Any, Any]:
+    """Queries, keys and values of tokens, or of the token at a position."""
     normed = f.rms_norm(w, f"{block}norm1", x)
-    q = f.rotary(w, "rotary", f.heads_in(f.project(w, f"{block}q", normed), heads))
-    k = f.rotary(w, "rotary", f.heads_in(f.project(w, f"{block}k", normed), shared))
+    q = f.rotary(w, "rotary", f.heads_in(f.project(w, f"{block}q", normed), heads), position)
+    k = f.rotary(w, "rotary", f.heads_in(f.project(w, f"{block}k", normed), shared), position)
     return q, k, f.heads_in(f.project(w, f"{block}v", normed), shared)
 
 
@@ -117,7 +119,8 @@ class Whole:
             def attend(_: int, q: Any, k: Any, v: Any) -> Any:
                 return f.causal_attention(q, k, v)
 
-            return self._forward(f, w, ids, attend)
+            scores, keys, values = self._forward(f, w, ids, attend)
+            return scores, f.stack(keys), f.stack(values)
 
         def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
             return (rng.integers(0, self.vocabulary, tokens, dtype=np.int32),)
@@ -132,15 +135,41 @@ class Whole:
             def attend(block: int, q: Any, k: Any, v: Any) -> Any:
                 return f.step_attention(q, f.append(keys[block], k), f.append(values[block], v))
 
-            return self._forward(f, w, ids, attend)
+            scores, keys, values = self._forward(f, w, ids, attend)
+            return scores, f.stack(keys), f.stack(values)
 
         def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
-            shape = (self.blocks, self.shared, cached, self.width // self.heads)
-            caches = (rng.standard_normal(shape, np.float32).astype(self.dtype) for _ in range(2))
-            return (rng.integers(0, self.vocabulary, 1, dtype=np.int32), *caches)
+            return (rng.integers(0, self.vocabulary, 1, dtype=np.int32), *self._caches(rng, cached))
 
         what = f"a decode step of {self.of} whole, {cached} tokens cached"
         return self._model(name, what, inputs, forward, partial(self._weights, name, cached, 1))
+
+    def decode(self, name: str, capacity: int) -> Model:
+        """Scores of the token after one at a position, and the caches, in the memory of its inputs."""
+
+        def forward(
+            f: ModuleType, w: Any, ids: Any, position: Any, keys: Any, values: Any
+        ) -> tuple[Any, ...]:
+            def attend(block: int, q: Any, k: Any, v: Any) -> Any:
+                nonlocal keys, values
+                keys, values = f.write(keys, block, k, position), f.write(values, block, v, position)
+                return f.step_attention(q, keys[block], values[block], position)
+
+            scores, *_ = self._forward(f, w, ids, attend, position)
+            return scores, keys, values
+
+        def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+            ids = rng.integers(0, self.vocabulary, 1, dtype=np.int32)
+            return (ids, np.array(capacity - 1, np.int32), *self._caches(rng, capacity))
+
+        what = f"{self.of} whole, a token at any of {capacity} positions"
+        model = self._model(name, what, inputs, forward, partial(self._weights, name, 0, capacity))
+        return replace(model, donated=(2, 3))
+
+    def _caches(self, rng: np.random.Generator, positions: int) -> Iterator[NDArray[Any]]:
+        """Keys and values of so many positions."""
+        shape = (self.blocks, self.shared, positions, self.width // self.heads)
+        return (rng.standard_normal(shape, np.float32).astype(self.dtype) for _ in range(2))
 
     def _model(
         self, name: str, what: str, inputs: Inputs, forward: Forward, weights: Callable[[], Weights]
@@ -159,15 +188,18 @@ class Whole:
             w.projection("head", self.width, self.vocabulary)
         return w.of_type(self.dtype)
 
-    def _forward(self, f: ModuleType, w: Any, ids: Any, attend: Callable[..., Any]) -> tuple[Any, ...]:
+    def _forward(
+        self, f: ModuleType, w: Any, ids: Any, attend: Callable[..., Any], position: Any = None
+    ) -> tuple[Any, list[Any], list[Any]]:
+        """Scores, and the tokens' keys and values in each block."""
         x = f.embed(w, "token", ids)
         keys, values = [], []
         for number in range(self.blocks):
             block = f"block{number}_"
-            q, k, v = _parts(f, w, x, self.heads, self.shared, block)
+            q, k, v = _parts(f, w, x, self.heads, self.shared, block, position)
             keys.append(k)
             values.append(v)
             x = _rest(f, w, x, attend(number, q, k, v), block)
         last = f.rms_norm(w, "last", x[-1:])
         scores = f.unembed(w, "token", last) if self.tied else f.project(w, "head", last)
-        return scores, f.stack(keys), f.stack(values)
+        return scores, keys, values

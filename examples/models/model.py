@@ -29,6 +29,7 @@ class Model:
             `layers_jax`; outputs are a tuple.
         outputs: how many.
         tolerance: how much outputs of two frameworks may differ, as a part of the largest output.
+        donated: inputs whose memory the last results are written to, in this order.
         onnx: makes its ONNX file, where PyTorch does not have the model and cannot export it.
     """
 
@@ -39,6 +40,7 @@ class Model:
     forward: Callable[..., tuple[Any, ...]]
     outputs: int = 1
     tolerance: float = 1e-4
+    donated: tuple[int, ...] = ()
     onnx: Callable[[], bytes] | None = None
 
     def example(self) -> tuple[NDArray[Any], ...]:

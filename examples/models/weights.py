@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Weight:
-    """An array that is not drawn yet: a language model's take minutes, and its program needs only their sizes."""
+    """An array that is not drawn yet: a language model's take minutes, its program needs only their sizes."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]

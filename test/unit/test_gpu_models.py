@@ -73,6 +73,24 @@ def test_a_step_is_the_last_row_of_a_block() -> None:
     assert error <= BLOCK.tolerance * np.max(np.abs(wanted[15:]))
 
 
+def test_steps_with_a_kept_cache_are_a_prefill() -> None:
+    """In both libraries, from a cache that is not empty: what it has after the position is not seen."""
+    whole = llama.Whole("a small Llama", 64, 4, 2, 96, blocks=2, vocabulary=48, dtype=np.float32)
+    prefill, decode = whole.prefill("whole", 9), whole.decode("whole", 9)
+    ids, (_, _, *caches) = prefill.example()[0], decode.example()
+    wanted, keys, values = torch_outputs(prefill)
+    function, module = jax_function(decode), torch_module(decode)
+    found, others = caches, [torch.from_numpy(each) for each in caches]
+    for place, token in enumerate(ids):
+        scores, *found = function(np.array([token]), np.int32(place), *found)
+        others_scores, *others = module(torch.tensor([token]), torch.tensor(place), *others)
+    for one, other, right in zip(
+        (scores, *found), (others_scores, *others), (wanted, keys, values), strict=True
+    ):
+        np.testing.assert_allclose(np.asarray(one), right, atol=1e-5)
+        np.testing.assert_allclose(other.detach().numpy(), right, atol=1e-5)
+
+
 @pytest.mark.parametrize(("model", "count"), [(BLOCK, 9), (SMALL[3], 3)], ids=["products", "convolutions"])
 def test_sums_have_32_bits(model: Model, count: int) -> None:
     _, text = stablehlo(model)

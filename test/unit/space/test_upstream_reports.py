@@ -271,6 +271,12 @@ def test_load_leaves_loop(tmp_path: Path) -> None:
     assert "i32=3" in ran_on_the_host("load_leaves_loop.mlir", tmp_path, HOST), "it should be 6"
 
 
+@on_this_release
+def test_equal_variables(tmp_path: Path) -> None:
+    found = ran_on_the_host("equal_variables.mlir", tmp_path, HOST)
+    assert found.count("4xf32=0 2 0 0") == 2, "the first should be 0 1 0 0"
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="x86-64 only")
 @on_this_release
 def test_f16_subnormals(tmp_path: Path) -> None:
