@@ -111,7 +111,7 @@ class StepRecord(Compared, frozen=True):
 
 
 class ChangeRecord(Struct, frozen=True):
-    """What a source of candidates changes, `count` times: layers with other constants are one change."""
+    """A change by a source of candidates, `count` times: layers with other constants are one change."""
 
     source: str = ""
     where: str = ""  # what is replaced; empty for the whole program

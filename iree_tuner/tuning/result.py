@@ -52,7 +52,7 @@ class WorkloadResult:
 
     @property
     def skipped(self) -> bool:
-        """Whether nothing was tried. What is no dispatch, but several workloads' ops, counts as these."""
+        """Whether nothing was tried. A problem of several dispatches is not skipped: these may be."""
         return bool(self.task.dispatches) and not (self.all_trials or self.comparison)
 
     @property
