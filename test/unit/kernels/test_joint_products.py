@@ -1,5 +1,7 @@
 """Products of one matrix with several constants are one product, of which each is a part."""
 
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 from after_abi import HOST, results, session
 from test_chains import equal
 
+from iree_tuner.cli.main import run
 from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.find import find_here, find_joint_here, find_places
@@ -20,8 +23,10 @@ from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.result import change_records
-from iree_tuner.store.record import ChangeRecord
+from iree_tuner.store import Store
+from iree_tuner.store.record import ChangeRecord, record_of
 from iree_tuner.targets import target_for_device
+from iree_tuner.tuning import verdict
 from iree_tuner.tuning.baseline import make_tasks
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.loop import with_replaced
@@ -89,6 +94,32 @@ def test_layers_that_differ_in_constants_are_one_row_with_a_count(lab) -> None:
         assert (found.replaced_by, found.note) == ("kernel", "replaced by a kernel")
     (found,) = with_replaced(results, (), dispatches, {"kernels": "kernel"})
     assert (found.replaced_by, found.note) == ("", "not tuned: out of time")
+
+
+def test_tune_says_a_layer_once(capsys, tmp_path, monkeypatch) -> None:
+    """As if the version with joint products had won."""
+
+    def joint(one) -> bool:
+        return any(each.how == JointProducts.name for each in one.version.changes)
+
+    monkeypatch.setattr(verdict._Judged, "accepted", property(joint))
+    monkeypatch.setattr(verdict, "_chosen", lambda judged: next(filter(joint, judged)))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.mlir").write_text(with_arguments(program()).replace("x32xf32", "x16xf32"))
+    how = ["--effort", "smoke", "--candidates", "1", "--jobs", "1", "--db", "a.db", "--no-profile", "--json"]
+    assert run(["tune", "p.mlir", *how, "--keep-flags", "--kernels", "k.mlir"]) == 0
+    out, err = capsys.readouterr()
+    *workloads, whole = map(json.loads, out.splitlines())
+    row = {"source": "kernels", "where": "joint_8x16_f32", "how": "joint_products", "count": 3}
+    assert row in whole["changes"]
+    assert len(whole["changes"]) <= 2, "and a kernel for the product of all"
+    (own,) = [each for each in workloads if each["dispatches"]]
+    assert own["replaced_by"] == "kernel"
+    assert re.search(r"^kernels: k.mlir, replaces [12] kinds? of dispatches, [34] places$", err, re.MULTILINE)
+    assert "kernel: joint_8x16_f32: joint_products (3 times)" in err
+    with Store.open(tmp_path / "a.db") as store:
+        (kept,) = [each for each in record_of(store.findings(1)).whole.changes if each.count == 3]
+    assert kept == ChangeRecord(**row)
 
 
 def test_they_are_one_product_and_other_kernels_compute_it(tmp_path) -> None:
