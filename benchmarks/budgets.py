@@ -109,7 +109,7 @@ def tuned(program: Path, checkout: Path, vmfb: Path, budget: str, given: argpars
         "budget": budget, "seconds": seconds, "searched_s": whole["searched_s"],
         "candidates": sum(trials_of(each) for each in workloads), "large": len(large), "tried": len(tried),
         "speedup": whole["speedup"], "interval": whole["interval"], "flags": whole["flags"],
-        "kernels": whole.get("kernels", []), "stages": whole.get("stages", {}),
+        "changes": whole.get("changes", []), "stages": whole.get("stages", {}),
     }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from iree_tuner.report.view import ReportedRun, Tried, view
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import save_spec
 from iree_tuner.store.record import (
+    ChangeRecord,
     KernelRecord,
     Pair,
     RunRecord,
@@ -317,6 +318,7 @@ def workload_record(result: WorkloadResult) -> WorkloadRecord:
         seconds=result.seconds, searched_s=result.searched_s, note=result.note,
         competitors=[_competitor(each) for each in result.competitors] or UNSET,
         configuration={op.label: op.value for op in entry.configuration.ops} if entry else UNSET,
+        replaced_by=result.replaced_by or UNSET,
         **compared,
     )  # fmt: skip
 
@@ -329,6 +331,14 @@ def _competitor(found: Competitor) -> KernelRecord:
         outcomes=Counter(trial.outcome for trial in found.trials), note=final.note, over=found.kind.over,
         knobs=dict(final.winner.assignment) if final.winner is not None else UNSET, **compared,
     )  # fmt: skip
+
+
+def change_records(changes: Sequence[Change]) -> list[ChangeRecord]:
+    """Changes, of which those that differ only in the layer are one."""
+    times: Counter[tuple[str, str, str]] = Counter()
+    for each in changes:
+        times[each.source, each.where, each.how] += each.times
+    return [ChangeRecord(*what, count) for what, count in times.items()]
 
 
 def whole_record(result: TuningResult) -> WholeRecord:
@@ -345,7 +355,7 @@ def whole_record(result: TuningResult) -> WholeRecord:
         flags=result.flags, flags_speedup=result.flags_alone.speedup if result.flags_alone else None,
         runtime_flags=result.runtime.flags,
         runtime_flags_speedup=result.runtime.speedup if result.runtime.flags else None,
-        entries=len(result.entries), kernels=[each.where for each in result.changes_of("kernels")],
+        entries=len(result.entries), changes=change_records(result.changes),
         left_out=[entry.workload.name for entry in result.left_out],
         steps=[_step(step) for step in result.steps], seconds=result.time.total_s,
         stages=dict(result.time.seconds()), timeline=_timeline(result.time), searched_s=pace.searched_s,

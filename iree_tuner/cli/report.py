@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from iree_tuner.result import (
     SPEEDUP,
     Pace,
     TuningResult,
+    change_records,
     speedup_of,
     times_of,
     whole_record,
@@ -41,11 +41,11 @@ def report_result(
         print_table(console, searched, spare=("default us", "tuned us", "tried"))
     for line in _without_comparison(result):
         console.print(line)
-    alone = [item for item in result.results if not (item.all_trials or item.comparison)]
-    if alone:
-        share = sum(item.share for item in alone)
-        noun = "workload" if len(alone) == 1 else "workloads"
-        console.print(f"{len(alone)} {noun} skipped ({share:.1%} of the run time)")
+    skipped = [item for item in result.results if item.skipped]
+    for noun in sorted({item.replaced_by for item in skipped}, reverse=True):
+        alone = [item for item in skipped if item.replaced_by == noun]
+        share, what = sum(item.share for item in alone), f"replaced by {noun}s" if noun else "skipped"
+        console.print(f"{_counted(len(alone), 'workload')} {what} ({share:.1%} of the run time)")
     if result.pace.candidates:
         console.print(_pace(result.pace))
     print_table(console, _stages(result.time))
@@ -116,14 +116,14 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels
         console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True)
     console.print(f"spec: {path}, configures {len(result.entries)} of {len(result.results)} workloads")
     if kernels is not None:
-        count = len(result.changes_of("kernels"))
-        console.print(f"kernels: {kernels}, replaces {count} kinds of dispatches")
+        rows = change_records(result.changes_of("kernels"))
+        kinds = _counted(len({each.where for each in rows}), "kind")
+        places = _counted(sum(each.count for each in rows), "place")
+        console.print(f"kernels: {kernels}, replaces {kinds} of dispatches, {places}")
     nouns = {each.name: each.noun for each in result.sources}
-    lines = Counter(
-        f"{nouns[each.source]}: {': '.join(filter(None, (each.where, each.how)))}" for each in result.changes
-    )
-    for line, times in lines.items():
-        console.print(f"{line}{f' ({times} times)' * (times > 1)}")
+    for each in change_records(result.changes):
+        line = f"{nouns[each.source]}: {': '.join(filter(None, (each.where, each.how)))}"
+        console.print(f"{line}{f' ({each.count} times)' * (each.count > 1)}")
     if result.verdict == "tie":
         console.print("its dispatches are faster alone, but the program is not measurably faster")
     if result.verdict is None:
@@ -132,6 +132,10 @@ def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels
     console.print("to use it:" if proven else "to use it anyway:", style="bold")
     for command in how_to_use(result, path, kernels).commands:
         console.print(f"  {command}", soft_wrap=True)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def how_to_use(result: TuningResult, path: Path, kernels: Path | None) -> Use:

@@ -146,7 +146,8 @@ def _not_judged(result: TuningResult, *, as_json: bool) -> int:
     if result.interrupted:
         people.print("interrupted before anything was compared: no file was written", style="yellow")
         return _INTERRUPTED
-    raise TunerError(f"not judged: {result.why_not_judged or 'nothing was tried'}; no file was written")
+    why = result.why_not_judged or "nothing was tried"
+    raise TunerError(f"{'' if why.startswith('not ') else 'not judged: '}{why}; no file was written")
 
 
 def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource, ...]:

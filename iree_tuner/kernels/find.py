@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from iree_tuner.kernels.chains import blocks_of, find_chains
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts, find_joint
 from iree_tuner.kernels.kernel import Kernel
+from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import put_into
 from iree_tuner.kernels.split_sums import find_normalizing, find_sums
@@ -42,18 +44,11 @@ class Place:
         sites: the site without epilogue first, longer epilogues later.
         functions: names of the functions with the occurrences, one for each.
         within: for each occurrence, the case of the larger problem that it is a part of; or empty.
-        dispatches: names of the dispatches that contain root ops of the place, each once.
     """
 
     sites: tuple[Site, ...]
     functions: tuple[str, ...]
     within: tuple[bytes, ...] = ()
-    dispatches: tuple[str, ...] = ()
-
-    @property
-    def dispatch(self) -> str:
-        """The first dispatch with a root op of the place; empty if there is none."""
-        return self.dispatches[0] if self.dispatches else ""
 
     def outside(self, cases: Collection[bytes]) -> Place | None:
         """The place without occurrences inside these larger problems; None if no occurrence is left."""
@@ -62,7 +57,8 @@ class Place:
         if not left:
             return None
         functions, within = zip(*left, strict=True)
-        return replace(self, functions=functions, within=within)
+        sites = tuple(replace(each, times=len(left)) for each in self.sites)
+        return replace(self, sites=sites, functions=functions, within=within)
 
     def site_for(self, kernel: Kernel) -> tuple[Site | None, str]:
         """The site with the longest epilogue that a kernel computes; without one, None and the reason."""
@@ -80,12 +76,14 @@ class Places:
     Attributes:
         joint: products that can be combined into joint products.
         rewritten: the places of the program after these products are combined.
+        dispatches: names of the program's dispatches (`dispatches_with_roots`).
     """
 
     places: tuple[Place, ...]
     target: str
     joint: tuple[Site, ...] = ()
     rewritten: tuple[Place, ...] = ()
+    dispatches: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
 def find_places(program: Program, target: Target, workers: Workers, kernels: Sequence[Kernel] = ()) -> Places:
@@ -114,7 +112,8 @@ def begin_finding(
         if rewritten is None:
             return places
         sites, after = workers.wait(rewritten)
-        return replace(places, joint=sites, rewritten=after)
+        joint = tuple(replace(each, dispatches=_names([each], places.dispatches)) for each in sites)
+        return replace(places, joint=joint, rewritten=after)
 
     return found
 
@@ -132,7 +131,8 @@ def find_here(
         found = _target_of(module)
         if found is None:
             raise TunerError("the program has no dispatches", location=name)
-        return Places(_merged(sites, dispatches_with_roots(module)), found)
+        dispatches = dispatches_with_roots(module)
+        return Places(_merged(sites, dispatches), found, dispatches=dispatches)
 
 
 def find_joint_here(
@@ -142,7 +142,7 @@ def find_joint_here(
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = _before_dispatches(data, name, target, session)
-        joined = tuple(dict.fromkeys(find_joint(module)))
+        joined = tuple(replace(site, times=times) for site, times in Counter(find_joint(module)).items())
         if not joined:
             return (), ()
         put_into(module, [(site, _JOINT.make(site.problem)) for site in joined])
@@ -238,11 +238,13 @@ def mark_roots(module: ir.Module) -> None:
         cast("Any", op).location = ir.Location.name(f"{_ROOT}{number}")  # the stubs lack the setter
 
 
-def dispatches_with_roots(module: ir.Module) -> Mapping[int | None, str]:
-    """Names of the dispatches that contain numbered root ops, by the numbers from `mark_roots`."""
-    found: dict[int | None, str] = {}
+def dispatches_with_roots(module: ir.Module) -> Mapping[int, str]:
+    """Names of dispatches by their ops' numbers from `mark_roots`. Fused elementwise ops do not count."""
+    found: dict[int, str] = {}
     for function in ir.get_ops_of_type(module, func.FuncOp):
-        numbers = [_number_in(op.location) for op in compute_ops(function.operation)]
+        ops = compute_ops(function.operation)
+        ops = [op for op in ops if not is_elementwise(op)] or ops
+        numbers = (_number_in(op.location) for op in ops)
         found |= {number: function.name.value for number in numbers if number is not None}
     return found
 
@@ -255,7 +257,12 @@ def _number_in(location: ir.Location) -> int | None:
     return int(name.removeprefix(_ROOT)) if name.startswith(_ROOT) else None
 
 
-def _merged(found: Sequence[tuple[Site, ...]], dispatches: Mapping[int | None, str]) -> tuple[Place, ...]:
+def _names(sites: Sequence[Site], dispatches: Mapping[int, str]) -> tuple[str, ...]:
+    roots = (root for each in sites for root in each.roots)
+    return tuple(dict.fromkeys(dispatches[root] for root in roots if root in dispatches))
+
+
+def _merged(found: Sequence[tuple[Site, ...]], dispatches: Mapping[int, str]) -> tuple[Place, ...]:
     times: dict[tuple[bytes, ...], list[Site]] = {}
     first: dict[tuple[bytes, ...], tuple[Site, ...]] = {}
     for sites in found:
@@ -264,8 +271,8 @@ def _merged(found: Sequence[tuple[Site, ...]], dispatches: Mapping[int | None, s
         times.setdefault(key, []).append(sites[0])
     return tuple(
         Place(
-            first[key], tuple(each.function for each in own), tuple(each.within for each in own),
-            tuple(dict.fromkeys(dispatches[each.root] for each in own if each.root in dispatches)),
+            tuple(replace(each, dispatches=_names(own, dispatches), times=len(own)) for each in first[key]),
+            tuple(each.function for each in own), tuple(each.within for each in own),
         )
         for key, own in times.items()
     )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
 from iree_tuner.kernels.moves import LOAD
 from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, zeros_of
+from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import accesses, shape_of
 
@@ -91,12 +91,13 @@ def find_joint(module: ir.Module) -> list[Site]:
     for each in _products(module):
         groups.setdefault(_kind(each), {}).setdefault(each.follows, []).append(each)
     found: list[Site] = []
+    numbers = {op: number for number, op in enumerate(roots_of(module))}
     for own in groups.values():
         _give_zeros(own)
         for group in own.values():
             apart = len({each.symbols for each in group}) == len(group) > 1
             if apart and (_width(group) or not _is_row(group)):
-                found += [_site(each, group, symbols) for each in group]
+                found += [replace(_site(each, group, symbols), roots=(numbers[each.sums],)) for each in group]
     return found
 
 

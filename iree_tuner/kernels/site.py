@@ -196,7 +196,9 @@ class Site:
         one_op: the text of a program with one op or dispatch, if the compiler makes several dispatches of the
             case. The problem is then timed alone with this program; otherwise empty.
         within: the case of the larger problem that the root op is a part of; or empty.
-        root: number of the root op in the module's `roots_of`; None for sites of several ops without one.
+        roots: numbers of the root op, or of all ops of an attention, in the module's `roots_of`.
+        dispatches: names of the dispatches that contain them, of all occurrences.
+        times: how often the program has the problem.
     """
 
     problem: Problem
@@ -204,7 +206,9 @@ class Site:
     function: str
     one_op: bytes = b""
     within: bytes = field(default=b"", compare=False)
-    root: int | None = field(default=None, compare=False)
+    roots: tuple[int, ...] = field(default=(), compare=False)
+    dispatches: tuple[str, ...] = field(default=(), compare=False)
+    times: int = field(default=1, compare=False)
 
     @property
     def padded(self) -> bool:
@@ -258,7 +262,8 @@ def roots_of(module: ir.Module) -> list[ir.Operation]:
 def _walk(module: ir.Module) -> list[_Own]:
     roots = roots_of(module)
     larger: dict[ir.Operation, bytes] = {}
-    attentions = [_attention_of(op, larger) for op in roots]
+    numbers = {op: number for number, op in enumerate(roots)}
+    attentions = [_attention_of(op, larger, numbers) for op in roots]
     taken = set(larger)  # a transpose goes to the root op that reads through it, not to one that writes
     products = [_inside(_sites_of(op, taken), larger, root) for root, op in reversed([*enumerate(roots)])]
     return _apart([list(pair) for pair in zip(attentions, reversed(products), strict=True)])
@@ -267,7 +272,7 @@ def _walk(module: ir.Module) -> list[_Own]:
 def _inside(sites: _Own, larger: Mapping[ir.Operation, bytes], root: int) -> _Own:
     """The sites of a root op, with its number and the larger problem that it is a part of."""
     within = larger.get(sites[0][1], b"") if sites else b""
-    return [(replace(site, within=within, root=root), last) for site, last in sites]
+    return [(replace(site, within=within, roots=(root,)), last) for site, last in sites]
 
 
 def _apart(found: Sequence[Sequence[_Own]]) -> list[_Own]:
@@ -420,7 +425,9 @@ def _alone(
     return program_of(inputs, (after[-1] if after else root).result.type, build)
 
 
-def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own:
+def _attention_of(
+    root: ir.Operation, larger: dict[ir.Operation, bytes], numbers: Mapping[ir.Operation, int]
+) -> _Own:
     """The site of the attention that a root op computes or ends; adds the attention's ops to `larger`."""
     found = attention_of(root) or find_attention(root)
     if found is None:
@@ -433,7 +440,8 @@ def _attention_of(root: ir.Operation, larger: dict[ir.Operation, bytes]) -> _Own
     alone = b""
     if found.shapes:
         alone = program_of(inputs, last.result.type, lambda function: build_alone(found, function))
-    site = Site(problem, case_of(inputs, found.ops), function_of(root), alone)
+    own = tuple(numbers[op] for op in found.ops if op in numbers)
+    site = Site(problem, case_of(inputs, found.ops), function_of(root), alone, roots=own)
     larger.update(dict.fromkeys(found.ops, site.case))
     return [(site, last)]
 

@@ -291,8 +291,8 @@ def find_competitors(
     sites = list(dict.fromkeys(site for _, site, _ in outlook.pairs if not site.problem.fused))
     workloads = {
         site: workload
-        for place, site, _ in outlook.pairs
-        if (workload := _in_program(place, site, dispatches)) is not None
+        for _, site, _ in outlook.pairs
+        if (workload := _in_program(site, dispatches)) is not None
     }
     prepared = dict(zip(sites, prepare(sites, lab, timed=workloads), strict=True))
     kinds: list[KernelVariants | str] = []
@@ -311,19 +311,19 @@ def find_competitors(
                     f"{found.default_us:.0f} us"
                 )
     joint_norms = norms_in(own.rewritten, making, lab) if own.rewritten is not None else ()
-    sums = {name for place, site, _ in own.pairs if site.problem.fused for name in place.dispatches}
+    sums = {name for _, site, _ in own.pairs if site.problem.fused for name in site.dispatches}
     replaced = frozenset(each.workload.key for each in dispatches if each.workload and each.name in sums)
     norms = norms_in(own, making, lab)
     return Competitors(outlook, own, tuple(kinds), tuple(notes), replaced, norms, joint_norms, most)
 
 
-def _in_program(place: Place, site: Site, dispatches: Sequence[Dispatch]) -> Workload | None:
+def _in_program(site: Site, dispatches: Sequence[Dispatch]) -> Workload | None:
     """The workload of a site's dispatch in the program.
 
     It may differ from the workload alone. For example, strides of 1x1 convolutions become strides of a
     reduction. None if a kernel replaces more than a dispatch and its padding, or the root op differs.
     """
-    own = next((each.workload for each in dispatches if each.name == place.dispatch), None)
+    own = next((each.workload for each in dispatches if each.name in site.dispatches[:1]), None)
     alone = site.problem.workload
     if own is None or (site.one_op and not site.padded):
         return None
@@ -423,7 +423,7 @@ def changes_of(chosen: Chosen) -> tuple[Change, ...]:
         Change(
             Kernels.name, site.problem.name,
             " ".join([code.entry, *(f"{name}={value}" for name, value in code.knobs.items())]),
-            digest_of_code(code), (site, code),
+            digest_of_code(code), (site, code), site.times, site.dispatches,
         )
         for site, code in chosen
     )  # fmt: skip

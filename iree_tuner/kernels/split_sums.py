@@ -79,7 +79,7 @@ def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
         kept = block.epilogues | block.once
         sites = [_site_of(each, kept) for each in block.ops]
         for op, count, site in filter(None, sites):
-            found.append((count, replace(site, root=block.roots.get(op))))
+            found.append((count, replace(site, roots=(block.roots[op],))))
     return [site for _, site in sorted(found, key=lambda each: -each[0])]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
@@ -81,7 +82,7 @@ class WorkloadRecord(TimedRecord, frozen=True):
     family: str = ""
     dispatches: Sequence[str] = ()  # its dispatches, with their `calls` in one invocation
     calls: Count | None = None
-    share: Finite | None = None  # its part of the time before tuning
+    share: Finite | None = None  # its part of the program's time before tuning
     count: Count | None = None  # members of its search space, of which `trials` were tried
     trials: Count = 0
     outcomes: Outcomes = {}  # number of trials by outcome
@@ -90,6 +91,7 @@ class WorkloadRecord(TimedRecord, frozen=True):
     note: str = ""  # why there was no search, or why a candidate was rejected
     competitors: Sequence[KernelRecord] | UnsetType = UNSET  # external kernels that were tried
     configuration: Mapping[str, str] | UnsetType = UNSET  # attributes of the winner by op
+    replaced_by: str | UnsetType = UNSET  # `kernel`, for example: what the result has instead
 
 
 class Size(Compared, frozen=True):
@@ -106,6 +108,15 @@ class StepRecord(Compared, frozen=True):
     against: str = ""
     error: str = ""
     sizes: Sequence[Size] = ()
+
+
+class ChangeRecord(Struct, frozen=True):
+    """A change by a source of candidates, `count` times: layers with other constants are one change."""
+
+    source: str = ""
+    where: str = ""  # what is replaced; empty for the whole program
+    how: str = ""
+    count: Count = 1
 
 
 class Stretch(Struct, frozen=True):
@@ -146,8 +157,7 @@ class WholeRecord(TimedRecord, frozen=True):
     runtime_flags: Sequence[str] = ()  # flags of the runtime, and `runtime_flags_speedup`, their own
     runtime_flags_speedup: Positive | None = None
     entries: Count = 0  # how many the spec has
-    # what external kernels of the result replace, or changes of another source
-    kernels: Sequence[str] = ()
+    changes: Sequence[ChangeRecord] = ()  # that are part of the result
     left_out: Sequence[str] = ()  # workloads whose entries are left out: the program is faster without
     steps: Sequence[StepRecord] = ()  # all comparisons on the way, in order
     seconds: Finite = 0.0  # of the run, and of each of its `stages`
@@ -208,6 +218,9 @@ def record_of(findings: Iterable[Finding]) -> RunRecord:
     whole = dict(last.get("whole", {}))
     if "time" in last:  # had a finding of its own
         whole["timeline"] = last["time"]
+    for names in known(whole.get("kernels"), Sequence[str]):  # what kernels replace, as often as it occurs
+        counted = Counter(names).items()
+        whole["changes"] = [{"source": "kernels", "where": name, "count": count} for name, count in counted]
     record = {
         # `count` was `space_count`
         "workloads": [{"count": body.get("space_count"), **body} for body in kept.get("workload", ())],

@@ -13,6 +13,7 @@ from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.profiling.profile import Profile
+from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program
 from iree_tuner.result import TuningResult
 from iree_tuner.spec.build import build_spec
@@ -39,7 +40,7 @@ from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.source import CandidateSource, Found, flags_of
 from iree_tuner.tuning.timeline import APART
 from iree_tuner.tuning.verdict import ProgramJudge, Tuned, Verdict
-from iree_tuner.tuning.versions import ComparisonPlan, ProgramVersion
+from iree_tuner.tuning.versions import Change, ComparisonPlan, ProgramVersion
 from iree_tuner.tuning.workloads import tune_workloads
 
 _FIRST_PART = 0.6  # of the search, for the faster of two choices of flags
@@ -372,8 +373,10 @@ class TuningLoop(Run):
         told = [*notes, verdict.note, *verdict.tuned.notes, *(each.note for each in self._blamed)]
         told.append(self.how.doubt)
         others = tuple(each for each in version.changes if each.source != Flags.name)  # `target` has these
+        nouns = {each.name: each.noun for each in self.sources}
         return TuningResult(
-            self.program, target, verdict.tuned.results,
+            self.program, target,
+            with_replaced(verdict.tuned.results, version.changes, self.dispatches, nouns),
             build_spec(entries, lab.context, flags=(*flags, *target.user_flags)),
             verdict.found,
             "; ".join(dict.fromkeys(filter(None, told))), self.stop.requested,
@@ -387,6 +390,22 @@ class TuningLoop(Run):
 def _most(versions: Sequence[ProgramVersion]) -> ProgramVersion:
     """The version with most changes, without further flags: later ones have more."""
     return min(reversed(versions), key=lambda each: len(flags_of(each.changes, [Flags()])))
+
+
+def with_replaced(
+    results: Sequence[WorkloadResult], changes: Sequence[Change], dispatches: Sequence[Dispatch],
+    nouns: Mapping[str, str],
+) -> tuple[WorkloadResult, ...]:  # fmt: skip
+    """The results, of which those say so whose dispatches (of the program by default) are all replaced."""
+    by = {name: nouns[each.source] for each in changes for name in each.dispatches}
+    left = {each.workload for each in dispatches if each.name not in by}
+    taken = {each.workload: by[each.name] for each in dispatches if each.name in by}
+    found: list[WorkloadResult] = []
+    for each in results:
+        noun = taken.get(each.task.workload, "") if each.task.workload not in left else ""
+        note = f"replaced by a {noun}" if noun and each.skipped else each.note
+        found.append(replace(each, note=note, replaced_by=noun))
+    return tuple(found)
 
 
 def begin_matching(

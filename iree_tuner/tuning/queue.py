@@ -22,7 +22,7 @@ from iree_tuner.tuning.result import WorkloadResult
 from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.search import LEAST_FLOOR, ExpectedGain, Search, floor_score
 
-NOT_TRIED = "not tried: other workloads promised a larger gain"
+NOT_TRIED, INTERRUPTED = "not tuned: out of time", "interrupted before it was tried"
 
 LARGE_SHARE = 0.03
 """Of the program's time: such a workload is tried before any other is tried for long."""
@@ -148,11 +148,12 @@ class Queue:
             baselines = measure(read.tasks, self.lab, run.stop)
             self._least_share = self._least([each.share for each in baselines if each.space is not None])
             self._enter(baselines)
-            self.total_us = sum(each.weight_us for each in self.workloads)
+            self.total_us = sum(each.weight_us for each in baselines)
             self._enter_extra(read.extra)
             return
-        # of all workloads, in microseconds per invocation
-        self.total_us = sum(map(self._spent_us, read.tasks))
+        # of the program, or of all workloads if they take longer alone, in microseconds per invocation
+        assert read.profile is not None, "it has the times"
+        self.total_us = max(read.profile.whole_us, sum(map(self._spent_us, read.tasks)))
         self._least_share = self._least(list(map(self._share, read.tasks)))
         self._enter_extra(read.extra)
         worth_it = [task for task in read.tasks if not self._is_small(task)]
@@ -205,7 +206,13 @@ class Queue:
 
     def left(self) -> list[WorkloadResult]:
         """Workloads that were never searched."""
-        return [self._unmeasured(task, NOT_TRIED) for task in self._waiting]
+        return [self._unmeasured(task, self._why_left(task)) for task in self._waiting]
+
+    def _why_left(self, task: Task) -> str:
+        if self.run.stop.requested:
+            return INTERRUPTED
+        hopeless = ExpectedGain(self._spent_us(task)).gain_us() <= self._least_us
+        return f"only {self._share(task):.1%} of the program's time" if hopeless else NOT_TRIED
 
     @property
     def _replaced_us(self) -> float:
@@ -328,7 +335,7 @@ class Queue:
 
     def _enter_extra(self, extra: Sequence[tuple[Task, float]]) -> None:
         for task, spent_us in extra:
-            self._compete(Queued(task, spent_us / (self.total_us or spent_us), spent_us))
+            self._compete(Queued(task, min(1.0, spent_us / (self.total_us or spent_us)), spent_us))
 
     def _is_small(self, task: Task, share: float | None = None) -> bool:
         """Whether to skip it; with a budget, the time decides that."""

@@ -32,7 +32,7 @@ class WorkloadResult:
     """One workload's outcome."""
 
     task: Task
-    share: float  # the workload's share of the time of all tasks with the default configuration, from 0 to 1
+    share: float  # part of the program's time by default, or of the workloads' sum if that is more
     trials: tuple[Trial, ...] = ()
     space_count: int = 0  # the number of legal configurations. 0 without a search
     comparison: Comparison | None = None  # paired, of the best candidate with the default
@@ -48,6 +48,12 @@ class WorkloadResult:
     # needs `comparison`
     judged: bool = False
     corrects: bool = False  # whether the entry computes correct results where the compiler's default does not
+    replaced_by: str = ""  # noun of the source whose changes replace its dispatches in the result
+
+    @property
+    def skipped(self) -> bool:
+        """Whether nothing was tried. A problem of several dispatches is not skipped: these may be."""
+        return bool(self.task.dispatches) and not (self.all_trials or self.comparison)
 
     @property
     def all_trials(self) -> tuple[Trial, ...]:

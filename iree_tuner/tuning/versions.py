@@ -57,6 +57,8 @@ class Change:
     how: str  # what is chosen, on one line
     code: str = ""  # a digest of what `made` puts into the program, where `how` does not say all
     made: object = field(default=None, compare=False, repr=False)  # only the source looks inside
+    times: int = field(default=1, compare=False, repr=False)  # how often the program has what it replaces
+    dispatches: tuple[str, ...] = field(default=(), compare=False, repr=False)  # of the program by default
 
 
 @dataclass(frozen=True)

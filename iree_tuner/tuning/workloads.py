@@ -29,7 +29,7 @@ from iree_tuner.tuning.finals import (
 from iree_tuner.tuning.jobs import Compare, Jobs, result
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import Effort
-from iree_tuner.tuning.queue import NOT_TRIED, Queue, Queued
+from iree_tuner.tuning.queue import INTERRUPTED, NOT_TRIED, Queue, Queued
 from iree_tuner.tuning.reading import ReadProgram
 from iree_tuner.tuning.result import Competitor, WorkloadResult
 from iree_tuner.tuning.run import Run
@@ -212,7 +212,7 @@ def note_of(
     if lost:
         return lost
     if not workload.tried:
-        return "interrupted before it was tried" if stop.requested else NOT_TRIED
+        return INTERRUPTED if stop.requested else NOT_TRIED
     drift = engine.devices.note(workload.searches[0].kind.bench)
     if final is not None:
         return drift

@@ -50,10 +50,12 @@ def compared(speedup, verdict, default_us=1036.2):
     )
 
 
-def workload(op, loops, share, comparison=None, note="", *, tried=96, entry=False):
+def workload(op, loops, share, comparison=None, note="", *, tried=96, entry=False, calls=1):
     described = replace(WORKLOAD, op=op, loops=loops)
+    dispatches = (SimpleNamespace(name=f"main_dispatch_0_{op}", calls=SimpleNamespace(count=calls)),)
     return WorkloadResult(
-        Task(described, ()), share, tuple(trial(value, at=5.0) for value in range(tried)), 5120, comparison,
+        Task(described, dispatches if calls else ()), share,
+        tuple(trial(value, at=5.0) for value in range(tried)), 5120, comparison,
         SpecEntry(described, Configuration(())) if entry else None, note, judged=comparison is not None,
     )  # fmt: skip
 
@@ -78,6 +80,14 @@ SLOW = replace(
     workload("reduction", (384, 768), 0.2, note="no candidate came close to the default's time"), judged=True
 )
 LEFT = workload("softmax", (12, 384, 384), 0.011, tried=0)
+REPLACED = replace(LEFT, share=0.294, replaced_by="kernel", note="replaced by a kernel")
+PARTS = workload("attention", (12, 384, 384, 64), 0.294, note="not tuned: out of time", tried=0, calls=0)
+LAYERS = (
+    *(Change("kernels", "joint_4096_f16", "joint_products", f"layer {n}", times=2) for n in range(32)),
+    Change("kernels", "attention_12x384x384x64", "flash rows=64", "", times=32),
+    Change("kernels", "attention_12x384x384x64", "flash rows=32", ""),
+)
+SOURCES = tuple(SimpleNamespace(name=f"{each}s", noun=each) for each in ("kernel", "pipeline"))
 TILED = parse_target("llvm-cpu:znver4+data-tiling")
 NO_DEFAULT = "the compiler's default fails (run_error): RESOURCE_EXHAUSTED; out of memory"
 
@@ -125,9 +135,16 @@ CASES = {
                 *(Change("kernels", "matmul_384x3072x768", "gemm rows=6 unroll=4"),) * 2,
                 Change("pipelines", "", "generalize"),
             ),
-            sources=tuple(SimpleNamespace(name=f"{each}s", noun=each) for each in ("kernel", "pipeline")),
+            sources=SOURCES,
         ),
         Path("bert.spec.mlir"),
+    ),
+    "layers": (
+        replace(
+            result(LARGE, REPLACED, PARTS, LEFT, speedup=1.3, verdict="win"),
+            changes=LAYERS, sources=SOURCES,
+        ),
+        Path("llama.spec.mlir"), Path("llama.kernels.mlir"),
     ),
     "kernels": (
         result(
@@ -158,9 +175,9 @@ CASES = {
 
 
 def printed(name):
-    found, path = CASES[name]
+    found, path = CASES[name][:2]
     out = io.StringIO()
-    report_result(Console(file=out, width=80, highlight=False, markup=False), found, path)
+    report_result(Console(file=out, width=80, highlight=False, markup=False), *CASES[name])
     if path is None:
         out.write(f"error: not judged: {found.why_not_judged}; no file was written\n")
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
@@ -169,8 +186,7 @@ def printed(name):
 @pytest.mark.parametrize("name", CASES)
 def test_a_verdict_comes_with_its_comparison(name):
     """In JSON verdict, speedup and interval are all there, or all null with a reason."""
-    found, path = CASES[name]
-    for record in result_to_json(found, path):
+    for record in result_to_json(*CASES[name]):
         values = [record[key] for key in ("verdict", "speedup", "interval")]
         assert values.count(None) in (0, 3)
         assert None not in values or record["note"]

@@ -71,6 +71,23 @@ def test_what_is_found_computes_what_the_program_does(keys: int) -> None:
         assert np.abs(results(program, given) - wanted).max() < 2e-3
 
 
+def test_its_dispatches_are_those_of_all_its_ops() -> None:
+    """Not those of its neighbors, with which the compiler fuses elementwise ops."""
+    kind = "tensor<2x20x3x16xf16>"
+    head, body = attention(2, 20, 3, 16, 24).split(f") -> {kind} {{", 1)
+    before = f"%p = stablehlo.dot_general %q, %w, contracting_dims = [3] x [0] : ({kind}, tensor<16x16xf16>)"
+    body = re.sub(r"%q\b", "%p", body)
+    text = f"{head}, %w: tensor<16x16xf16>) -> {kind} {{\n{before} -> {kind}\n{body}"
+    places = find_here(text.encode(), "p.mlir", HOST).places
+    (own,) = [place for place in places if is_attention(place.sites[-1].problem.workload)]
+    names = " ".join(own.sites[-1].dispatches)
+    for part in ("matmul_6x20x24x16", "softmax", "matmul_6x20x16x24"):
+        assert part in names
+    (product,) = [place for place in places if not any(place.within) and place is not own]
+    assert product.sites[-1].dispatches
+    assert not {*product.sites[-1].dispatches} & {*own.sites[-1].dispatches}
+
+
 def test_equal_ones_are_one_place() -> None:
     """Although the compiler lets them share what they start from, and has that before the first of them."""
     head, body = attention(2, 20, 3, 16, 24).split(") -> tensor<2x20x3x16xf16> {", 1)

@@ -1,5 +1,7 @@
 """Products of one matrix with several constants are one product, of which each is a part."""
 
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,17 +9,28 @@ import pytest
 from after_abi import HOST, results, session
 from test_chains import equal
 
+from iree_tuner.cli.main import run
 from iree_tuner.compiler.context import new_context
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.find import find_here, find_joint_here
+from iree_tuner.kernels.find import find_here, find_joint_here, find_places
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts
+from iree_tuner.kernels.kernel import Code, Launch
 from iree_tuner.kernels.shapes import product_shape
-from iree_tuner.kernels.source import Competitors, outlook_of
+from iree_tuner.kernels.source import Competitors, changes_of, outlook_of
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.triton_gemm import TritonGemm
+from iree_tuner.program.extract import extract
+from iree_tuner.program.source import load_program
+from iree_tuner.result import change_records
+from iree_tuner.store import Store
+from iree_tuner.store.record import ChangeRecord, record_of
 from iree_tuner.targets import target_for_device
+from iree_tuner.tuning import verdict
+from iree_tuner.tuning.baseline import make_tasks
 from iree_tuner.tuning.lab import Lab
+from iree_tuner.tuning.loop import with_replaced
+from iree_tuner.tuning.result import WorkloadResult
 
 WIDTHS = {"q": 32, "k": 16, "v": 16}
 
@@ -59,6 +72,54 @@ def with_arguments(text: str) -> str:
             f"@{name} {{noinline}} = dense<{number}.0> : {own}",
         )
     return text
+
+
+def test_layers_that_differ_in_constants_are_one_row_with_a_count(lab) -> None:
+    """Three equal products with other constants each: of the compiler, of joint products, and of a kernel."""
+    text = with_arguments(program()).replace("x32xf32", "x16xf32")
+    given = load_program(text)
+    kernels = [CGemm(), JointProducts()]
+    outlook = outlook_of(find_places(given, lab.target, lab.compilers, kernels), kernels)
+    assert len(outlook.joint) == 3, "each names its own constants"
+    joint = changes_of(outlook.joint)
+    assert change_records(joint) == [ChangeRecord("kernels", "joint_8x16_f32", "joint_products", 3)]
+    ((_, site, _),) = outlook.pairs
+    kernel = changes_of([(site, Code("object", "gemm", b"", Launch((1, 1, 1))))])
+    (alone,) = change_records(kernel)
+    assert (alone.where, alone.count) == ("matmul_8x16x24_f32_f32_f32", 3)
+    dispatches = extract(given, lab.target, lab.compilers).dispatches
+    results = [WorkloadResult(task, 0.5, note="not tuned: out of time") for task in make_tasks(dispatches)]
+    for changes in (joint, kernel):
+        (found,) = with_replaced(results, changes, dispatches, {"kernels": "kernel"})
+        assert (found.replaced_by, found.note) == ("kernel", "replaced by a kernel")
+    (found,) = with_replaced(results, (), dispatches, {"kernels": "kernel"})
+    assert (found.replaced_by, found.note) == ("", "not tuned: out of time")
+
+
+def test_tune_says_a_layer_once(capsys, tmp_path, monkeypatch) -> None:
+    """As if the version with joint products had won."""
+
+    def joint(one) -> bool:
+        return any(each.how == JointProducts.name for each in one.version.changes)
+
+    monkeypatch.setattr(verdict._Judged, "accepted", property(joint))
+    monkeypatch.setattr(verdict, "_chosen", lambda judged: next(filter(joint, judged)))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.mlir").write_text(with_arguments(program()).replace("x32xf32", "x16xf32"))
+    how = ["--effort", "smoke", "--candidates", "1", "--jobs", "1", "--db", "a.db", "--no-profile", "--json"]
+    assert run(["tune", "p.mlir", *how, "--keep-flags", "--kernels", "k.mlir"]) == 0
+    out, err = capsys.readouterr()
+    *workloads, whole = map(json.loads, out.splitlines())
+    row = {"source": "kernels", "where": "joint_8x16_f32", "how": "joint_products", "count": 3}
+    assert row in whole["changes"]
+    assert len(whole["changes"]) <= 2, "and a kernel for the product of all"
+    (own,) = [each for each in workloads if each["dispatches"]]
+    assert own["replaced_by"] == "kernel"
+    assert re.search(r"^kernels: k.mlir, replaces [12] kinds? of dispatches, [34] places$", err, re.MULTILINE)
+    assert "kernel: joint_8x16_f32: joint_products (3 times)" in err
+    with Store.open(tmp_path / "a.db") as store:
+        (kept,) = [each for each in record_of(store.findings(1)).whole.changes if each.count == 3]
+    assert kept == ChangeRecord(**row)
 
 
 def test_they_are_one_product_and_other_kernels_compute_it(tmp_path) -> None:

@@ -53,6 +53,7 @@ def fill(path, workloads=3, trials=12, program="model.mlir", seed=0):
             "function": "main", "verdict": "win", "speedup": 1.5, "interval": [1.4, 1.6], "default_us": 900.0,
             "time_us": 600.0, "pairs": 80, "flags": ["--iree-opt-level=O3"], "flags_speedup": 1.1,
             "left_out": [NASTY], "note": NASTY,
+            "changes": [{"source": "kernels", "where": NASTY, "how": "gemm rows=6", "count": 32}],
             "steps": [{"what": NASTY, "speedup": 0.9, "interval": [0.8, 0.95], "verdict": "lose"}],
         })  # fmt: skip
         store.add_finding(run, "use", {"commands": [f"iree-compile '{NASTY}'"], "spec": "tuned.mlir"})

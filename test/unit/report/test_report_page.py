@@ -27,7 +27,7 @@ from iree_tuner.report.report import Report
 from iree_tuner.report.view import ReportedRun, RunReport, Slice, TimeProfile, WorkloadPart, report_of_run
 from iree_tuner.result import TuningResult
 from iree_tuner.store import Store
-from iree_tuner.store.record import Use, WholeRecord
+from iree_tuner.store.record import Finding, Use, WholeRecord
 from iree_tuner.tuning.result import WorkloadResult
 
 
@@ -71,6 +71,17 @@ def test_what_others_wrote_is_text(made):
     specs = [json.loads(text) for text in elements.scripts if text.startswith("{")]
     assert len(specs) == charts == 8
     assert any(NASTY[:20] in json.dumps(spec) for spec in specs)
+
+
+def test_layers_with_the_same_kernel_are_a_row(made):
+    assert re.search(r"gemm rows=6\s*32\s*source", "".join(Elements(made.html()).text))
+
+
+def test_what_a_kernel_took_is_not_skipped():
+    taken = {"workload": "w", "key": "k", "replaced_by": "kernel", "note": "replaced by a kernel"}
+    rows = [Finding("workload", taken), Finding("workload", {"workload": "x", "key": "l"})]
+    text = "".join(Elements(Report(gather(RUN, rows, [])).html()).text)
+    assert re.findall(r"^\s*(skipped|kernel)\s*$", text, re.MULTILINE) == ["kernel", "skipped"]
 
 
 def test_nothing_is_loaded_from_elsewhere(made):

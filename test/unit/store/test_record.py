@@ -20,7 +20,9 @@ import pytest
 from iree_tuner.cli.main import run
 from iree_tuner.store import Store
 from iree_tuner.store.record import (
+    ChangeRecord,
     Count,
+    Finding,
     Finite,
     Pair,
     Positive,
@@ -84,6 +86,16 @@ def test_the_page_of_json_has_all_members(what, kind):
     table = re.search(rf"\| key of {what} \|.*?\n((?:\|.*\n)+)", text)
     keys = [key for row in table[1].splitlines()[1:] for key in re.findall(r"`(\w+)`", row.split("|")[1])]
     assert sorted(keys) == sorted(kind.__struct_fields__)
+
+
+def test_kernels_of_older_databases_are_changes():
+    """They were names, one for each layer."""
+    (whole,) = [record_of([Finding("whole", {"kernels": ["b", "a", "b"], "wins": 1})]).whole]
+    assert whole == WholeRecord(
+        changes=[ChangeRecord("kernels", "b", count=2), ChangeRecord("kernels", "a")], wins=1
+    )
+    assert record_of([Finding("whole", {"kernels": "b"})]).whole == WholeRecord()
+    assert record_of(RunRecord(whole=whole).findings()).whole.changes == whole.changes
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path):

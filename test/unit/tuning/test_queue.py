@@ -1,6 +1,6 @@
 """Which candidates are tried next, and who is let into the search."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import pytest
@@ -71,13 +71,16 @@ class World:
         self.groups.append([task.workload.key for task in tasks])
         return [Baseline(task, share=1 / len(tasks)) for task in tasks]
 
-    def queue(self, *weights, budget_s=60.0):
+    def queue(self, *weights, budget_s=60.0, whole_us=0.0, extra=()):
         run = SimpleNamespace(
             options=TuningOptions(effort="quick", budget_s=budget_s), effort=effort_named("quick"),
             stop=self.stop, watch=Silent(), timeline=Timeline(), starters={}, competing={}, replaced=(),
         )  # fmt: skip
         weights_us = {str(number): size for number, size in enumerate(weights)}
-        read = SimpleNamespace(lab=self.lab, tasks=self.tasks, weights_us=weights_us, roofline=None, extra=())
+        read = SimpleNamespace(
+            lab=self.lab, tasks=self.tasks, weights_us=weights_us, roofline=None, extra=extra,
+            profile=SimpleNamespace(whole_us=whole_us) if weights else None,
+        )  # fmt: skip
         return Queue(run, read, measure=self.measure)
 
     def run(self, queue, most=10_000):
@@ -105,7 +108,14 @@ def test_the_largest_are_measured_first_and_the_small_ones_never(world):
     assert world.groups == [["4", "5", "6", "7", "8", "9", "10", "11"]]
     left = ["0", "1", "2", "3", "12", "13", "14", "15", "16", "17", "18", "19"]
     assert [result.task.workload.key for result in queue.left()] == left
-    assert all("other workloads promised" in result.note for result in queue.left())
+    assert {result.note for result in queue.left()} == {"only 0.0% of the program's time"}
+
+
+def test_what_no_time_was_left_for_says_so(world):
+    queue = world.queue(*[5.0] * 20)
+    assert {result.note for result in queue.left()} == {"not tuned: out of time"}
+    world.stop.request()
+    assert {result.note for result in queue.left()} == {"interrupted before it was tried"}
 
 
 def test_all_have_their_turn_where_time_is_no_matter(world):
@@ -155,6 +165,23 @@ def test_shares_are_of_the_whole_program(world):
     queue = world.queue(75.0, 25.0, *[0.0] * 18)
     queue.ask(1)
     assert [each.share for each in queue.workloads[:2]] == [0.75, 0.25]
+
+
+@pytest.mark.parametrize(("whole_us", "share"), [(0.0, 0.05), (50.0, 0.05), (200.0, 0.025)])
+def test_shares_are_of_the_program_or_of_workloads_that_take_longer_alone(world, whole_us, share):
+    joint = Task(Workload("joint"), dispatches=())
+    queue = world.queue(*[5.0] * 20, whole_us=whole_us, extra=[(joint, 150.0)])
+    assert {result.share for result in queue.left()} == {share}
+    (own,) = queue.workloads
+    assert own.share == (0.75 if whole_us == 200.0 else 1.0)
+
+
+def test_shares_without_a_profile_count_workloads_that_cannot_be_tried(world):
+    measured = world.measure
+    world.measure = lambda *given: [replace(each, space=None) for each in measured(*given)]
+    queue = world.queue(extra=[(Task(Workload("joint"), dispatches=()), 5.0)])
+    (own,) = queue.workloads
+    assert (own.share, len(queue.results)) == (0.25, 20)
 
 
 def test_devices_of_their_own_begin_with_the_first_while_the_others_are_measured(monkeypatch):
