@@ -185,8 +185,15 @@ def worth_tuning(choices: Sequence[FlagChoice]) -> list[FlagChoice]:
     return [best, given] if best.speedup < _CLOSE else [best]
 
 
-def choose_flags(run: Run) -> tuple[FlagChoices, str]:
-    """Choices of flags, fastest first. If none are tried, the given one alone, and why."""
+_MUCH = 2.0  # a first answer of so much leaves little to flags
+
+
+def choose_flags(run: Run, gain: float = 1.0) -> tuple[FlagChoices, str]:
+    """Choices of flags, fastest first. If none are tried, the given one alone, and why.
+
+    `gain` is the first answer's: where sources make a program much faster, flags of what they leave are tried
+    with their versions at the end, and the time of other flags is better spent on the search.
+    """
     program, versions, budget = run.program, run.versions, run.budget
     target, effort, records = run.lab.target, run.effort, run.records
     given = FlagChoices((FlagChoice(target),), 0.0, 0.0)
@@ -195,6 +202,8 @@ def choose_flags(run: Run) -> tuple[FlagChoices, str]:
         return given, ""
     if own_target(program.data, program.name) is not None:
         return given, "no compiler flags were tried: they do not change a dumped dispatch"
+    if gain > _MUCH and budget.is_short:
+        return given, f"compiler flags were tried only at the end, as the first answer is {gain:.1f}x"
     run.watch.working("trying compiler flags")
     key = choices_key(program, target, changes, effort)
     known = unfinished_choices(records, key, target, changes)

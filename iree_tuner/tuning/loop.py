@@ -75,18 +75,18 @@ class TuningLoop(Run):
             self.versions.begin(untuned(self.lab.target))
             with self.timeline.stage("other candidates"), self.at_once():
                 self.lab.settle()  # nothing may compile on cores that are timed
-            with self.timeline.stage("flags"), self.at_once(), suppress(TunerError):  # the verdict says why
-                if self.sources:
-                    time_default(self)
+            if self.lab.alternate:
+                self._time_default()
             with self.timeline.stage("other candidates"):
                 sources_note = self._find(finding)
                 likely = self._likely(FlagChoice(self.lab.target))
-            if not flags_that_fit(self):  # while that compiles
+            self._time_default()  # while that compiles
+            if not flags_that_fit(self):
                 given = with_profile(self, given)
             with self.timeline.stage("first answer"):
                 first = self._first_answer(*likely) if likely else None
             with self.timeline.stage("flags"):
-                tried, flags_note = choose_flags(self)
+                tried, flags_note = choose_flags(self, first.gain if first else 1.0)
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
             self.before_s = tried.searched_s / len(kept)
             tuned: list[Tuned] = []
@@ -122,6 +122,12 @@ class TuningLoop(Run):
                 records.write(lambda store, each=each: store.add_finding(records.run, each.kind, each.body))
             result.failure = records.rescue()
             return result
+
+    def _time_default(self) -> None:
+        """Find out how long the program takes, once; where it does not run, the verdict says why."""
+        with self.timeline.stage("flags"), self.at_once(), suppress(TunerError):
+            if self.sources:
+                time_default(self)
 
     def _read(self, choice: FlagChoice) -> ReadProgram:
         with self.timeline.stage("reading the program"):
@@ -190,15 +196,19 @@ class TuningLoop(Run):
     def _versions(self, tuned: Tuned, further: Sequence[ProgramVersion] = ()) -> tuple[ProgramVersion, ...]:
         """The versions with what sources can change on top of what was tuned."""
         with self.timeline.stage("other candidates"):
-            return tuple(version for each in self._found for version in each.versions(self, tuned, further))
+            found = [version for each in self._found for version in each.versions(self, tuned, further)]
+        return tuple(found[-self.budget.versions_at_the_end :])  # the last ones have most changes
 
     def _known(self, read: ReadProgram, choice: FlagChoice) -> Tuned:
         """What specs know, and sources without any search."""
         results = tuple(
             WorkloadResult(task, 0.0, note=f"not tried: --effort {INSTANT}") for task in read.tasks
         )
-        found = [self.starters[task.workload.key][0].entry(task.workload) for task in read.tasks
-                 if self.starters.get(task.workload.key)]  # fmt: skip
+        found = [
+            starters[0].entry(task.workload)
+            for task in read.tasks
+            if (starters := self.starters.get(task.workload.key))
+        ]
         return self._checked(Tuned(choice.target, results, tuple(found), changes=choice.changes), read)
 
     def _likely(self, choice: FlagChoice) -> tuple[Tuned, ProgramVersion] | None:

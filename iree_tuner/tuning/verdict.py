@@ -90,6 +90,11 @@ class Verdict:
     left_out: tuple[SpecEntry, ...] = ()  # entries that won alone and are not used
     note: str = ""  # why entries were left out, or why nothing is used
 
+    @property
+    def gain(self) -> float:
+        """The speedup of what is used; 1 for the original program."""
+        return self.found.comparison.speedup if self.found and self.found.comparison else 1.0
+
 
 class ProgramJudge:
     """Chooses between versions of a program.

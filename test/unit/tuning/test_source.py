@@ -128,7 +128,7 @@ def test_the_program_is_tuned_with_the_alternative_that_wins(monkeypatch):
     """As if generalizing had won: its dispatches are others, and the spec is for these."""
     from iree_tuner.tuning import loop
 
-    def choose(run):
+    def choose(run, _gain):
         given = FlagChoice(run.lab.target)
         generalized = next(each for each in Pipelines().alternatives(run) if each.how == "generalize")
         best = FlagChoice(run.lab.target, None, given, (generalized,))
@@ -148,7 +148,7 @@ def test_flags_that_win_are_options_of_the_target(monkeypatch):
     """As if data tiling had won."""
     from iree_tuner.tuning import loop, verdict
 
-    def choose(run):
+    def choose(run, _gain):
         given = FlagChoice(run.lab.target)
         best = FlagChoice(run.lab.target, None, given, (option(run.lab.target, "data-tiling"),))
         return FlagChoices((best, given), 0.0, 0.0), ""
