@@ -14,12 +14,21 @@ from iree_tuner.compiler.context import new_context, symbol_of, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.files import name_of, read_bytes, write
+from iree_tuner.ops.family import ROOT
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.carried import IN_MEMORY
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.canonical import yielded_constants
 from iree_tuner.spec.entry import SpecEntry, read_workload_key
-from iree_tuner.spec.grammar import ENTRYPOINT, entry_sequence, nested_specs, pairs, reached, runs_by_name
+from iree_tuner.spec.grammar import (
+    COMPILATION_INFO,
+    ENTRYPOINT,
+    entry_sequence,
+    nested_specs,
+    pairs,
+    reached,
+    runs_by_name,
+)
 from iree_tuner.spec.link import link_specs
 
 
@@ -132,14 +141,11 @@ class Starter:
 
     lowering_config: str
     translation_info: str
+    whole: OpConfiguration  # both, as an entry of a spec has them
 
     def entry(self, workload: Workload) -> SpecEntry:
         """The same for a workload."""
-        value = (
-            f"#iree_codegen.compilation_info<lowering_config = {self.lowering_config}, "
-            f"translation_info = {self.translation_info}>"
-        )
-        return SpecEntry(workload, Configuration((OpConfiguration("root", "compilation_info", value),)))
+        return SpecEntry(workload, Configuration((self.whole,)))
 
 
 def shipped_specs(backend: str) -> tuple[Path, ...]:
@@ -166,6 +172,7 @@ def read_starters(paths: Iterable[Path], context: ir.Context) -> dict[str, tuple
             for constant in yielded_constants(pair.matcher_op):
                 value = constant.attributes["value"]
                 if isinstance(value, iree_codegen.CompilationInfoAttr):
-                    starter = Starter(str(value.lowering_config), str(value.translation_info))
+                    whole = OpConfiguration.of(ROOT, COMPILATION_INFO, value)
+                    starter = Starter(str(value.lowering_config), str(value.translation_info), whole)
                     found[key] = (*found.get(key, ()), starter)
     return found

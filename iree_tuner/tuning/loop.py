@@ -49,6 +49,9 @@ _SOON_S = 10.0  # a user who stops a run waits so long for the program's verdict
 _MANY = 12  # workloads: what the place of code does to each levels out
 
 
+_Finding = Sequence[tuple[CandidateSource, Callable[[], Found]]]
+
+
 @dataclass(eq=False)
 class TuningLoop(Run):
     """A run that goes on to its result: `tune`."""
@@ -73,18 +76,7 @@ class TuningLoop(Run):
             self.budget.runtime_flags = sum(len(each.last(self)) for each in self.sources)
         with self.stop:
             self.versions.begin(untuned(self.lab.target))
-            with self.timeline.stage("other candidates"), self.at_once():
-                self.lab.settle()  # nothing may compile on cores that are timed
-            if self.lab.alternate:
-                self._time_default()
-            with self.timeline.stage("other candidates"):
-                sources_note = self._find(finding)
-                likely = self._likely(FlagChoice(self.lab.target))
-            self._time_default()  # while that compiles
-            if not flags_that_fit(self):
-                given = with_profile(self, given)
-            with self.timeline.stage("first answer"):
-                first = self._first_answer(*likely) if likely else None
+            given, first, sources_note = self._first(given, finding)
             with self.timeline.stage("flags"):
                 tried, flags_note = choose_flags(self, first.gain if first else 1.0)
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
@@ -123,6 +115,21 @@ class TuningLoop(Run):
             result.failure = records.rescue()
             return result
 
+    def _first(self, given: ReadProgram, finding: _Finding) -> tuple[ReadProgram, Verdict | None, str]:
+        """Sources' findings, the first answer, and a profile while that compiles: the steps before flags."""
+        with self.timeline.stage("other candidates"), self.at_once():
+            self.lab.settle()  # nothing may compile on cores that are timed
+        if self.lab.alternate:
+            self._time_default()
+        with self.timeline.stage("other candidates"):
+            note = self._find(finding)
+            likely = self._likely(FlagChoice(self.lab.target))
+        self._time_default()  # while that compiles
+        if self.effort.trials and not flags_that_fit(self):
+            given = with_profile(self, given)
+        with self.timeline.stage("first answer"):
+            return given, self._first_answer(*likely) if likely else None, note
+
     def _time_default(self) -> None:
         """Find out how long the program takes, once; where it does not run, the verdict says why."""
         with self.timeline.stage("flags"), self.at_once(), suppress(TunerError):
@@ -140,14 +147,14 @@ class TuningLoop(Run):
         )
         return read
 
-    def _finding(self) -> list[tuple[CandidateSource, Callable[[], Found]]]:
+    def _finding(self) -> _Finding:
         """Begin to find what the sources can change."""
         if self.stop.requested:
             return []
         begun = ((source, source.begin(self)) for source in self.sources)
         return [(source, found) for source, found in begun if found is not None]
 
-    def _find(self, finding: Sequence[tuple[CandidateSource, Callable[[], Found]]]) -> str:
+    def _find(self, finding: _Finding) -> str:
         """Wait for what the sources can change. Returns a note about those that can change nothing."""
         notes: list[str] = []
         for source, found_by in finding:
@@ -200,7 +207,7 @@ class TuningLoop(Run):
         return tuple(found[-self.budget.versions_at_the_end :])  # the last ones have most changes
 
     def _known(self, read: ReadProgram, choice: FlagChoice) -> Tuned:
-        """What specs know, and sources without any search."""
+        """The program with configurations from specs, and what sources choose without a search."""
         results = tuple(
             WorkloadResult(task, 0.0, note=f"not tried: --effort {INSTANT}") for task in read.tasks
         )
@@ -252,9 +259,9 @@ class TuningLoop(Run):
     ) -> tuple[Verdict, str]:
         with self.timeline.stage("verdict"):  # all that is left to compile, at once
             checks = [self._begin_last(each, reads[each.base]) for each in tuned]
-            if not self.lab.alternate and tuned[0].more and tuned[0].reached:
-                self._begin_hitting(_most(tuned[0].more))
             self.versions.settle()
+            for version in () if self.lab.alternate else [one for each in tuned for one in each.more]:
+                self._begin_hitting(version)  # while they are compared
         with self.timeline.stage(APART):
             tuned = [self._sound(*each) for each in zip(tuned, checks, strict=True)]
         with self.timeline.stage("verdict"):

@@ -9,12 +9,15 @@ from iree_tuner_test_plugin.pipelines import PIPELINES, Pipelines
 from iree_tuner import tune_module
 from iree_tuner.cli import tune
 from iree_tuner.cli.main import run
+from iree_tuner.device.numerics import Agreement
 from iree_tuner.errors import TunerError
+from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.options import flags_for_options
+from iree_tuner.tuning import loop
 from iree_tuner.tuning.flags import (
     FlagChoice,
     FlagChoices,
@@ -28,7 +31,14 @@ from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.source import CandidateSource, Found, flags_of, known_sources, usual_sources
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.versions import Change, ComparisonPlan, Compiling, ProgramVersion, applied
+from iree_tuner.tuning.versions import (
+    Change,
+    ComparisonPlan,
+    Compiling,
+    ProgramVersion,
+    ProgramVersions,
+    applied,
+)
 
 MATMUL = """
 func.func @main(%a: tensor<32x48xf32>, %b: tensor<48x64xf32>) -> tensor<32x64xf32> {
@@ -105,6 +115,41 @@ def test_alternatives_are_compared_and_told(capsys, tmp_path, monkeypatch):
     assert "no pipeline applies" not in out
 
 
+GENERIC = "builtin.module(util.func(linalg-generalize-named-ops))"
+
+
+def test_a_stopped_run_keeps_the_first_answer(monkeypatch):
+    """As if the version before the search had won, and the verdict would take long."""
+
+    class Found(FindsVersions):
+        def begin(self, run):
+            self.stop = run.stop
+            return super().begin(run)
+
+    source, compared = Found(GENERIC), []
+
+    def compare(self, against, others, look):
+        compared.extend(each.what for each in others)
+        source.stop.request()
+        twice = compare_pairs([([2.0] * 20, [1.0] * 20)])
+        return [ProgramComparison("main", twice, Agreement(True, 0.0)) for _ in others]
+
+    monkeypatch.setattr(ProgramVersions, "compare", compare)
+    monkeypatch.setattr(loop, "_SOON_S", -1.0)
+    result = tune_module(MATMUL, sources=[source], **HOW)
+    assert compared == ["another"], "nothing more is compared"
+    assert result.interrupted
+    assert [each.how for each in result.changes] == ["any"]
+    assert result.whole.comparison.speedup == 2.0
+
+
+def test_without_a_search_what_is_known_is_compared_once():
+    how = {"effort": "instant", "device": "local-task", "db": None}
+    result = tune_module(MATMUL, sources=[FindsVersions(GENERIC)], **how)
+    assert [each.what for each in result.steps] == ["another"]
+    assert not any(each.trials for each in result.results)
+
+
 def test_what_a_source_changes_by_flags_is_recorded_in_the_spec(monkeypatch):
     """As if the version had won."""
     from iree_tuner.tuning import verdict
@@ -113,9 +158,8 @@ def test_what_a_source_changes_by_flags_is_recorded_in_the_spec(monkeypatch):
     monkeypatch.setattr(
         verdict, "_chosen", lambda judged: next(each for each in judged if each.version.changes)
     )
-    text = "builtin.module(util.func(linalg-generalize-named-ops))"
-    result = tune_module(MATMUL, sources=[FindsVersions(text)], **HOW)
-    flag = f"--iree-preprocessing-pass-pipeline={text}"
+    result = tune_module(MATMUL, sources=[FindsVersions(GENERIC)], **HOW)
+    flag = f"--iree-preprocessing-pass-pipeline={GENERIC}"
     assert [each.source for each in result.changes] == ["pipelines"]
     assert result.flags[-1] == flag
     assert flag in read_flags(result.spec)
@@ -126,7 +170,6 @@ def test_what_a_source_changes_by_flags_is_recorded_in_the_spec(monkeypatch):
 
 def test_the_program_is_tuned_with_the_alternative_that_wins(monkeypatch):
     """As if generalizing had won: its dispatches are others, and the spec is for these."""
-    from iree_tuner.tuning import loop
 
     def choose(run, _gain):
         given = FlagChoice(run.lab.target)
@@ -146,7 +189,7 @@ def test_the_program_is_tuned_with_the_alternative_that_wins(monkeypatch):
 
 def test_flags_that_win_are_options_of_the_target(monkeypatch):
     """As if data tiling had won."""
-    from iree_tuner.tuning import loop, verdict
+    from iree_tuner.tuning import verdict
 
     def choose(run, _gain):
         given = FlagChoice(run.lab.target)
