@@ -28,6 +28,8 @@ _FINALS_PART, _ROUNDS_PART, _ROUNDS_S = 0.08, 0.03, 1.5
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
 _END_S = 1.0
 """To write everything down and stop the workers."""
+_SAVING_S = 3.0
+"""To write changes of sources, too: a worker is started for their target."""
 
 LEAST_FINAL_S = 0.75
 """A final takes no less, without its check: the final of one finalist, which is only compared once."""
@@ -39,6 +41,7 @@ FIRST_S, _FIRST_PART = 1.0, 0.06
 """Of rounds for the first answer, in seconds; the most part of the budget for it."""
 _LEAST_ROUNDS_S = 0.5
 _LEAST_VERSIONS, _VERSIONS_PART = 3, 0.12
+_WORTH_A_SEARCH = 0.1
 _LEAST_ROUNDS = SCREENED + LEAST_PAIRS
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
 _QUICK_ROUNDS = 320
@@ -97,6 +100,16 @@ class Budget:
         return self.end - self.timeline.clock()
 
     @property
+    def _end_s(self) -> float:
+        return _END_S + _SAVING_S * (self.proofs > 1)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is no time for a search of a tenth, and for the verdict of few versions after it."""
+        least_s = self.least_verdict_s(_LEAST_VERSIONS) + self.proof_s + self._end_s
+        return self.limited and self.left_s - least_s < _WORTH_A_SEARCH * self.total_s
+
+    @property
     def _check_s(self) -> float:
         return self.measured.check_s or self.measured.loading_s or self.measured.parts_check_s
 
@@ -139,9 +152,9 @@ class Budget:
         most_s = _AFTER_S + _AFTER_PART * self.total_s
         after_s = sum((
             max(least_s, min(wanted_s, most_s)), checks_s, self.proof_s, self.apart_s, self._runtime_s,
-            _END_S,
+            self._end_s,
         ))  # fmt: skip
-        least_s += self.proof_s + _FINALS_PART * self.total_s + _END_S
+        least_s += self.proof_s + _FINALS_PART * self.total_s + self._end_s
         part = _SEARCH_PART_LONG if self.total_s >= _LONG_S else _SEARCH_PART
         its_part = begun + part * self.total_s if begun < math.inf else -math.inf
         return max(self.end - _MARGIN * after_s, min(its_part, self.end - _MARGIN * least_s))
@@ -184,7 +197,7 @@ class Budget:
         """Whether there is time to compare this number of runtime flags."""
         again_s = flags * self.measured.parameters_s
         affordable = not self.limited or again_s <= _MOST_RUNTIME_PART * self.total_s
-        return affordable and self._runtimes_s(flags) < self.left_s - _END_S
+        return affordable and self._runtimes_s(flags) < self.left_s - self._end_s
 
     def runtime_rounds_s(self, flags: int) -> float:
         """To compare this number of runtime flags in turns, once all are loaded and checked."""
@@ -206,7 +219,7 @@ class Budget:
     def after_finals_s(self, versions: int, workloads: int, checks_s: float) -> float:
         """Kept for the steps after the finals: more than the least rounds of a verdict if there is time."""
         rest_s = self.proof_s + self.apart_s
-        left_s = self.left_s - _END_S - self.finals_s(workloads) - checks_s
+        left_s = self.left_s - self._end_s - self.finals_s(workloads) - checks_s
         least_s, wanted_s = self.least_verdict_s(versions) + rest_s, self.verdict_s(versions) + rest_s
         return max(least_s, min(wanted_s, left_s))
 
@@ -248,12 +261,12 @@ class Budget:
             return min(most_s, 2.0 * _LEAST_VERDICT_S)
         if not self.limited:
             return most_s
-        left_s = self.left_s - _END_S - _MARGIN * self.versions_s(versions, places)
+        left_s = self.left_s - self._end_s - _MARGIN * self.versions_s(versions, places)
         return max(_LEAST_ROUNDS_S, min(most_s, left_s, self._rounds_s(versions)))
 
     def finals_that_fit(self, after_s: float, checks_s: Sequence[float]) -> list[int]:
         """The indices of the finals that there is time for, given the time of each one's check."""
-        left_s = self.left_s - after_s - _END_S
+        left_s = self.left_s - after_s - self._end_s
         found: list[int] = []
         for place, check_s in enumerate(checks_s):
             if LEAST_FINAL_S + check_s <= left_s:

@@ -34,6 +34,7 @@ from iree_tuner.tuning.flags import (
 )
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import INSTANT
+from iree_tuner.tuning.queue import NOT_TRIED
 from iree_tuner.tuning.reading import ReadProgram, profile_of, read_program, with_profile
 from iree_tuner.tuning.result import WorkloadResult, entries_of
 from iree_tuner.tuning.run import Run
@@ -81,6 +82,7 @@ class TuningLoop(Run):
                 tried, flags_note = choose_flags(self, first.gain if first else 1.0)
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
             self.before_s = tried.searched_s / len(kept)
+            over = first is not None and self.budget.is_over
             tuned: list[Tuned] = []
             reads: dict[ProgramVersion, ReadProgram] = {}
             for place, choice in enumerate(kept):
@@ -89,14 +91,14 @@ class TuningLoop(Run):
                 part = _FIRST_PART if place == 0 and len(kept) > 1 else 1.0
                 known = choice.version == given.version
                 read = given if known else self._read(choice)
-                if not self.effort.trials:
+                if over or not self.effort.trials:
                     reads[choice.version] = read
-                    tuned.append(self._known(read, choice))
+                    tuned.append(_untried(read, choice, NOT_TRIED) if over else self._known(read, choice))
                     continue
                 read = with_profile(self, read)
                 reads[choice.version] = read
                 tuned.append(self._tuned(read, choice, len(kept), part))
-            if first is not None and self._enough(tuned):
+            if first is not None and (over or self._enough(tuned)):
                 verdict, problem = replace(first, tuned=replace(tuned[0], more=first.tuned.more)), ""
             else:
                 verdict, problem = self._verdict(tuned, reads)
@@ -208,15 +210,13 @@ class TuningLoop(Run):
 
     def _known(self, read: ReadProgram, choice: FlagChoice) -> Tuned:
         """The program with configurations from specs, and what sources choose without a search."""
-        results = tuple(
-            WorkloadResult(task, 0.0, note=f"not tried: --effort {INSTANT}") for task in read.tasks
-        )
         found = [
             starters[0].entry(task.workload)
             for task in read.tasks
             if (starters := self.starters.get(task.workload.key))
         ]
-        return self._checked(Tuned(choice.target, results, tuple(found), changes=choice.changes), read)
+        untried = _untried(read, choice, f"not tried: --effort {INSTANT}")
+        return self._checked(replace(untried, reached=tuple(found)), read)
 
     def _likely(self, choice: FlagChoice) -> tuple[Tuned, ProgramVersion] | None:
         """Begin to compile the version that sources would choose before any search, if it costs little."""
@@ -402,6 +402,11 @@ class TuningLoop(Run):
             choices=tuple(choices), steps=tuple(self.versions.steps), run=self.records.run,
             changes=others, sources=tuple(self.sources), facts=lab.measurer.facts,
         )  # fmt: skip
+
+
+def _untried(read: ReadProgram, choice: FlagChoice, note: str) -> Tuned:
+    results = tuple(WorkloadResult(task, 0.0, note=note) for task in read.tasks)
+    return Tuned(choice.target, results, (), changes=choice.changes)
 
 
 def _most(versions: Sequence[ProgramVersion]) -> ProgramVersion:

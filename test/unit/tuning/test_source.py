@@ -18,6 +18,7 @@ from iree_tuner.spec.entry import read_flags
 from iree_tuner.targets import parse_target
 from iree_tuner.targets.options import flags_for_options
 from iree_tuner.tuning import loop
+from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.flags import (
     FlagChoice,
     FlagChoices,
@@ -141,6 +142,23 @@ def test_a_stopped_run_keeps_the_first_answer(monkeypatch):
     assert result.interrupted
     assert [each.how for each in result.changes] == ["any"]
     assert result.whole.comparison.speedup == 2.0
+
+
+def test_where_no_time_is_left_for_a_search_the_first_answer_is_the_last(monkeypatch):
+    compared = []
+
+    def compare(self, against, others, look):
+        compared.extend(each.what for each in others)
+        twice = compare_pairs([([2.0] * 20, [1.0] * 20)])
+        return [ProgramComparison("main", twice, Agreement(True, 0.0)) for _ in others]
+
+    monkeypatch.setattr(ProgramVersions, "compare", compare)
+    monkeypatch.setattr(Budget, "is_over", True)
+    result = tune_module(MATMUL, sources=[FindsVersions(GENERIC)], **HOW)
+    assert compared == ["another"]
+    assert [each.note for each in result.results] == ["not tuned: out of time"]
+    assert result.whole.comparison.speedup == 2.0
+    assert not result.interrupted
 
 
 def test_without_a_search_what_is_known_is_compared_once():
