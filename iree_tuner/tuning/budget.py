@@ -40,7 +40,7 @@ _LEAST_VERDICT_S = 2.0
 FIRST_S, _FIRST_PART = 1.0, 0.06
 """Of rounds for the first answer, in seconds; the most part of the budget for it."""
 _LEAST_ROUNDS_S = 0.5
-_LEAST_VERSIONS, _VERSIONS_PART = 3, 0.12
+_LEAST_VERSIONS, _VERSIONS_PART = 2, 0.12
 _WORTH_A_SEARCH = 0.1
 _LEAST_ROUNDS = SCREENED + LEAST_PAIRS
 _COMPARED_PART = 0.7  # of a comparison's time: the rest is for what is built and checked before the next
@@ -105,8 +105,8 @@ class Budget:
 
     @property
     def is_over(self) -> bool:
-        """Whether there is no time for a search of a tenth, and for the verdict of few versions after it."""
-        least_s = self.least_verdict_s(_LEAST_VERSIONS) + self.proof_s + self._end_s
+        """Whether there is no time for a search of a tenth, and for the least verdict after it."""
+        least_s = self.least_verdict_s(1) + self.proof_s + self._end_s
         return self.limited and self.left_s - least_s < _WORTH_A_SEARCH * self.total_s
 
     @property
