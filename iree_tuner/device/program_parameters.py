@@ -52,6 +52,8 @@ def with_parameters(
         return modules, rt.VmContext(instance, modules=[*modules])
     if device is not None:
         with suppress(*RUNTIME_ERRORS):
+            if _resident(device, run.parameters, run.wanted).changed:  # this program begins with those given
+                forget_parameters()
             shared = [_resident(device, run.parameters, run.wanted).module(), *modules]
             return shared, rt.VmContext(instance, modules=shared)
         forget_parameters()
@@ -81,6 +83,7 @@ class ResidentParameters:
         self._device = device
         self._entries = {(scope, key): entry for scope, index in indices for key, entry in index.items()}
         self._held: dict[tuple[str, str], rt.HalBuffer] = {}
+        self.changed = False  # by a program that stores parameters
 
     def module(self) -> rt.VmModule:
         """The module, which a context needs before the program."""
@@ -125,6 +128,7 @@ class ResidentParameters:
             buffer = cast(rt.HalBuffer, source.deref(rt.HalBuffer))
             for name, to, start, length in _spans(scope, *keys):
                 copy_range(self._device, buffer, self._whole(name), start, to, length)
+        self.changed = True
 
     def _whole(self, name: tuple[str, str]) -> rt.HalBuffer:
         if name not in self._held:

@@ -156,12 +156,12 @@ class _KernelSpec:
 
     def kind_of(self, site: Site) -> str:
         """The name of a matcher that matches a site with any constants, as all layers have it."""
-        case, name = _any_constants(site.case), _unique(f"match_{site.problem.name}_kind", self.names)
-        if case in self.kinds:
-            return self.kinds[case]
-        with ir.InsertionPoint(self.module.body):
-            _build_matcher(name, case.encode())
-        return self.kinds.setdefault(case, name)
+        case = _any_constants(site.case)
+        if case not in self.kinds:
+            self.kinds[case] = _unique(f"match_{site.problem.name}_kind", self.names)
+            with ir.InsertionPoint(self.module.body):
+                _build_matcher(self.kinds[case], case.encode())
+        return self.kinds[case]
 
     def nested(self, kind: str, pairs: Sequence[_Pair]) -> list[_Pair]:
         """Pairs of one kind, tried only where that matches.
@@ -326,12 +326,12 @@ def _any_constants(case: bytes) -> str:
         return str(other)
 
 
-def _build_matcher(name: str, site_case: bytes, constant: int | None = None) -> list[Scalar]:
+def _build_matcher(name: str, given: bytes, constant: int | None = None) -> list[Scalar]:
     """Build a matcher of a site's case; returns scalar ops whose constants must be moved into bodies first.
 
     With `constant`, it matches only if the input of that number is a constant.
     """
-    _program, case = _function_in(site_case)
+    _program, case = _function_in(given)
     ops = [op.operation for op in case.operations][:-1]
     way = None if constant is None else _way_to(ops[-1], case.arguments[constant])
     with _matcher(name, [each.type for each in case.arguments], way) as block:

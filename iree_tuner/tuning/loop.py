@@ -191,16 +191,15 @@ class TuningLoop(Run):
 
     def _checked(self, tuned: Tuned, read: ReadProgram, further: Sequence[ProgramVersion] = ()) -> Tuned:
         """With its versions, and without entries that do not reach their dispatches in the program."""
-        checked = begin_matching(tuned.reached, read.program, read.lab)
-        if not self.lab.alternate:  # nearly always, all do: the versions are compiled meanwhile
+        checked, early = begin_matching(tuned.reached, read.program, read.lab), not self.lab.alternate
+        if early:  # nearly always, all do: the versions are compiled meanwhile
             tuned = replace(tuned, more=self._versions(tuned, further))
             self.versions.begin(*tuned.versions(untuned(self.lab.target)))
         with self.timeline.stage("matcher check"):
             entries, notes = checked()
-        if tuple(entries) == tuned.reached and tuned.more:
-            return tuned
+        same = tuple(entries) == tuned.reached
         tuned = replace(tuned, reached=tuple(entries), notes=tuple(notes))
-        return replace(tuned, more=self._versions(tuned, further))
+        return tuned if same and early else replace(tuned, more=self._versions(tuned, further))
 
     def _versions(self, tuned: Tuned, further: Sequence[ProgramVersion] = ()) -> tuple[ProgramVersion, ...]:
         """The versions with what sources can change on top of what was tuned."""

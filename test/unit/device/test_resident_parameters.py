@@ -117,6 +117,18 @@ def test_their_memory_is_released_with_the_last_program(sent, cpu, compilers):
     assert sent
 
 
+def test_a_program_begins_with_what_others_have_not_changed(archives, sent, cpu, compilers):
+    paths, w, b = archives
+    run = request(load_program(WEIGHTS), parameters=paths)
+    x = np.random.default_rng(3).standard_normal((3, 24), np.float32)
+    before = function_of(WEIGHTS, run, cpu, compilers)
+    own = program_parameters._resident(device_for("local-task")[0].device, run.parameters, run.wanted)
+    own.changed = True  # as `_scatter` says
+    for function in (before, function_of(WEIGHTS, run, cpu, compilers)):
+        np.testing.assert_allclose(function(x).to_host(), x @ w + b + np.float32(2.5), rtol=1e-5, atol=1e-5)
+    assert sorted(sent) == [160, 160, 160, 160, 3840, 3840]
+
+
 def test_a_device_that_does_not_take_them_gets_copies(archives, sent, monkeypatch, cpu, compilers):
     def fail(*_):
         raise RuntimeError("planted")
@@ -185,3 +197,4 @@ def test_parameters_that_a_program_writes(archives):
     expected = b.copy()
     expected[2:5] = [4, 5, 6]
     np.testing.assert_array_equal(read_back(device, view), expected)
+    assert held.changed

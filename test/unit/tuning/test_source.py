@@ -163,6 +163,19 @@ def test_where_no_time_is_left_for_a_search_the_first_answer_is_the_last(monkeyp
     assert not result.interrupted
 
 
+@pytest.mark.parametrize("alternate", [True, False])
+def test_what_the_check_of_entries_says_is_told(alternate, monkeypatch):
+    """Also where the versions are compiled meanwhile."""
+
+    class Found(FindsVersions):
+        def begin(self, run):
+            run.lab.alternate = alternate
+            return super().begin(run)
+
+    monkeypatch.setattr(loop, "begin_matching", lambda entries, *_: lambda: (entries, ["a problem"]))
+    assert "a problem" in tune_module(MATMUL, sources=[Found(GENERIC)], **HOW).note
+
+
 def test_without_a_search_what_is_known_is_compared_once():
     how = {"effort": "instant", "device": "local-task", "db": None}
     result = tune_module(MATMUL, sources=[FindsVersions(GENERIC)], **how)
