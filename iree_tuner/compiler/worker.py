@@ -244,7 +244,8 @@ class _RemoteTracebackError(Exception):
 # Calls of functions that run elsewhere: in processes of this machine, or of others (`cluster`).
 
 
-TIMEOUT_S = 300.0
+TIMEOUT_S = 1800.0
+"""Of calls that look at whole programs: thousands of dispatches take minutes on few cores."""
 
 
 class SentPath(str):
