@@ -86,7 +86,7 @@ def _chains_of(block: OpsOfBlock) -> list[Site]:
         own = _cone(op, place, ops, left)
         taken |= own
         if any(each.name in (*JOINS, SLICE) for each in own) and len(own) >= _LEAST_OPS:
-            chain = _chain([each for each in ops if each in own])
+            chain = _chain(sorted(own, key=place.__getitem__))
             found = [chain, *found] if chain is not None else found
     return found
 
@@ -103,10 +103,12 @@ def _cone(
         latest = max(waiting)
         waiting.remove(latest)
         op = ops[latest]
-        users = [use.owner.operation for each in op.results for use in each.uses]
-        inside = all(_top(user, place) in found for user in users)
-        if not inside or not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
+        users = (use.owner.operation for each in op.results for use in each.uses)
+        if not all(_top(user, place) in found for user in users):  # a constant may have thousands
             continue
+        if not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
+            continue
+        users = (use.owner.operation for each in op.results for use in each.uses)
         if is_move(op) or not (op in left or any(_repeats(user, op) for user in users)):
             found.add(op)
             waiting |= _places_before(op, place)

@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
-from iree_tuner.compiler.context import defining_op
+from iree_tuner.compiler.context import defining_op, remembered
 from iree_tuner.compiler.unbound import parameters_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
@@ -134,6 +134,7 @@ def is_compute(op: ir.Operation) -> bool:
     return in_dialect and op.name not in _NOT_COMPUTE and bool(indexing_maps(op))
 
 
+@remembered
 def indexing_maps(op: ir.Operation) -> tuple[ir.AffineMap, ...]:
     """One map for each operand; empty for an op without maps."""
     if op.name.startswith("linalg."):
@@ -145,6 +146,7 @@ def indexing_maps(op: ir.Operation) -> tuple[ir.AffineMap, ...]:
     return tuple(ir.AffineMapAttr(attribute).value for attribute in cast("Iterable[ir.Attribute]", found))
 
 
+@remembered
 def accesses(op: ir.Operation) -> tuple[IndexingMap, ...]:
     """How the loops index each operand; empty for an op without maps."""
     return tuple(map(IndexingMap.of, indexing_maps(op)))
@@ -174,6 +176,7 @@ def structure(op: ir.Operation, *, dynamic: bool = False) -> Structure | None:
     )
 
 
+@remembered
 def loop_sizes(op: ir.Operation) -> tuple[int | None, ...] | None:
     """Sizes of the iteration space, None for a dynamic one; None if a loop indexes no dimension directly.
 
@@ -203,6 +206,7 @@ def shape_of(shaped: ir.Type) -> tuple[int | None, ...]:
     return tuple(None if size == ir.ShapedType.get_dynamic_size() else size for size in shaped.shape)
 
 
+@remembered
 def iterators(op: ir.Operation) -> tuple[Iterator, ...]:
     """Kind of each loop: as a generic states it, else parallel if a result is indexed by it."""
     if "iterator_types" in op.attributes:

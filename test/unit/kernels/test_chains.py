@@ -28,7 +28,8 @@ def found_in(text: str):
 def dispatches(program: str | bytes) -> int:
     own = session()
     with own.context:
-        return dispatches_of(program, own, HOST)
+        (found,) = dispatches_of([program], own, HOST)
+        return found
 
 
 def equal(ours, theirs) -> None:
@@ -100,7 +101,7 @@ def test_a_spec_puts_it_into_the_program(tmp_path) -> None:
     flags = placed(AFTER_PRODUCT, tmp_path / "fused.mlir")
     own = session(flags=flags)
     with own.context:
-        assert (dispatches(AFTER_PRODUCT), dispatches_of(AFTER_PRODUCT, own, HOST)) == (6, 2)
+        assert (dispatches(AFTER_PRODUCT), *dispatches_of([AFTER_PRODUCT], own, HOST)) == (6, 2)
     rng = np.random.default_rng(0)
     given = [rng.standard_normal(each).astype(np.float16) for each in ((6, 32), (32, 64))]
     given += [rng.standard_normal((6, 8)).astype(np.float32) for _ in range(2)]
