@@ -20,7 +20,6 @@ from iree_tuner.cli.output import answers, answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.search.cost.terms import Array, CostTerm, Estimate
-from iree_tuner.search.registry import DEFAULT, check_strategy
 from iree_tuner.search.replay.leave_out import can_train, others, train_prior
 from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
 from iree_tuner.search.replay.run import (
@@ -34,6 +33,7 @@ from iree_tuner.search.replay.run import (
     replay_all,
     summarize,
 )
+from iree_tuner.search.strategy import DEFAULT, check_strategy
 from iree_tuner.space.configuration import Assignment
 
 _TITLES = {"estimate": "first by the cost model", "time": "fastest recorded"}

@@ -26,7 +26,7 @@ from iree_tuner.suite.results import Results, ResultsFolder, Row, read_results
 from iree_tuner.suite.run_facts import RunFacts
 from iree_tuner.suite.site import Device, DeviceAddress, Hosts
 from iree_tuner.targets import Target, on_host
-from iree_tuner.targets.options import with_user_flags
+from iree_tuner.targets.find import with_user_flags
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.stop import StopRequest
 

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING
 from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
-    from iree_tuner.search.cost.encoder import Encoder
-    from iree_tuner.search.cost.landscape import Landscape, SpaceLandscape
+    from iree_tuner.search.cost.landscape import Encoder, Landscape, SpaceLandscape
 
 __all__ = ["Encoder", "Landscape", "SpaceLandscape"]
 
-__getattr__ = lazily(
-    __name__, {"Encoder": "encoder", "Landscape": "landscape", "SpaceLandscape": "landscape"}
-)
+__getattr__ = lazily(__name__, dict.fromkeys(__all__, "landscape"))
