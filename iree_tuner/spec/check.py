@@ -11,7 +11,6 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.worker import Calls, WorkerError, Workers
 from iree_tuner.errors import TunerError
-from iree_tuner.spec.canonical import meaning, yielded_constants
 from iree_tuner.spec.grammar import (
     COMPILATION_INFO,
     ENTRYPOINT,
@@ -25,7 +24,9 @@ from iree_tuner.spec.grammar import (
     is_sequence,
     leaf,
     linking_problems,
+    meaning,
     pairs,
+    yielded_constants,
 )
 from iree_tuner.spec.probe import Hit, Unmarked, instrument, probe_program
 from iree_tuner.targets import Target
