@@ -28,10 +28,12 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.space import Assignment, Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.compilers_choice import find_default, parse_assignment
+from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.space.interpreter import smtlib
+from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits, GpuLimits, Target
 from iree_tuner.targets.limits import limits_from
 from iree_tuner.targets.registry import DEFAULT_DEVICE

@@ -32,7 +32,7 @@ from iree_tuner.spec.grammar import pairs
 from iree_tuner.spec.io import embed as embed_spec
 from iree_tuner.spec.io import load_spec, save_spec, shipped_specs
 from iree_tuner.spec.link import link_specs
-from iree_tuner.spec.near import NearMiss
+from iree_tuner.spec.near.miss import NearMiss
 from iree_tuner.targets import Target, parse_target, target_for_device
 from iree_tuner.targets.registry import kinds
 from iree_tuner.tuning.options import CompilerFlags

@@ -32,7 +32,7 @@ from iree_tuner.spec.probe import Hit, Unmarked, instrument, probe_program
 from iree_tuner.targets import Target
 
 if TYPE_CHECKING:
-    from iree_tuner.spec.near import NearMiss
+    from iree_tuner.spec.near.miss import NearMiss
 
 _ANNOTATE = "transform.annotate"
 _INFO_PREFIX = "#iree_codegen.compilation_info<"

@@ -4,14 +4,3 @@ Features are numbers with names (`register_pressure`, `waves`), computed for man
 workload, the knobs' values and the machine; they need no compiler and no device. May import
 `targets`, `ops` and `space`.
 """
-
-from typing import TYPE_CHECKING
-
-from iree_tuner.lazily import lazily
-
-if TYPE_CHECKING:
-    from iree_tuner.search.cost.landscape import Encoder, Landscape, SpaceLandscape
-
-__all__ = ["Encoder", "Landscape", "SpaceLandscape"]
-
-__getattr__ = lazily(__name__, dict.fromkeys(__all__, "landscape"))

@@ -15,7 +15,7 @@ from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.errors import TunerError
 from iree_tuner.program.extract import extract_here
-from iree_tuner.space import Space, build_space
+from iree_tuner.space.build import build_space
 from iree_tuner.space.constraints import knob
 from iree_tuner.space.emitted import emit_here
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, if_else, product, require
@@ -23,6 +23,7 @@ from iree_tuner.space.interpreter import read_program
 from iree_tuner.space.join import Join
 from iree_tuner.space.judge import Judge
 from iree_tuner.space.sampling import Numbering, enumerate_members, shuffled
+from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits, parse_target
 
 PROGRAM = b"""

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from space.made_workloads import matmul, softmax
 
-from iree_tuner.space import Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.constraints import knob
 from iree_tuner.space.expressions import require
 from iree_tuner.space.joint import JointSpace
+from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits, GpuLimits
 
 RDNA3 = GpuLimits("vulkan", "rdna3", subgroup_sizes=(32, 64), shared_memory_bytes=65536)
