@@ -268,7 +268,3 @@ def _tell(message: str, status: int) -> int:
         Console(stderr=True, soft_wrap=True, highlight=False).print("[bold red]error:[/]", end=" ")
         print(line, file=sys.stderr)
     return status
-
-
-if __name__ == "__main__":
-    main()

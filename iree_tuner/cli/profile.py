@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, cast
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -32,7 +32,10 @@ from iree_tuner.tuning.options import CompilerFlags
 Profiler = Callable[[Path], OtherProfile]
 """Profiles a model on this CPU: what an entry point of `iree_tuner.profilers` names."""
 
-_METHODS = cast("tuple[str, ...]", get_args(Method))
+_HOW: Mapping[Method, str] = {
+    "hal": "measured with the runtime's profiler",
+    "standalone": "each dispatch measured alone, multiplied by its calls",
+}
 _COLUMNS = ("share", "calls", "time us", "GFLOP/s", "GB/s", "bound us", "of bound", "dispatch", "workload")
 _SHORTEST = 0.0005  # rows below this share are summed, unless all are asked for
 
@@ -118,8 +121,8 @@ def profile(
     as_json
         Print the dispatches, the workloads and the totals as JSON, one object per line.
     """
-    if method is not None and method not in _METHODS:
-        raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_METHODS)}")
+    if method is not None and method not in _HOW:
+        raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_HOW)}")
     profilers = others.profilers(device)
     source = inputs.sized(opened(program))
     if output is not None:
@@ -178,7 +181,10 @@ def _tell(found: Profile, others: Sequence[OtherProfile], *, every: bool, as_jso
 
 def _show(found: Profile, every: bool, console: Console) -> None:
     parts = table(*_COLUMNS, words=_COLUMNS[-2:])
-    shown = [row for row in found.rows if every or row.share >= _SHORTEST or _tells(row)]
+    shown = [  # a dispatch that could not be measured has a note instead of a time
+        row for row in found.rows
+        if every or row.share >= _SHORTEST or (row.kind == "dispatch" and not row.time_us and row.note)
+    ]  # fmt: skip
     for row in shown:
         parts.add_row(*_cells(row))
     hidden = [row for row in found.rows if row not in shown]
@@ -188,7 +194,7 @@ def _show(found: Profile, every: bool, console: Console) -> None:
         parts.add_row(part, f"{calls:g}", f"{time_us:.1f}", "", "", "", "", f"({len(hidden)} others)", "")
     print_table(console, parts, spare=("workload", "bound us", "GB/s"))
     low, high = found.whole_range_us
-    console.print(f"{one_line(', '.join(found.functions))} on {found.device}, {_told(found.method)}")
+    console.print(f"{one_line(', '.join(found.functions))} on {found.device}, {_HOW[found.method]}")
     spread = f"quartiles {low:.1f} to {high:.1f}"
     console.print(f"program      {found.whole_us:10.1f} us per invocation ({spread})")
     console.print(f"dispatches   {found.dispatches_us:10.1f} us, {_part(found.dispatches_us, found)}")
@@ -232,11 +238,6 @@ def _compared(other_us: float, own_us: float) -> str:
     return f"{other_us:.0f} ({other_us / own_us:.2f}x)" if own_us else f"{other_us:.0f}"
 
 
-def _tells(row: ProfileRow) -> bool:
-    """Whether to show a row without a time: a dispatch that could not be measured."""
-    return row.kind == "dispatch" and not row.time_us and bool(row.note)
-
-
 def _cells(row: ProfileRow) -> tuple[str, ...]:
     achieved = row.attainable_us / row.time_us if row.time_us else 0.0
     return (
@@ -250,12 +251,6 @@ def _cells(row: ProfileRow) -> tuple[str, ...]:
 
 def _part(time_us: float, found: Profile) -> str:
     return f"{time_us / found.whole_us:.1%}" if found.whole_us else "-"
-
-
-def _told(method: Method) -> str:
-    if method == "hal":
-        return "measured with the runtime's profiler"
-    return "each dispatch measured alone, multiplied by its calls"
 
 
 def roofline_line(roofline: Roofline) -> str:

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from iree_tuner.cli.output import answers, answers_to, people, print_json
+from iree_tuner.cli.output import answers, answers_to, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.search.cost.terms import Array, CostTerm, Estimate
@@ -118,8 +118,7 @@ def _print(space: RecordedSpace, each: _Explained) -> None:
     first = each.estimated_place if each.by == "estimate" else each.recorded_place
     if first == 1:
         answers.print(f"\n{space.name}: {_TITLES[each.by]}", style="bold")
-    knobs = " ".join(f"{name}={value}" for name, value in each.member.items())
-    answers.print(f"\n{first}. {knobs}", soft_wrap=True)
+    answers.print(f"\n{first}. {knobs_text(each.member)}", soft_wrap=True)
     recorded = "it did not run"
     if each.time_us is not None:
         times = each.time_us / space.best_us

@@ -211,7 +211,8 @@ def check(
         people.print("near misses are unknown: the compiler crashed during the search", style="yellow")
     if as_json:
         for hits in found.matchers:
-            print_json(_hits_to_json(hits))
+            reached = None if hits.hits is None else [asdict(hit) for hit in hits.hits]
+            print_json({"matcher": hits.matcher, "hits": hits.count, "dispatches": reached})
         for problem in problems:
             print_json({"problem": problem.kind, "where": problem.where, "message": problem.message})
         for dispatch in found.dispatches:
@@ -325,11 +326,6 @@ def _write(
     else:
         noun = "matcher" if matchers == 1 else "matchers"
         people.print(f"{output}: {matchers} {noun}", soft_wrap=True)
-
-
-def _hits_to_json(found: MatcherHits) -> dict[str, object]:
-    hits = None if found.hits is None else [asdict(hit) for hit in found.hits]
-    return {"matcher": found.matcher, "hits": found.count, "dispatches": hits}
 
 
 def _dispatch_to_json(dispatch: str, found: ProgramCheck) -> dict[str, object]:

@@ -93,7 +93,8 @@ def verify(
         lifted, carried = carrying(given)
         report = verify_carried(lifted, carried, compiling.on(chosen_target(lifted, target, device)), dim)
     _show(report, given.name, diagnostics=diagnostics, as_json=as_json)
-    return 0 if report.legal and not (strict and _is_doubtful(report)) else 1
+    doubtful = report.count("warning") or report.count("unchecked")
+    return 0 if report.legal and not (strict and doubtful) else 1
 
 
 def _of_spec(given: Program, target: Target, program: Path | None) -> VerifyReport:
@@ -107,10 +108,6 @@ def _is_spec(given: Program) -> bool:
     if ENTRYPOINT.encode() not in given.data and ENTRYPOINT_NAME.encode() not in given.data:
         return False
     return entry_sequence(parse_module(given.data, new_context(), given.name)) is not None
-
-
-def _is_doubtful(report: VerifyReport) -> bool:
-    return bool(report.count("warning") or report.count("unchecked"))
 
 
 def _show(report: VerifyReport, name: str, *, diagnostics: bool, as_json: bool) -> None:

@@ -58,11 +58,6 @@ def from_callback(severity: str, text: str) -> Diagnostic:
     return Diagnostic(cast(Severity, match["severity"] or severity), match["text"].strip(), match["where"])
 
 
-def first_error(diagnostics: Sequence[Diagnostic]) -> Diagnostic | None:
-    """The first error: later ones mostly say that a pass failed because of it."""
-    return next((d for d in diagnostics if d.severity == "error"), None)
-
-
 Phase = Literal[
     "start", "input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow", "stream",
     "executable-sources", "executable-configurations", "executable-targets", "hal", "vm", "end",
@@ -103,7 +98,8 @@ class CompileError(TunerError):
     def __init__(self, diagnostics: Sequence[Diagnostic], doing: str) -> None:
         # For other architectures than x86-64 this is a warning, and code for no CPU fails to link.
         unknown = next((d for d in diagnostics if _UNKNOWN_CPU in d.message), None)
-        error = unknown or first_error(diagnostics)
+        # The first error: later ones mostly say that a pass failed because of it.
+        error = unknown or next((d for d in diagnostics if d.severity == "error"), None)
         headline = error.headline if error else "the compiler failed without a diagnostic"
         if unknown:
             headline = " ".join(unknown.message.split())

@@ -240,7 +240,8 @@ def meaning(pair: Pair) -> Meaning:
 
 def yielded_constants(matcher: ir.Operation) -> list[ir.Operation]:
     """The constants that a matcher passes to its action, in order."""
-    found = [defining_op(operand, _PARAM) for operand in _terminator(matcher).operands]
+    end = list(matcher.regions[0].blocks[0].operations)[-1]
+    found = [defining_op(operand, _PARAM) for operand in end.operands]
     return [each for each in found if each is not None]
 
 
@@ -269,8 +270,3 @@ def _included(include: ir.Operation, sequence: ir.Operation) -> str:
     include.attributes["target"] = ir.FlatSymbolRefAttr.get("included")
     found = resolve(sequence, target)
     return str(target) if found is None or found == sequence else canonical(found)
-
-
-def _terminator(sequence: ir.Operation) -> ir.Operation:
-    operations = list(sequence.regions[0].blocks[0].operations)
-    return operations[-1].operation

@@ -203,8 +203,10 @@ def _read(module: ir.Module) -> dict[str, dict[int, _MarkedOps]]:
         inside = list(walk(executable))
         marked: dict[int, _MarkedOps] = {}
         for function in inside:
-            for index in _marks(function, _FUNCTION_MARK):
-                marked[index] = _read_function(function, index)
+            for name in function.attributes:
+                if name.startswith(_FUNCTION_MARK):
+                    index = int(name.removeprefix(_FUNCTION_MARK))
+                    marked[index] = _read_function(function, index)
         found[symbol_of(executable)] = marked
     return found
 
@@ -216,10 +218,6 @@ def _read_function(function: ir.Operation, index: int) -> _MarkedOps:
     )
     left_over = any(COMPILATION_INFO in op.attributes for op in ops)
     return _MarkedOps(tuple(op.name for op in ops), configured, left_over)
-
-
-def _marks(op: ir.Operation, prefix: str) -> list[int]:
-    return [int(name.removeprefix(prefix)) for name in op.attributes if name.startswith(prefix)]
 
 
 def _ignored(after: _MarkedOps | None) -> str:
