@@ -15,6 +15,7 @@ from iree_tuner.cli.compile import with_kernels
 from iree_tuner.cli.db import default_database
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
 from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
+from iree_tuner.cli.run import DEVICE, RunDevice
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
@@ -26,7 +27,7 @@ from iree_tuner.profiling.profile import Method, Profile, ProfileRow, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
 from iree_tuner.spec.external import located, problems_in
-from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device
+from iree_tuner.targets import on_host
 from iree_tuner.tuning.options import CompilerFlags
 
 Profiler = Callable[[Path], OtherProfile]
@@ -83,8 +84,7 @@ def profile(
     program: ProgramName,
     /,
     *,
-    device: str = DEFAULT_DEVICE,
-    chip: str = "host",
+    on: RunDevice = DEVICE,
     compiling: CompilerFlags = NO_FLAGS,
     inputs: InputFlags = INPUTS,
     method: str | None = None,
@@ -103,10 +103,6 @@ def profile(
 
     Parameters
     ----------
-    device
-        Run on this device: local-task, local-sync, cuda://0.
-    chip
-        Compile for this chip: host, or a GPU's architecture. Options follow a +: host+data-tiling.
     method
         hal: use the runtime's profiler, on CPUs only. standalone: measure each dispatch alone. Default: hal
         if it is available.
@@ -123,11 +119,11 @@ def profile(
     """
     if method is not None and method not in _HOW:
         raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_HOW)}")
-    profilers = others.profilers(device)
+    profilers = others.profilers(on.device)
     source = inputs.sized(opened(program))
     if output is not None:
         planned_output(output, ".json")
-    target = compiling.on(target_for_device(device, chip))
+    target = on.target(compiling)
     with with_kernels(target, kernels) as flagged, people.status("profiling"):
         found = profile_program(
             source, flagged, run=inputs.request(source, compiling.flags), with_roofline=not no_roofline,

@@ -134,7 +134,6 @@ def _print(space: RecordedSpace, each: _Explained) -> None:
     answers.print(terms)
 
 
-_LEARN = "pip install 'iree-tuner[learn]'"
 _NAMED = {f"evaluations_to_{within * 100:.0f}_percent": within for within in WITHIN}
 
 
@@ -198,7 +197,7 @@ def _tell_left_out(spaces: Sequence[RecordedSpace]) -> None:
     which = f" for {', '.join(alone)}" if can_train() and len(alone) < len(spaces) else ""
     reason = "no recording of another workload of the same kind"
     if not can_train():
-        reason = f"scikit-learn is not installed ({_LEARN})"
+        reason = "scikit-learn is not installed (pip install 'iree-tuner[learn]')"
     if alone or not can_train():
         people.print(f"no prior{which}: {reason}", soft_wrap=True)
 

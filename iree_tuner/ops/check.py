@@ -19,7 +19,6 @@ from iree_tuner.ops.matching import any_op
 from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of, structure
 from iree_tuner.ops.workload import DynamicLoop, Workload, from_json, to_json
 
-_ENTRY = "__probe"
 _MARK = "iree_tuner.probed."
 
 
@@ -75,7 +74,7 @@ def _spec(family: OpFamily, workload: Workload) -> ir.Module:
                 raise ValueError(f"the matcher of {workload.name} {what}")
             transform.YieldOp([found[label] for label in labels])
         entry = transform.NamedSequenceOp(
-            _ENTRY, [handle], [], arg_attrs=[{"transform.consumed": ir.UnitAttr.get()}]
+            "__probe", [handle], [], arg_attrs=[{"transform.consumed": ir.UnitAttr.get()}]
         )
         with ir.InsertionPoint(entry.body):
             names = [ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name)]) for name in ("match", "mark")]

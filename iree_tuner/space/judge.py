@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import z3
@@ -64,9 +64,6 @@ class Judge:
                 core = list(solver.unsat_core())
         return sorted(int(str(name).removeprefix(_TRACKED)) for name in core)
 
-    def models(self, names: tuple[str, ...]) -> set[tuple[int, ...]]:
-        return set(self.each_model(names))
-
     def each_model(self, names: tuple[str, ...]) -> Iterator[tuple[int, ...]]:
         solver: Any = _solver()
         solver.add(self._assertions)
@@ -75,13 +72,6 @@ class Judge:
             values = [model.eval(z3.Int(name), model_completion=True).as_long() for name in names]
             yield tuple(values)
             solver.add(z3.Or([z3.Int(n) != v for n, v in zip(names, values, strict=True)]))
-
-    def has_others(self, assignments: Sequence[Mapping[str, int]]) -> bool:
-        """Whether there is a legal assignment besides these: one solver call, for tests."""
-        solver: Any = _solver()
-        solver.add(self._assertions)
-        solver.add(z3.Not(z3.Or([z3.And(_equalities(each)) for each in assignments])))
-        return solver.check() != z3.unsat
 
 
 def _solver() -> Any:  # noqa: ANN401 (z3 has no types)

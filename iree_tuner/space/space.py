@@ -287,13 +287,6 @@ class Space:
     def is_plain(self, assignment: Mapping[str, int]) -> bool:
         return all(assignment.get(name) == value for name, value in self.secondary.items())
 
-    def plain(self, assignment: Mapping[str, int]) -> Assignment:
-        """The member with the same primary knobs and plain secondary ones; itself if that is not a member."""
-        wanted = Assignment.of({**assignment, **self.secondary})
-        if self.is_plain(assignment) or not self.contains(wanted):
-            return Assignment.of(assignment)
-        return wanted
-
     def shuffled_plain(self, seed: int) -> Iterator[Assignment]:
         """The plain members as `shuffled` orders them."""
         if not self.secondary:

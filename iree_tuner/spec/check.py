@@ -34,8 +34,6 @@ from iree_tuner.targets import Target
 if TYPE_CHECKING:
     from iree_tuner.spec.near.miss import NearMiss
 
-_ANNOTATE = "transform.annotate"
-_INFO_PREFIX = "#iree_codegen.compilation_info<"
 _REFERENCES = (ir.SymbolRefAttr, ir.FlatSymbolRefAttr)
 _KNOWN = {COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, "decomposition_config", "root_op"}
 
@@ -191,7 +189,7 @@ def _settings(module: ir.Module) -> Iterator[SpecProblem]:
         if pair.matcher_op is None or pair.action_op is None:
             continue
         ops = list(walk(pair.action_op))
-        names = {ir.StringAttr(op.attributes["name"]).value for op in ops if op.name == _ANNOTATE}
+        names = {ir.StringAttr(op.attributes["name"]).value for op in ops if op.name == "transform.annotate"}
         if not names and any(op.name == "transform.include" for op in ops):
             continue
         known[pair.action] = names
@@ -212,7 +210,7 @@ def _has_information(pair: Pair) -> bool:
     constants = yielded_constants(pair.matcher_op)
     constants += [op for op in walk(pair.action_op) if op.name == "transform.param.constant"]
     # IR as text: its class, `CompilationInfoAttr`, could be asked
-    return any(str(op.attributes["value"]).startswith(_INFO_PREFIX) for op in constants)
+    return any(str(op.attributes["value"]).startswith("#iree_codegen.compilation_info<") for op in constants)
 
 
 def _misses(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:

@@ -214,9 +214,6 @@ def argument_problems(entries: Mapping[str, ir.Operation]) -> Iterator[SpecProbl
         yield SpecProblem("argument", message, reading)
 
 
-_PARAM = "transform.param.constant"
-
-
 @dataclass(frozen=True)
 class Meaning:
     """The identity of a pair: canonical text of its matcher (with the sequences that it includes) and action.
@@ -241,7 +238,7 @@ def meaning(pair: Pair) -> Meaning:
 def yielded_constants(matcher: ir.Operation) -> list[ir.Operation]:
     """The constants that a matcher passes to its action, in order."""
     end = list(matcher.regions[0].blocks[0].operations)[-1]
-    found = [defining_op(operand, _PARAM) for operand in end.operands]
+    found = [defining_op(operand, "transform.param.constant") for operand in end.operands]
     return [each for each in found if each is not None]
 
 

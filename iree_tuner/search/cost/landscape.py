@@ -16,7 +16,6 @@ from iree_tuner.space.joint import JOINED, SPACE, JointSpace
 from iree_tuner.targets.machine import Machine
 
 _DIGITS = 6  # logarithms differ in the last bits between processors; decisions must not
-_SECOND = "VectorDistribute"
 _MODELS = {"gpu_attention": gpu_attention, "gpu_threads": gpu_threads, "gpu_streams": gpu_streams}
 ESTIMATE = "estimate"
 """The feature that holds the logarithm of the estimated time, if any."""
@@ -63,7 +62,7 @@ class Encoder:
         if self.kind == "cpu":
             return cpu.estimate(self.workload, knobs, count, self.machine)
         if self.kind == "gpu_matrix":
-            second = np.array([float(self._pipeline(each) == _SECOND) for each in assignments])
+            second = np.array([float(self._pipeline(each) == "VectorDistribute") for each in assignments])
             return gpu.estimate(self.workload, knobs, second, self.machine, self._shapes)
         model = _MODELS.get(self.kind)
         return None if model is None else model.estimate(self.workload, knobs, self.machine)

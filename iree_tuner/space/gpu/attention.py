@@ -13,7 +13,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.compiler.context import defining_op
 from iree_tuner.compiler.unbound import derived_thread_config, flushed_denormals
-from iree_tuner.space.constraints import one_of_attribute
+from iree_tuner.space.constraints import integers, one_of_attribute
 from iree_tuner.space.expressions import (
     Boolean,
     Integer,
@@ -148,12 +148,10 @@ def promoted_operands(draft: Draft) -> tuple[Boolean, Boolean, Boolean]:
 
 
 def _promotions(knob: str, choices: Sequence[Sequence[int]]) -> dict[str, ir.Attribute]:
-    i64 = ir.IntegerType.get_signless(64)
-    operands = [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, each) for each in choice]) for choice in choices]
     how = derived_thread_config()
     types = [ir.ArrayAttr.get([how] * len(choice)) for choice in choices]
     return {
-        "promote_operands": one_of_attribute(knob, operands),
+        "promote_operands": one_of_attribute(knob, list(map(integers, choices))),
         "promotion_types": one_of_attribute(knob, types),
     }
 

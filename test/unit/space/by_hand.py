@@ -49,7 +49,7 @@ def both(space: Space) -> tuple[set[tuple[int, ...]], set[tuple[int, ...]]]:
     """Our members and z3's."""
     ours = [tuple(member[name] for name in space.names) for member in space.enumerate()]
     assert len(ours) == len(set(ours)) == space.count()
-    return set(ours), Judge(space.op.operation).models(space.names)
+    return set(ours), set(Judge(space.op.operation).each_model(space.names))
 
 
 def emitted_space() -> Space:
