@@ -4,3 +4,7 @@ Features are numbers with names (`register_pressure`, `waves`), computed for man
 workload, the knobs' values and the machine; they need no compiler and no device. May import
 `targets`, `ops` and `space`.
 """
+
+from iree_tuner.search.cost.landscape import Landscape
+
+__all__ = ["Landscape"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from iree_tuner.search.cost.landscape import Landscape
-from iree_tuner.search.strategy import Result
+from iree_tuner.search import Result
+from iree_tuner.search.cost import Landscape
 from iree_tuner.space.configuration import Assignment
 
 
