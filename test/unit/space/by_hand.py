@@ -12,9 +12,8 @@ from space.made_workloads import matmul
 from iree_tuner.compiler.context import new_context
 from iree_tuner.space.constraints import build_constraints, integers
 from iree_tuner.space.expressions import Integer, require
-from iree_tuner.space.judge import Judge
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, pipeline
-from iree_tuner.space.space import Space
+from iree_tuner.space.space import Judge, Space
 
 CONTEXT = new_context()
 
