@@ -1,4 +1,4 @@
-"""The Space: an `iree_codegen.smt.constraints` op, the questions that can be asked of it, and their judge, z3."""
+"""The Space: an `iree_codegen.smt.constraints` op, the questions that can be asked of it, and z3, the judge."""
 
 from __future__ import annotations
 
