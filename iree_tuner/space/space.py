@@ -1,4 +1,4 @@
-"""The Space: an `iree_codegen.smt.constraints` op, the questions that can be asked of it, and z3, the judge."""
+"""The Space: an `iree_codegen.smt.constraints` op, the questions that it is asked, and z3, which judges."""
 
 from __future__ import annotations
 
