@@ -135,8 +135,12 @@ class Constraints:
             return cls((), dispatch.limits, why)
         return cls(spaces, dispatch.limits)
 
-    def judge(self, verified: Verified, written: Written) -> Verified:
-        """With the findings of the pipeline's own constraints; of several sets, of the one that fits best."""
+    def judge(self, written: Written, verified: Verified | None = None) -> Verified:
+        """The findings of the pipeline's own constraints; of several sets, of the one that fits best.
+
+        `verified` says where the configuration is, if that matters.
+        """
+        verified = verified or Verified("", "", written.lowering, written.translation)
         if not self._rules:
             return verified.unchecked(self._why)
         if not written.translation:

@@ -65,7 +65,7 @@ def _judge(dispatch: Dispatch, constraints: Constraints) -> Iterator[tuple[Carri
         verified = replace(_verified(each), dispatch=dispatch.name, workload=workload)
         if each is root or (root is None and dispatch.workload is None):
             written = Written(each.lowering, each.translation, each.decomposition, others)
-            yield each, constraints.judge(verified, written)
+            yield each, constraints.judge(written, verified)
         elif root is None:
             yield each, verified.unchecked("it is not the root op, and the root op has no configuration")
         else:

@@ -263,7 +263,7 @@ class _Settings:
                 self._constraints[dispatch.name] = Constraints.of(dispatch, *self._arguments)
             workload = dispatch.workload.name if dispatch.workload is not None else ""
             here = replace(verified, dispatch=dispatch.name, workload=workload)
-            yield self._constraints[dispatch.name].judge(here, written)
+            yield self._constraints[dispatch.name].judge(written, here)
 
 
 def _is_in(dispatch: Dispatch, executable: str) -> bool:
