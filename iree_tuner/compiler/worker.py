@@ -233,12 +233,8 @@ def _bare(error: BaseException) -> BaseException:
 class _RemoteTracebackError(Exception):
     """Shows where in the worker an exception was raised."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
     def __str__(self) -> str:
-        return f"\n{self.text}"
+        return f"\n{self.args[0]}"
 
 
 # Calls of functions that run elsewhere: in processes of this machine, or of others (`cluster`).
@@ -330,11 +326,6 @@ class Calls(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-
-__all__ = [
-    "Calls", "Crash", "End", "Lost", "Ok", "SpentError", "Timeout", "WorkerError", "Workers",
-    "memory_of_machine", "session_for",
-]  # fmt: skip
 
 R = TypeVar("R")
 

@@ -29,7 +29,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import Target, with_flags
-from iree_tuner.targets.options import fusing_more
+from iree_tuner.targets.find import fusing_more
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CandidateKind, default_scale
 from iree_tuner.tuning.finals import NEARLY

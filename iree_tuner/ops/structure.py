@@ -24,9 +24,6 @@ from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import DynamicLoop, Iterator, Workload
 
-_ASSUME = "util.assume.int"
-_SAME = "iree_tensor_ext.dispatch.workload.ordinal"
-_LOAD = "iree_tensor_ext.dispatch.tensor.load"
 _SAYS_NOTHING = 2**53 - 1
 """The compiler's assumptions about every size: IREE's bound on dimensions of tensors."""
 
@@ -47,7 +44,7 @@ def extent(tensor: ir.Value, position: int) -> ir.Value | None:
     dynamic = ir.ShapedType.get_dynamic_size()
     if op.name == "tensor.empty":
         return op.operands[list(ir.RankedTensorType(tensor.type).shape[:position]).count(dynamic)]
-    if op.name == _LOAD:
+    if op.name == "iree_tensor_ext.dispatch.tensor.load":
         static = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
         if len(static) != ir.RankedTensorType(tensor.type).rank or static[position] != dynamic:
             return None
@@ -67,9 +64,9 @@ def bounds(size: ir.Value | None) -> Extents:
     if op.name == "arith.constant":
         value = ir.IntegerAttr(op.attributes["value"]).value
         return Extents(value, value, max(value, 1))
-    if op.name == _SAME:
+    if op.name == "iree_tensor_ext.dispatch.workload.ordinal":
         return bounds(op.operands[0])
-    if op.name == _ASSUME:
+    if op.name == "util.assume.int":
         return _assumed(ir.ArrayAttr(op.attributes["assumptions"])[ir.OpResult(size).result_number])
     divided = quotient(op)
     if divided is not None:

@@ -18,7 +18,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.dialects.transform import interpreter
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.task import exit_text
 from iree_tuner.compiler.worker import Crash, Ok, Workers, session_for
@@ -27,8 +27,7 @@ from iree_tuner.program.extract import prepare
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
-from iree_tuner.script.places import place_of, symbol_of, symbols_in, walk
-from iree_tuner.script.script import ENTRY, Script
+from iree_tuner.script.script import ENTRY, Script, place_of, symbols_in
 from iree_tuner.targets import Target
 
 # The compiler makes it when it begins to configure executables; scripts set the number of workgroups in it.
@@ -45,7 +44,7 @@ def prepare_for_scripts(module: ir.Module, session: CompilerSession, target: Tar
 
 def functions_of(module: ir.Module) -> list[ir.Operation]:
     """The functions of a program's executables."""
-    inside = [op for op in walk(module) if op.name == "hal.executable.variant"]
+    inside = [op for op in walk(module.operation) if op.name == "hal.executable.variant"]
     return [op for variant in inside for op in walk(variant) if op.name == "func.func"]
 
 
@@ -141,12 +140,12 @@ def _apply_here(data: bytes, name: str, target: Target, script: bytes, path: str
 
 def _mark(script: ir.Module) -> list[ir.Operation]:
     """Print a number before each op of the sequences, except in matchers, which may only match."""
-    matchers = {name for op in walk(script) if op.name in _MATCHING for name in symbols_in(op)}
+    matchers = {name for op in walk(script.operation) if op.name in _MATCHING for name in symbols_in(op)}
     ops: list[ir.Operation] = []
     for sequence in list(script.body.operations):
         if symbol_of(sequence.operation) in matchers:
             continue
-        for op in walk(sequence.operation):
+        for op in list(walk(sequence.operation))[1:]:
             if op.name in _ENDS or op.name.startswith("transform.apply_patterns."):
                 continue
             with ir.InsertionPoint(op), ir.Location.unknown(op.context):

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.worker import Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.script.diagnose import apply, explain, functions_of, prepare_for_scripts
-from iree_tuner.script.places import symbol_of, symbols_in, walk
-from iree_tuner.script.script import ENTRY, Script
+from iree_tuner.script.script import ENTRY, Script, symbols_in
 from iree_tuner.targets import Target
 
 STAGES = "iree_tuner.stages"

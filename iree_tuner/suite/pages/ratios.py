@@ -10,8 +10,7 @@ import altair as alt
 
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import FAINT, FAST, SAME, SLOW, VERDICTS, Drawing, drawn, ratios, rows_high
-from iree_tuner.report.labels import unlike
-from iree_tuner.report.numbers import day, positive, seconds
+from iree_tuner.report.numbers import day, positive, seconds, unlike
 from iree_tuner.suite.changes import Change
 from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.pages.together import BASE, BEST, Standing

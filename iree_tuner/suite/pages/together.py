@@ -10,8 +10,7 @@ from statistics import geometric_mean
 from iree_tuner.errors import TunerError
 from iree_tuner.profiling import roofline
 from iree_tuner.profiling.roofline import Roofline
-from iree_tuner.report.labels import short, unlike
-from iree_tuner.report.numbers import interval, positive
+from iree_tuner.report.numbers import interval, positive, short, unlike
 from iree_tuner.suite.results import Results, Row
 from iree_tuner.suite.run_facts import RunFacts
 

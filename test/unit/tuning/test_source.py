@@ -17,7 +17,7 @@ from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.targets import parse_target
-from iree_tuner.targets.options import flags_for_options
+from iree_tuner.targets.find import flags_for_options
 from iree_tuner.tuning import loop
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.flags import (
