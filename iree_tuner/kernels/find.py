@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from iree.compiler.dialects import arith, func, hal
 
 from iree_tuner.compiler.context import symbol_of, unchanged, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
-from iree_tuner.compiler.worker import Calls, Workers, session_for
+from iree_tuner.compiler.worker import TIMEOUT_S, Calls, Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.chains import blocks_of, find_chains
 from iree_tuner.kernels.fused_op import FusedOps
@@ -98,15 +99,19 @@ def find_places(program: Program, target: Target, workers: Workers, kernels: Seq
 
 
 def begin_finding(
-    program: Program, target: Target, workers: Calls, kernels: Sequence[Kernel]
+    program: Program, target: Target, workers: Calls, kernels: Sequence[Kernel], limit_s: float = TIMEOUT_S
 ) -> Callable[[], Places]:
-    """Begin `find_places`. The function that is returned waits for the places, and raises what it raises."""
+    """Begin `find_places`. The function that is returned waits for the places, and raises what it raises.
+
+    If it takes longer than `limit_s`, it raises WorkerError.
+    """
     names = {each.name for each in kernels}
     chains, norms = FusedOps.name in names, _NORMS.name in names
     given = program.data, program.name, target
     joint = JointProducts.name in names
-    rewritten = workers.submit(find_joint_here, *given, chains=chains, norms=norms) if joint else None
-    own = workers.submit(find_here, *given, chains=chains, norms=norms)
+    begin = partial(workers.submit, timeout_s=limit_s, chains=chains, norms=norms)
+    rewritten = begin(find_joint_here, *given) if joint else None
+    own = begin(find_here, *given)
 
     def found() -> Places:
         places = workers.wait(own)

@@ -477,7 +477,9 @@ class Kernels(CandidateSource):
         return Kernels(found) if found else None
 
     def begin(self, run: Run) -> Callable[[], Found]:
-        finding = begin_finding(run.program, run.lab.target, run.lab.compilers, self._kernels)
+        finding = begin_finding(
+            run.program, run.lab.target, run.lab.compilers, self._kernels, run.budget.finding_s
+        )  # fmt: skip
         most = most_variants(run.effort.name, limited=run.options.budget_s is not None)
 
         def found() -> Found:

@@ -94,6 +94,14 @@ def placed(text: str, path, chains=1):
     return (f"{SPEC_FLAG}={path}",)
 
 
+def test_several_are_counted_in_one_compilation() -> None:
+    own = session()
+    with own.context:
+        sites = [site for text in PROGRAMS.values() for site in found_in(text)]
+        several = [each for site in sites for each in (site.case, site.problem.fused)]
+        assert dispatches_of(several, own, HOST) == [dispatches(each) for each in several]
+
+
 def test_a_spec_puts_it_into_the_program(tmp_path) -> None:
     """After a product whose narrow result it takes: that is the product's, and so is what makes it narrow."""
     (site,) = found_in(AFTER_PRODUCT)
