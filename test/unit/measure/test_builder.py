@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from programs import BATCH_OF_ONE_CONVOLUTION, ZERO_MATMUL
 
-from iree_tuner.measure import Builder
+from iree_tuner.measure.builder import Builder
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 
 
