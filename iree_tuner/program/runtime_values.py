@@ -18,7 +18,7 @@ from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import held_by
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.structure import assumption, fold, shape_of
+from iree_tuner.ops.structure import assumption, fold, mixed, operand_groups, shape_of
 from iree_tuner.program.dispatch import CallCount
 from iree_tuner.program.entries import ASYNC, is_public, plain_name
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
@@ -133,7 +133,6 @@ _EXTRACT, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
 _ELEMENT = ("tensor.extract", "tensor.insert", "memref.load", "memref.store")
 _FUNCTIONS = ("util.func", "util.initializer")
 _ARITHMETIC, _ARITHMETIC_OPS = ("arith.", "affine.", "math.", "index."), (_ASSUME, "util.align")
-_OPEN = ir.ShapedType.get_dynamic_size()
 
 
 def with_values(
@@ -251,23 +250,16 @@ def _stays_within(raw: RawHarness, *, proven: bool) -> bool:
 
 def _is_part(op: ir.Operation, constants: Sequence[int]) -> bool | None:
     """Whether an op loads or stores within its tensor; None if that cannot be seen."""
-    groups: list[list[ir.Value]] = []
-    operands = list(op.operands)
-    for length in ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]):
-        groups.append(operands[:length])
-        operands = operands[length:]
+
+    def known(size: int | ir.Value | None) -> int | None:
+        return fold(size, constants) if isinstance(size, ir.Value) else size
+
+    groups = operand_groups(op)
     (whole,) = groups[1 if op.name in (_STORE, _INSERT) else 0]
-    shape = [_OPEN if size is None else size for size in shape_of(held_by(whole.type)[1])]
-    dims = groups[-4] if op.name in (_LOAD, _STORE) else []
-    static = [
-        list(ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"]))
-        for name in ("offsets", "sizes", "strides")
-    ]
-    parts = [
-        _filled(sizes, values, constants)
-        for sizes, values in zip((shape, *static), (dims, *groups[-3:]), strict=True)
-    ]
-    answers = [_is_within(*each) for each in zip(*parts, strict=True)]
+    dims = iter(groups[-4] if op.name in (_LOAD, _STORE) else ())
+    shape = [next(dims, None) if size is None else size for size in shape_of(held_by(whole.type)[1])]
+    parts = zip(shape, *(mixed(op, name) for name in ("offsets", "sizes", "strides")), strict=True)
+    answers = [_is_within(*map(known, each)) for each in parts]
     return None if None in answers and False not in answers else False not in answers
 
 
@@ -275,12 +267,6 @@ def _is_within(whole: int | None, offset: int | None, size: int | None, stride: 
     if whole is None or offset is None or size is None or stride is None:
         return None
     return offset >= 0 and offset + (size - 1) * stride < whole
-
-
-def _filled(sizes: Sequence[int], values: Sequence[ir.Value], constants: Sequence[int]) -> list[int | None]:
-    """Sizes as numbers, and None for a value that is not known."""
-    folded = iter([fold(value, constants) for value in values])
-    return [next(folded, None) if size == _OPEN else size for size in sizes]
 
 
 def _hold(op: ir.Operation, constants: Sequence[int]) -> Iterator[bool | None]:

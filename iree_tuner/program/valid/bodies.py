@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import defining_op
-from iree_tuner.ops.structure import iterators
+from iree_tuner.ops.structure import iterators, operand_groups
 
 FUNCTIONS = ("func.func", "util.func")
 CALLS = ("func.call", "util.call")
@@ -90,13 +90,8 @@ def predecessors(block: ir.Block, argument: int) -> list[ir.Value]:
         if last.name == "cf.br" and targets[0] == block:
             found.append(last.operands[argument])
         if last.name == "cf.cond_br":
-            first, second = list(ir.DenseI32ArrayAttr(last.attributes["operandSegmentSizes"]))[1:]
-            starts = (1, 1 + first)
-            found += [
-                last.operands[start + argument]
-                for start, size, target in zip(starts, (first, second), targets, strict=True)
-                if target == block and argument < size
-            ]
+            passed = zip(operand_groups(last)[1:], targets, strict=True)
+            found += [each[argument] for each, target in passed if target == block and argument < len(each)]
     return found
 
 

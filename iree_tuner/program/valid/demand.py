@@ -15,7 +15,7 @@ from dataclasses import replace
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import defining_op, symbol_of, walk
-from iree_tuner.ops.structure import bounds
+from iree_tuner.ops.structure import bounds, mixed, operand_groups
 from iree_tuner.program.valid.bodies import (
     CALLS,
     FUNCTIONS,
@@ -47,11 +47,10 @@ _ELEMENTS = {"tensor.extract": 0, "memref.load": 0, "tensor.insert": 1, "memref.
 """Ops on one element, whose indices follow the operand that they are of."""
 
 _SLICES = {
-    "tensor.extract_slice": (0, 1), "tensor.insert_slice": (1, 2),
-    "tensor.parallel_insert_slice": (1, 2), "iree_tensor_ext.dispatch.tensor.load": (0, 2),
-    "iree_tensor_ext.dispatch.tensor.store": (1, 3),
+    "tensor.extract_slice": 0, "tensor.insert_slice": 1, "tensor.parallel_insert_slice": 1,
+    "iree_tensor_ext.dispatch.tensor.load": 0, "iree_tensor_ext.dispatch.tensor.store": 1,
 }  # fmt: skip
-"""Ops on slices: the operand that they are of, and the group of operands that are offsets."""
+"""Ops on slices, and the operand that they are of."""
 
 _EQ, _NE, _SLT, _SLE, _SGT, _SGE, _ULT, _ULE, _UGT, _UGE = range(10)
 _MIRRORED = {
@@ -68,7 +67,7 @@ def required(op: ir.Operation, known: Ranges) -> Wanted:
         for dimension, index in enumerate(list(op.operands)[place + 1 :]):
             yield index, _rows(known.size(op.operands[place], dimension))
     elif name in _SLICES:
-        yield from _slice(op, known, *_SLICES[name])
+        yield from _slice(op, known, _SLICES[name])
     elif name in ("iree_linalg_ext.gather", "iree_linalg_ext.scatter"):
         yield from _table(op, known)
     elif name == "cf.assert":
@@ -118,14 +117,9 @@ def _rows(size: int | None) -> Interval:
     return Interval(0, max(0, (size or 1) - 1))
 
 
-def _slice(op: ir.Operation, known: Ranges, place: int, group: int) -> Wanted:
-    groups = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    first = sum(groups[:group])
-    offsets, sizes, strides = (
-        _mixed(op, name, first + sum(groups[group : group + number]))
-        for number, name in enumerate(("static_offsets", "static_sizes", "static_strides"))
-    )
-    for dimension, (offset, size, stride) in enumerate(zip(offsets, sizes, strides, strict=True)):
+def _slice(op: ir.Operation, known: Ranges, place: int) -> Wanted:
+    parts = zip(*(mixed(op, name) for name in ("offsets", "sizes", "strides")), strict=True)
+    for dimension, (offset, size, stride) in enumerate(parts):
         whole = known.size(op.operands[place], dimension)
         step = stride if isinstance(stride, int) else known.exact(stride) or 1
         begins = _range(offset, known)
@@ -139,20 +133,6 @@ def _slice(op: ir.Operation, known: Ranges, place: int, group: int) -> Wanted:
             start = (begins.high if begins is not None else None) or 0
             left = (whole - start) if begins is not None else whole - (whole - 1 - (whole - 1) // 2)
             yield size, Interval(min(1, left), max(0, -(-left // step)))
-
-
-def _mixed(op: ir.Operation, name: str, first: int) -> list[int | ir.Value]:
-    """Static numbers, and operands for those that are dynamic."""
-    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
-    size = ir.ShapedType.get_dynamic_size()
-    found: list[int | ir.Value] = []
-    for each in ir.DenseI64ArrayAttr(op.attributes[name]):
-        if each in (dynamic, size):
-            found.append(op.operands[first])
-            first += 1
-        else:
-            found.append(each)
-    return found
 
 
 def _range(value: int | ir.Value, known: Ranges) -> Interval | None:
@@ -419,11 +399,7 @@ def _dispatched(op: ir.Operation) -> list[str]:
 
 def _given(call: ir.Operation) -> list[ir.Value]:
     """The arguments that a call or a dispatch passes to the function."""
-    operands = list(call.operands)
-    if call.name != _DISPATCH:
-        return operands
-    first, count = list(ir.DenseI32ArrayAttr(call.attributes["operandSegmentSizes"]))[:2]
-    return operands[first : first + count]
+    return operand_groups(call)[1] if call.name == _DISPATCH else list(call.operands)
 
 
 def _tied(dispatch: ir.Operation, number: int) -> int | None:

@@ -9,7 +9,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import defining_op
 from iree_tuner.compiler.unbound import held_by
-from iree_tuner.ops.structure import accesses, iterators, loop_sizes
+from iree_tuner.ops.structure import accesses, iterators, loop_sizes, mixed
 from iree_tuner.program.valid.bodies import (
     FUNCTIONS,
     MOVES,
@@ -86,7 +86,9 @@ class Ranges:
             elif op.name in (*NUMBERED, "tensor.cast"):
                 value = op.operands[number]
             elif op.name in ("tensor.extract_slice", "iree_tensor_ext.dispatch.tensor.load"):
-                return self._slice_size(op, dimension)
+                sizes = mixed(op, "sizes")
+                size = sizes[dimension] if len(sizes) == kind.rank else None
+                return self.exact(size) if isinstance(size, ir.Value) else size
             else:
                 return None
             own = value.type
@@ -98,16 +100,6 @@ class Ranges:
         if isinstance(value.owner, ir.Block) and parent_of(value).name in FUNCTIONS:
             return self._sizes(number_of(value), dimension)
         return None
-
-    def _slice_size(self, op: ir.Operation, dimension: int) -> int | None:
-        sizes = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
-        kind = op.results[0].type
-        if not isinstance(kind, ir.RankedTensorType) or kind.rank != len(sizes):
-            return None
-        place = sum(each < 0 for each in sizes[:dimension])
-        groups = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-        first = sum(groups[:-2])
-        return sizes[dimension] if sizes[dimension] >= 0 else self.exact(op.operands[first + place])
 
     def _of_argument(self, value: ir.Value) -> Interval | None:
         parent, number = parent_of(value), number_of(value)
