@@ -30,6 +30,11 @@ def walk(op: ir.Operation, *, inner_first: bool = False) -> Iterator[ir.Operatio
         yield op
 
 
+def ops_in(block: ir.Block) -> list[ir.Operation]:
+    """The ops of a block in order, not those inside of them. They may be erased meanwhile."""
+    return [view.operation for view in block.operations]
+
+
 def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
     """The op that a value is a result of, if it has one of these names; None for a block's argument."""
     owner = value.owner

@@ -15,7 +15,7 @@ from typing import cast
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import new_context, to_bytecode, walk
+from iree_tuner.compiler.context import new_context, ops_in, to_bytecode, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.program.bindings import OP_TAG
 from iree_tuner.program.dispatch import Carried
@@ -54,7 +54,7 @@ def carrying(source: ProgramSource) -> tuple[Program, tuple[Carried, ...]]:
 
 def _keep_executables(module: ir.Module) -> None:
     """Drop calls of the executables of a program that has reached them; dumps stay unchanged."""
-    operations = [view.operation for view in module.body.operations]
+    operations = ops_in(module.body)
     others = [op for op in operations if op.name not in _DUMPED and not is_benchmark(op)]
     if others and any(op.name == _EXECUTABLE for op in operations):
         for op in operations:

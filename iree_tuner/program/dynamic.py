@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import new_context, symbol_of, walk
+from iree_tuner.compiler.context import new_context, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.ops.family import dynamic_parts
@@ -173,14 +173,10 @@ def given_sizes(dim: Dim) -> Given:
     found: dict[Variable | None, tuple[int, ...]] = {}
     for name, given in named.items():
         sizes = tuple(given) if isinstance(given, Sequence) else (given,)
-        if not sizes or any(not _is_size(size) for size in sizes):
+        if not sizes or any(type(size) is not int or size < 1 for size in sizes):
             raise UsageError(f"dim must have integers of at least 1, but has {given!r}")
         found[_place_named(str(name)) if name else None] = sizes
     return found
-
-
-def _is_size(size: object) -> bool:
-    return isinstance(size, int) and not isinstance(size, bool) and size >= 1
 
 
 def _place_named(text: str) -> Variable:
@@ -224,18 +220,14 @@ def pin_scalars(module: ir.Module, session: CompilerSession) -> None:
     `flow.tensor.dynamic_constant` does with the sizes of its type, are constants again.
     """
     hidden: list[tuple[ir.Value, ir.Value]] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "util.optimization_barrier":
-            pairs = zip(op.results, op.operands, strict=True)
-            hidden.extend((to, of) for to, of in pairs if fold(of, None) is not None)
-        return ir.WalkResult.ADVANCE
-
     arguments: list[ir.Value] = []
-    for view in module.body.operations:
-        if view.operation.name == "util.func" and view.operation.regions[0].blocks:
-            view.operation.walk(visit)
-            block = view.operation.regions[0].blocks[0]
+    for function in ops_in(module.body):
+        if function.name == "util.func" and function.regions[0].blocks:
+            for op in walk(function):
+                if op.name == "util.optimization_barrier":
+                    pairs = zip(op.results, op.operands, strict=True)
+                    hidden.extend((to, of) for to, of in pairs if fold(of, None) is not None)
+            block = function.regions[0].blocks[0]
             arguments += [
                 each for each in block.arguments if isinstance(each.type, ir.FloatType) and list(each.uses)
             ]
@@ -309,8 +301,7 @@ def _numbers(module: ir.Module, size: DimensionSize) -> list[ir.Value]:
         return []
     number = size.dimension[0]
     found: list[ir.Value] = []
-    for view in module.body.operations:
-        op = view.operation
+    for op in ops_in(module.body):
         if op.name != "util.func" or not op.regions[0].blocks:
             continue
         arguments = list(op.regions[0].blocks[0].arguments)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
+from iree_tuner.compiler.context import ops_in, symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, Diagnostic
 from iree_tuner.compiler.worker import Calls as Workers
 from iree_tuner.compiler.worker import session_for
@@ -186,8 +186,7 @@ def _expressions(generic: ir.Operation) -> set[_Expression]:
     block = generic.regions[0].blocks[0]
     known: dict[ir.Value, object] = dict(zip(block.arguments, generic.operands, strict=True))
     found = set[_Expression]()
-    for view in list(block.operations)[:-1]:
-        op = view.operation
+    for op in ops_in(block)[:-1]:
         expression = (op.name, *(known.get(operand, operand) for operand in op.operands))
         known |= dict.fromkeys(op.results, expression)
         found.add(expression)

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import defining_op, symbol_of, walk
+from iree_tuner.compiler.context import defining_op, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import held_by
 from iree_tuner.errors import TunerError
@@ -38,7 +38,7 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
     The module is at `executable-sources`. `entries` are functions that count instead; TunerError for an
     unknown one. Sites in initializers run once, while the program is loaded, and do not count.
     """
-    functions = {symbol_of(op): op for op in _top_level(module) if op.name in _BODIES}
+    functions = {symbol_of(op): op for op in ops_in(module.body) if op.name in _BODIES}
     sites = {name: _sites(function) for name, function in functions.items()}
     called = {callee for found in sites.values() for callee, _, is_call in found if is_call}
     public = [name for name, op in functions.items() if is_public(op) and name not in called]
@@ -58,7 +58,7 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
 
 def dispatched_exports(module: ir.Module) -> set[str]:
     """The exports that a module at `executable-sources` dispatches, called or not."""
-    return {symbol for op in _top_level(module) for symbol, _, is_call in _sites(op) if not is_call}
+    return {symbol for op in ops_in(module.body) for symbol, _, is_call in _sites(op) if not is_call}
 
 
 Site = tuple[str, bool, bool]  # symbol, in a loop, whether it is a function
@@ -119,10 +119,6 @@ def _block_repeats(block: ir.Block) -> bool:
     return False
 
 
-def _top_level(module: ir.Module) -> list[ir.Operation]:
-    return [view.operation for view in module.body.operations]
-
-
 STAND_INS = (7, 1, 0)
 """Values to try in turn. 7 is not aligned, as most positions are not: code that reads at position 0 may be
 faster than at any other. A table with few rows has a row 1, and 0 is valid for every position."""
@@ -174,8 +170,8 @@ def _calling(module: ir.Module, exports: Collection[str]) -> ir.Module:
         attributes = module.operation.attributes
         for name in attributes:
             copy.operation.attributes[name] = attributes[name]
-        for view in module.body.operations:
-            copy.body.append(view.operation.clone())
+        for op in ops_in(module.body):
+            copy.body.append(op.clone())
     for op in _dispatches(copy):
         entries = [ir.SymbolRefAttr(entry).value for entry in ir.ArrayAttr(op.attributes["entry_points"])]
         if all(entry[-1] not in exports for entry in entries):
@@ -184,7 +180,7 @@ def _calling(module: ir.Module, exports: Collection[str]) -> ir.Module:
 
 
 def _dispatches(module: ir.Module) -> list[ir.Operation]:
-    functions = (op for op in _top_level(module) if op.name in _FUNCTIONS)
+    functions = (op for op in ops_in(module.body) if op.name in _FUNCTIONS)
     return [op for function in functions for op in walk(function) if op.name == DISPATCH]
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import symbol_of
+from iree_tuner.compiler.context import ops_in, symbol_of
 from iree_tuner.compiler.unbound import bounds_of_type, enumerator_of
 from iree_tuner.ops.structure import assumption
 from iree_tuner.program.entries import entry_operations, hal_fence, taken_as
@@ -261,7 +261,7 @@ def suggested(rules: Mapping[str, SizeRules], given: Mapping[Variable, int]) -> 
 
 def size_rules(module: ir.Module) -> dict[str, SizeRules]:
     """The rules of each entry function of a program, in any dialect, by its name."""
-    operations = [view.operation for view in module.body.operations]
+    operations = ops_in(module.body)
     functions = {symbol_of(op): op for op in operations if op.name in ("func.func", "util.func")}
     return {name: _SizeReader(functions).rules(op) for name, op in entry_operations(module).items()}
 
@@ -369,8 +369,7 @@ class _SizeReader:
     def _block(self, function: ir.Operation, known: dict[ir.Value, _Known]) -> Sequence[ir.Value]:
         """Read the first block; returns its last op's operands."""
         op = None
-        for view in function.regions[0].blocks[0].operations:
-            op = view.operation
+        for op in ops_in(function.regions[0].blocks[0]):
             self._read += 1
             if self._read > _MOST_READ:
                 return []

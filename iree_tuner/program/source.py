@@ -15,7 +15,7 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.context import new_context, ops_in, to_bytecode
 from iree_tuner.compiler.session import CompileError, parse_module
 from iree_tuner.compiler.versions import check_release
 from iree_tuner.errors import TunerError, UsageError
@@ -125,7 +125,7 @@ def _unwrapped(program: Program) -> Program:
         module = outer = parse_module(program.data, new_context(), program.name)
     except CompileError:
         return program  # the compiler reports it
-    while (inner := [view.operation for view in module.body.operations]) and all(map(_has_functions, inner)):
+    while (inner := ops_in(module.body)) and all(map(_has_functions, inner)):
         if len(inner) > 1:
             names = ", ".join(str(op.attributes.get("sym_name", "without a name")) for op in inner)
             raise UsageError(
