@@ -35,7 +35,7 @@ from iree_tuner.device.numerics import (
     without,
 )
 from iree_tuner.device.program_inputs import argument, why_no_value
-from iree_tuner.device.program_loaded import SEEDS, first_line
+from iree_tuner.device.program_loaded import SEEDS
 from iree_tuner.device.program_parameters import with_parameters
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import Floats, Spread, deviations
@@ -44,7 +44,7 @@ from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 from iree_tuner.program.entries import Taken, plain_name
 from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets import on_host
-from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, first_line
 
 Array = npt.NDArray[np.generic]
 Values = dict[int, Held]

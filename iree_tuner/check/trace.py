@@ -29,11 +29,11 @@ from iree_tuner.device.numerics import (
     left_alone,
     real_parts,
 )
-from iree_tuner.device.program_loaded import SEEDS, first_line
+from iree_tuner.device.program_loaded import SEEDS
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
 from iree_tuner.program.parts import ProgramPart
-from iree_tuner.targets.runtime import RUNTIME_ERRORS
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, first_line
 
 Array = npt.NDArray[np.generic]
 

@@ -38,7 +38,7 @@ from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 from iree_tuner.program.entries import Taken
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
-from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, first_line
 
 SEEDS = (0, 1, 2)
 """Seeds of the inputs for which results are compared."""
@@ -471,8 +471,3 @@ def _push_again(value: object, arguments: rt.VmVariantList) -> None:
         arguments.push_float(value)
     else:
         arguments.push_int(cast(int, value))
-
-
-def first_line(error: BaseException) -> str:
-    """The runtime's message, without the stack."""
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -116,12 +116,10 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         load.result.replace_all_uses_with(argument)
         load.erase()
     dispatch = find_dispatch(function)
-    lookup = defining_op(dispatch.entry_point)
-    assert lookup is not None, "the entry point is looked up by an op"
-    export = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
+    export = dispatched_export(dispatch)
     ranges = zip(dispatch.binding_offsets, dispatch.binding_lengths, strict=True)
     constants = [_constant(value) for value in dispatch.constants]
-    body = find_function(module, export[-1])
+    body = find_function(module, export)
     uses = _uses(body, constants)
     tensors = _tensors(body, constants, uses)
     bindings = tuple(
@@ -135,7 +133,7 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         _place(dispatch, bindings)
     _rotate(dispatch, copies, first, stride_of(size))
     unclear = uses.unclear if uses else ()
-    return RawHarness(module, export[-1], symbol_of(function), size, bindings, tuple(constants), unclear)
+    return RawHarness(module, export, symbol_of(function), size, bindings, tuple(constants), unclear)
 
 
 def _packed(bindings: Sequence[Binding], used: Mapping[int, tuple[int, int]]) -> tuple[Binding, ...]:
@@ -190,6 +188,13 @@ def find_dispatch(function: ir.Operation) -> hal.CommandBufferDispatchOp:
     (dispatch,) = (op.opview for op in walk(function) if op.name == "hal.command_buffer.dispatch")
     assert isinstance(dispatch, hal.CommandBufferDispatchOp)
     return dispatch
+
+
+def dispatched_export(dispatch: hal.CommandBufferDispatchOp) -> str:
+    """The name of the export that a dispatch of a benchmark runs."""
+    lookup = defining_op(dispatch.entry_point)
+    assert lookup is not None, "the entry point is looked up by an op"
+    return ir.SymbolRefAttr(lookup.attributes["entry_point"]).value[-1]
 
 
 def _buffer_sizes(top: Sequence[ir.Operation]) -> dict[str, int]:
