@@ -49,7 +49,7 @@ class DeviceFacts:
         cores: of the host, that a process may use.
         near_bytes, middle_bytes: of a core's own caches; 0 if unknown.
         last_level_bytes: see `last_level_cache`.
-        rotation_bytes: see `rotation_bytes`.
+        rotation_bytes: of copies that exceed all caches, limited by its memory.
     """
 
     name: str
@@ -67,7 +67,7 @@ def facts_of(device_uri: str) -> DeviceFacts:
     """The facts that this host knows about a device."""
     return DeviceFacts(
         *device_setting(device_uri), usable_cores(), *private_caches(), last_level_cache(device_uri),
-        rotation_bytes(device_uri),
+        min(_limits(device_uri)),
     )  # fmt: skip
 
 
@@ -82,11 +82,6 @@ def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
         return 1
     most, wanted = _limits(device_uri)
     return max(1, min(-(-wanted // harness.stride), most // harness.stride))
-
-
-def rotation_bytes(device_uri: str) -> int:
-    """Bytes of copies that exceed all caches, limited by the device's memory."""
-    return min(_limits(device_uri))
 
 
 def device_setting(device_uri: str) -> tuple[str, str, int]:

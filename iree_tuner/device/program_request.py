@@ -242,8 +242,11 @@ def _valid(
 ) -> tuple[ValidInputs, tuple[Parameter, ...], tuple[Entry, ...]]:
     """Restrict parameters and entries to the integers that the program's uses allow."""
     inputs = [each for entry in entries for each in entry.inputs]
-    types = [each.element_type for each in (*wanted, *inputs)]
-    if not any(map(_may_be_index, types)) and not _converts(module):
+    kinds = [ElementType.named(each.element_type) for each in (*wanted, *inputs)]
+    may_be_index = any((each.is_integer and each.bits > 1) or each.kind == "index" for each in kinds)
+    # Integers made of floats may become indices.
+    made = (op.results[0].type for op in walk(module.operation) if op.name.endswith(_CONVERSIONS))
+    if not may_be_index and not any(ElementType.of(kind).is_integer for kind in made):
         return ValidInputs(), wanted, entries
     with Workers(1) as workers:
         try:
@@ -265,17 +268,6 @@ def _sent(program: Program, module: ir.Module) -> bytes:
     return module.operation.get_asm(
         large_elements_limit=_MOST_ELEMENTS, large_resource_limit=_MOST_RESOURCE
     ).encode()
-
-
-def _may_be_index(element_type: str) -> bool:
-    kind = ElementType.named(element_type)
-    return (kind.is_integer and kind.bits > 1) or kind.kind == "index"
-
-
-def _converts(module: ir.Module) -> bool:
-    """Whether an op may make integers of floats, which may become indices."""
-    made = (op.results[0].type for op in walk(module.operation) if op.name.endswith(_CONVERSIONS))
-    return any(ElementType.of(kind).is_integer for kind in made)
 
 
 def _with_values(entry: Entry, found: ValidInputs) -> Entry:

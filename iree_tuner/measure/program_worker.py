@@ -187,7 +187,7 @@ def same_here(table: Table, index: int, depth: ErrorDepth, *, brief: bool = Fals
         for message in filter(None, (_failing(default), default.overwrites)):
             found = replace(found, note="; ".join(filter(None, (f"by default, {message}", found.note))))
         if found.ok and other.known is not default:
-            other.forget_results()
+            other.known.results = None  # they may be large
         return found
 
 

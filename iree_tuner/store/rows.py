@@ -28,6 +28,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 _COUNT = "throttled"  # the only reading that is an integer
 _FLOATS = ("baseline_us", "compile_s", "measure_s", "at")
 _TEXTS = ("workload", "message", "digest", "device", "reproducer")
+_IN_JSON = (*_TEXTS, *_FLOATS, "assignment", "outcome", "samples_us", "worst", "readings")
 
 
 def trial_to_row(trial: Trial) -> tuple[object, ...]:
@@ -56,7 +57,7 @@ def trial_from_row(row: Mapping[str, object]) -> Trial:
 def trial_to_json(trial: Trial) -> dict[str, object]:
     """A trial as JSON-ready data, with nothing lost. Numbers that JSON does not have are texts."""
     data = {**vars(trial), "assignment": dict(trial.assignment), "readings": asdict(trial.readings)}
-    return {name: plain(value) for name, value in data.items()}
+    return {name: plain(data[name]) for name in _IN_JSON}
 
 
 def trial_from_json(data: Mapping[str, object]) -> Trial:
