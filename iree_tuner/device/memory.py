@@ -318,13 +318,13 @@ def fill_again(device: rt.HalDevice, buffer: rt.HalBuffer, byte: int) -> None:
 
 
 def push(arguments: rt.VmVariantList, value: object, element_type: str = "") -> None:
-    """Add a reference or a number to a call's arguments; a number may have a type that Python does not."""
-    if isinstance(value, rt.VmRef):
-        arguments.push_ref(value)
+    """Add a reference, or a number of a type (Python's own without one), to a call's arguments."""
+    if not isinstance(value, int | float):
+        arguments.push_ref(cast(rt.VmRef, value))  # any ref object will do; the stubs name one
     elif ElementType.named(element_type).is_float if element_type else isinstance(value, float):
-        arguments.push_float(float(cast(float, value)))
+        arguments.push_float(float(value))
     else:
-        arguments.push_int(int(cast(int, value)))
+        arguments.push_int(int(value))
 
 
 def _shared_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:

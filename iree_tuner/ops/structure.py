@@ -283,7 +283,7 @@ def initial_parameters(op: ir.Operation) -> Parameters:
     return [(ACCUMULATES, (1,))] if filled is None else []
 
 
-_INTEGER_CASTS = (
+INTEGER_CASTS = (
     "arith.index_cast", "arith.index_castui", "arith.extui", "arith.extsi", "arith.trunci",
     "iree_tensor_ext.dispatch.workload.ordinal",
 )  # fmt: skip
@@ -303,7 +303,7 @@ def fold(value: ir.Value, constants: Sequence[int] | None) -> int | None:
         return ir.IntegerAttr(op.attributes["value"]).value
     if op.name == "hal.interface.constant.load":
         return None if constants is None else constants[ir.IntegerAttr(op.attributes["ordinal"]).value]
-    if op.name in _INTEGER_CASTS:
+    if op.name in INTEGER_CASTS:
         return fold(op.operands[0], constants)
     if op.name == "util.assume.int":
         return fold(op.operands[ir.OpResult(value).result_number], constants)

@@ -15,7 +15,7 @@ from typing import cast
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import new_context, ops_in, to_bytecode, walk
+from iree_tuner.compiler.context import new_context, ops_around, ops_in, to_bytecode, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.program.bindings import OP_TAG
 from iree_tuner.program.dispatch import Carried
@@ -90,7 +90,8 @@ def _configured(root: ir.Operation) -> Iterator[ir.Operation]:
 def _note(op: ir.Operation, name: str) -> Carried:
     attributes = op.attributes
     lowering = str(attributes[LOWERING_CONFIG]) if LOWERING_CONFIG in attributes else ""
-    translation = _translation_around(op)
+    around = (each for each in ops_around(op) if TRANSLATION_INFO in each.attributes)
+    translation = next((str(each.attributes[TRANSLATION_INFO]) for each in around), "")
     if COMPILATION_INFO in attributes:
         info = attributes[COMPILATION_INFO]
         if isinstance(info, iree_codegen.CompilationInfoAttr):
@@ -100,16 +101,6 @@ def _note(op: ir.Operation, name: str) -> Carried:
     entries = {key: value for key, value in vars(found).items() if value}
     op.attributes[NOTE] = ir.DictAttr.get({key: ir.StringAttr.get(text) for key, text in entries.items()})
     return found
-
-
-def _translation_around(op: ir.Operation) -> str:
-    """The translation info of the function that an op is in."""
-    around: ir.Operation | None = op
-    while around is not None:
-        if TRANSLATION_INFO in around.attributes:
-            return str(around.attributes[TRANSLATION_INFO])
-        around = around.parent.operation if around.parent is not None else None
-    return ""
 
 
 def place_of(op: ir.Operation, name: str) -> str:

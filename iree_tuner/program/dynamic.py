@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import new_context, ops_in, symbol_of, walk
+from iree_tuner.compiler.context import new_context, ops_around, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.ops.family import dynamic_parts
@@ -92,15 +92,10 @@ def sized_cases(program: Program, given: Given) -> Program:
             f"--dim has different numbers of sizes: {counts}",
             hint="give each dimension one size, or as many as the others: they are used together",
         )
-    rules = rules_of(program)
+    rules = size_rules(parse_module(program.data, new_context(), program.name))
     named = [{name: sizes[number % len(sizes)] for name, sizes in given.items()} for number in range(count)]
     cases = dict.fromkeys(_case(program, rules, each) for each in named)
     return SizedProgram(program.name, program.data, tuple(cases))
-
-
-def rules_of(program: Program) -> Mapping[str, SizeRules]:
-    """The rules of a program's sizes, by function. Raises CompileError."""
-    return size_rules(parse_module(program.data, new_context(), program.name))
 
 
 def _label(name: Variable | None) -> str:
@@ -206,7 +201,10 @@ def pin(module: ir.Module, sizes: Sequence[DimensionSize], session: CompilerSess
             op.erase()
         for each in sizes:
             for value in _numbers(module, each):
-                with ir.InsertionPoint.at_block_begin(_entry_of(value)):
+                owner = value.owner
+                op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+                function = next(around for around in ops_around(op) if around.name == "util.func")
+                with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
                     constant = arith.ConstantOp(value.type, each.size).result
                 value.replace_all_uses_with(constant)
     run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
@@ -346,14 +344,3 @@ def _copies_of(execute: ir.Operation, operand: int) -> list[tuple[ir.Value, int 
         if use.owner.operation.name == "stream.cmd.copy" and use.operand_number == 0
     ]
     return [(outside[op.operands[3]], fold(op.operands[5], [])) for op in copies]
-
-
-def _entry_of(value: ir.Value) -> ir.Block:
-    """The first block of the function that a value is in."""
-    owner = value.owner
-    op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
-    while op.name != "util.func":
-        above = op.parent
-        assert above is not None, "numbers are read in functions"
-        op = above.operation
-    return op.regions[0].blocks[0]

@@ -261,7 +261,8 @@ def _dispatches(
     module: ir.Module, calls: dict[str, CallCount], target: Target, session: CompilerSession,
     sizes: tuple[DimensionSize, ...], advice: str,
 ) -> tuple[Dispatch, ...]:  # fmt: skip
-    exports, own_spec = _exports(module), module.operation.attributes.get(IN_MEMORY, None)
+    exports = [symbol_of(op) for op in walk(module.operation) if op.name == "hal.executable.export"]
+    own_spec = module.operation.attributes.get(IN_MEMORY, None)
     code = set(map(symbol_of, functions_in(module)))
     found: dict[str, Dispatch] = {}
     settle(module, session)
@@ -399,10 +400,6 @@ def prepare(module: ir.Module, passes: tuple[str, ...], session: CompilerSession
     # IR as text: a pipeline of passes is text for the pass manager too
     pipeline = f"builtin.module(hal.executable(hal.executable.variant(builtin.module({nested}))))"
     run_passes(module, session, pipeline)
-
-
-def _exports(module: ir.Module) -> list[str]:
-    return [symbol_of(op) for op in walk(module.operation) if op.name == "hal.executable.export"]
 
 
 def _target_attributes(module: ir.Module) -> list[ir.Attribute]:

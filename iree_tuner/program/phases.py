@@ -162,7 +162,6 @@ def compile_program(
     *,
     stop: Phase | None = None,
     output: Output = "vmfb",
-    extra_flags: tuple[str, ...] = (),
 ) -> Compiled:
     """Run the compiler up to the end of phase `stop`, or to a VM module.
 
@@ -171,8 +170,7 @@ def compile_program(
         TunerError: the program has nothing to compile.
         WorkerError: the compiler died or did not come back.
     """
-    chosen = replace(target, flags=(*target.flags, *extra_flags))
-    return workers.call(run_phases, program.data, program.name, chosen, stop=stop, output=output)
+    return workers.call(run_phases, program.data, program.name, target, stop=stop, output=output)
 
 
 def submit_program(

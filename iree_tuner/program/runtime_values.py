@@ -10,11 +10,12 @@ remains within them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import defining_op, ops_in, symbol_of, walk
+from iree_tuner.compiler.context import defining_op, ops_around, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import held_by
 from iree_tuner.errors import TunerError
@@ -97,12 +98,8 @@ def _sites(function: ir.Operation) -> list[Site]:
 
 
 def _in_loop(op: ir.Operation, function: ir.Operation) -> bool:
-    current = op
-    while current != function:
-        if current.name in _LOOPS or _block_repeats(current.block):
-            return True
-        current = current.parent.operation
-    return False
+    inside = takewhile(lambda each: each != function, ops_around(op))
+    return any(each.name in _LOOPS or _block_repeats(each.block) for each in inside)
 
 
 def _block_repeats(block: ir.Block) -> bool:
@@ -206,19 +203,12 @@ def _pin(module: ir.Module, value: int, session: CompilerSession) -> bool:
                 sources.append((op, number, operand))
     with ir.Location.unknown(module.context):
         for op, number, operand in sources:
-            with ir.InsertionPoint.at_block_begin(_function(op).regions[0].blocks[0]):
+            function = next(each for each in ops_around(op) if each.name in _FUNCTIONS)
+            with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
                 op.operands[number] = arith.ConstantOp(operand.type, _fitting(operand.type, value)).result
     if sources:
         run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
     return bool(sources)
-
-
-def _function(op: ir.Operation) -> ir.Operation:
-    while op.name not in _FUNCTIONS:
-        above = op.parent
-        assert above is not None, "dispatches are in functions"
-        op = above.operation
-    return op
 
 
 def _fitting(kind: ir.Type, value: int) -> int | float:
@@ -269,9 +259,12 @@ def _hold(op: ir.Operation, constants: Sequence[int]) -> Iterator[bool | None]:
     """Whether the assumptions about each integer hold; None for an integer that is not known."""
     for operand, each in zip(op.operands, ir.ArrayAttr(op.attributes["assumptions"]), strict=True):
         value = fold(operand, constants)
-        yield None if value is None else any(_allows(case, value) for case in ir.ArrayAttr(each))
-
-
-def _allows(case: ir.Attribute, value: int) -> bool:
-    known = assumption(case)
-    return known.get("umin", 0) <= value <= known.get("umax", value) and value % known.get("udiv", 1) == 0
+        yield (
+            None
+            if value is None
+            else any(
+                known.get("umin", 0) <= value <= known.get("umax", value)
+                and value % known.get("udiv", 1) == 0
+                for known in map(assumption, ir.ArrayAttr(each))
+            )
+        )

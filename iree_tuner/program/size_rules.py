@@ -527,7 +527,8 @@ def _computed(op: ir.Operation, operands: Sequence[_Known | None]) -> SizeTerm |
     dialect, _, name = op.name.partition(".")
     if op.name in ("affine.apply", "affine.min", "affine.max"):
         return _affine_op(op, terms)
-    if dialect not in _ARITHMETIC or any(not _is_single(each.type) for each in op.results):
+    shapes = [each.type for each in op.results if isinstance(each.type, ir.ShapedType)]
+    if dialect not in _ARITHMETIC or any(each.rank for each in shapes):
         return None
     if name == "select":
         return _apply(_selected, *terms)
@@ -536,10 +537,6 @@ def _computed(op: ir.Operation, operands: Sequence[_Known | None]) -> SizeTerm |
     if name == "compare":
         return _apply(_COMPARED[enumerator_of(op.attributes["comparison_direction"])], *terms)
     return _apply(_BINARY[name], *terms) if name in _BINARY else None
-
-
-def _is_single(kind: ir.Type) -> bool:
-    return not isinstance(kind, ir.ShapedType) or not kind.rank
 
 
 def _is_assertion(op: ir.Operation) -> bool:
@@ -568,7 +565,7 @@ def _affine_op(op: ir.Operation, terms: Sequence[SizeTerm]) -> SizeTerm | None:
     return known[0] if len(known) == 1 else _apply(lambda *each: choose(np.broadcast_arrays(*each)), *known)
 
 
-_AFFINE: tuple[tuple[type[ir.AffineBinaryExpr], Callable[..., Array]], ...] = (
+AFFINE: tuple[tuple[type[ir.AffineBinaryExpr], Callable[..., Array]], ...] = (
     (ir.AffineAddExpr, operator.add), (ir.AffineMulExpr, operator.mul),
     (ir.AffineModExpr, _modulo), (ir.AffineFloorDivExpr, _floored),
     (ir.AffineCeilDivExpr, _rounded_up),
@@ -585,7 +582,7 @@ def _affine(
         of = dims if isinstance(expression, ir.AffineDimExpr) else symbols
         found = of[expression.position]
         return found if isinstance(found, SizeTerm) else None
-    for kind, function in _AFFINE:
+    for kind, function in AFFINE:
         if isinstance(expression, kind):
             left, right = (_affine(each, dims, symbols) for each in (expression.lhs, expression.rhs))
             return None if left is None or right is None else _apply(function, left, right)

@@ -72,10 +72,7 @@ def read_program(source: ProgramSource) -> Program:
         return _checked(Program("<bytes>", source))
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return _checked(Program("<text>", source.encode()))
-    return _from_path(Path(source))
-
-
-def _from_path(path: Path) -> Program:
+    path = Path(source)
     if path == Path():  # of an empty string
         raise TunerError("no program is named")
     if path.suffix == ".onnx" and path.is_file():

@@ -41,25 +41,14 @@ _FLOAT_BINARY: dict[str, Binary] = {
     "math.copysign": np.copysign,
 }
 
+_CALLED_ALIKE = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "tanh", "sinh",
+                 "cosh", "sin", "cos", "tan")  # fmt: skip
+
 _FLOAT_UNARY: dict[str, Callable[[Value], Value]] = {
+    **{f"math.{name}": getattr(np, name) for name in _CALLED_ALIKE},
     "arith.negf": np.negative,
     "math.absf": np.abs,
-    "math.exp": np.exp,
-    "math.exp2": np.exp2,
-    "math.expm1": np.expm1,
-    "math.log": np.log,
-    "math.log2": np.log2,
-    "math.log10": np.log10,
-    "math.log1p": np.log1p,
-    "math.sqrt": np.sqrt,
     "math.rsqrt": lambda x: 1.0 / np.sqrt(x),
-    "math.cbrt": np.cbrt,
-    "math.tanh": np.tanh,
-    "math.sinh": np.sinh,
-    "math.cosh": np.cosh,
-    "math.sin": np.sin,
-    "math.cos": np.cos,
-    "math.tan": np.tan,
     "math.atan": np.arctan,
     "math.erf": np.vectorize(math.erf, otypes=[np.float64]),
 }

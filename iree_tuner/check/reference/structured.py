@@ -18,6 +18,7 @@ from iree_tuner.check.reference.values import UnsupportedError, Value, rounded
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import accesses, indexing_maps, iterators, mixed, operand_groups
+from iree_tuner.program.size_rules import AFFINE
 
 WORK_LIMIT = 1 << 27
 """Evaluations of a body. A step of a reduction counts as `STEP_WORK` more: NumPy's calls cost that much."""
@@ -74,7 +75,7 @@ class Loops:
             return np.asarray(expression.value)
         if isinstance(expression, ir.AffineBinaryExpr):
             left, right = self.value(expression.lhs), self.value(expression.rhs)
-            return _combine(expression, left, right)
+            return next(function for kind, function in AFFINE if isinstance(expression, kind))(left, right)
         raise UnsupportedError(f"an index {expression}")
 
 
@@ -151,20 +152,6 @@ def _store(loops: Loops, indexing_map: ir.AffineMap, state: Value, init: Value) 
     place = tuple(np.broadcast_to(loops.value(e), loops.shape) for e in indexing_map.results)
     result[place] = np.broadcast_to(state, loops.shape)
     return result
-
-
-def _combine(expression: ir.AffineBinaryExpr, left: Value, right: Value) -> Value:
-    if isinstance(expression, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expression, ir.AffineMulExpr):
-        return left * right
-    if isinstance(expression, ir.AffineFloorDivExpr):
-        return left // right
-    if isinstance(expression, ir.AffineCeilDivExpr):
-        return -(-left // right)
-    if isinstance(expression, ir.AffineModExpr):
-        return left % right
-    raise UnsupportedError(f"an index {expression}")
 
 
 # Ops that move elements and compute none: slices, reshapes, padding, packing.

@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import defining_op
-from iree_tuner.ops.structure import iterators, operand_groups
+from iree_tuner.ops.structure import INTEGER_CASTS, iterators, operand_groups
 
 FUNCTIONS = ("func.func", "util.func")
 CALLS = ("func.call", "util.call")
 RETURNS = ("func.return", "util.return")
-CASTS = (
-    "arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci",
-    "iree_tensor_ext.dispatch.workload.ordinal",
-)  # fmt: skip
 MOVES = (
-    *CASTS, "tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape", "tensor.bitcast",
-    "tensor.extract_slice", "tensor.extract", "tensor.splat", "tensor.pack", "tensor.unpack", "linalg.pack",
-    "linalg.unpack", "memref.load", "hal.tensor.import", "iree_tensor_ext.dispatch.tensor.load",
+    *INTEGER_CASTS, "tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape",
+    "tensor.bitcast", "tensor.extract_slice", "tensor.extract", "tensor.splat", "tensor.pack", "tensor.unpack",
+    "linalg.pack", "linalg.unpack", "memref.load", "hal.tensor.import", "iree_tensor_ext.dispatch.tensor.load",
     "iree_tensor_ext.bitcast", "iree_linalg_ext.gather", "flow.tensor.reshape", "flow.tensor.clone",
     "flow.tensor.transfer", "flow.tensor.slice", "flow.tensor.load", "flow.tensor.splat",
 )  # fmt: skip
@@ -153,7 +149,7 @@ def _held_constant(value: ir.Value) -> int | None:
             return found
         if op is None and is_structured(parent_of(value)):
             value = parent_of(value).operands[number_of(value)]
-        elif op is not None and op.name in (*CASTS, "linalg.fill"):
+        elif op is not None and op.name in (*INTEGER_CASTS, "linalg.fill"):
             value = op.operands[0]
         else:
             return None

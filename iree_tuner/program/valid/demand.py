@@ -9,7 +9,7 @@ since values behind them may be wrong.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from iree.compiler import ir
@@ -190,7 +190,7 @@ _MOST_CHANGES = 24  # of one value: bounds only come closer, and in a circle the
 _STOPS = ("tensor.dim", "hal.buffer_view.dim", "tensor.empty", "flow.tensor.empty")
 _DISPATCH = "flow.dispatch"
 _STORE = "iree_tensor_ext.dispatch.tensor.store"
-_LOADS = ("util.global.load",)
+_LOAD = "util.global.load"
 _COMPARES_UP = {2: 1, 3: 0, 6: 1, 7: 0, 1: 1, 0: 1}
 """Predicates under which a counter goes on to a limit, and how far behind its last value that is."""
 
@@ -250,10 +250,6 @@ class Demands:
             self._changes[value] = self._changes.get(value, 0) + 1
             self._todo.append(value)
 
-    def _require_all(self, found: Iterable[tuple[ir.Value, Interval]]) -> None:
-        for value, wanted in found:
-            self._require(value, wanted)
-
     def _pass_on(self, value: ir.Value) -> None:
         wanted, op, number = self._values[value], defining_op(value), number_of(value)
         if op is None:
@@ -264,8 +260,12 @@ class Demands:
                 self._require(returned.operands[number], wanted)
         elif op.name == _DISPATCH:
             self._to_stored(op, number, wanted)
-        elif op.name in _LOADS:
-            self._to_global(_named(op, "global"), wanted)
+        elif op.name == _LOAD:
+            name = _named(op, "global")
+            old = self.globals.get(name)
+            self.globals[name] = wanted if old is None else old.meet(wanted)
+            for stored in self._stores.get(name, []):
+                self._require(stored, wanted)
         elif op.name in ("scf.if", "scf.index_switch", "scf.execute_region"):
             for region in op.regions:
                 if list(region.blocks):
@@ -279,7 +279,8 @@ class Demands:
             found = demands_on_operands(op, number, wanted, self._known)
             if found is None:
                 self.unclear.setdefault(op.name)
-            self._require_all(found or [])
+            for operand, own in found or ():
+                self._require(operand, own)
 
     def _to_stored(self, dispatch: ir.Operation, number: int, wanted: Interval) -> None:
         """Require it of the values that a dispatch stores in a result: an argument, or memory of its own."""
@@ -294,12 +295,6 @@ class Demands:
             arguments = function.regions[0].blocks[0].arguments if function is not None else ()
             for stored in self._written.get(arguments[place], []) if place < len(arguments) else ():
                 self._require(stored, wanted)
-
-    def _to_global(self, name: str, wanted: Interval) -> None:
-        old = self.globals.get(name)
-        self.globals[name] = wanted if old is None else old.meet(wanted)
-        for stored in self._stores.get(name, []):
-            self._require(stored, wanted)
 
     def _to_argument(self, value: ir.Value, number: int, wanted: Interval) -> None:
         block, parent = value.owner, parent_of(value)
