@@ -282,7 +282,9 @@ def tolerances(
 ) -> Floats:  # fmt: skip
     """How much each float may differ; see the module's text. The arguments are those of `compare`."""
     values = real_parts(expected)
-    scales = None if magnitudes is None else _scales_of(magnitudes)
+    scales = None if magnitudes is None else magnitudes.reshape(-1)
+    if scales is not None and scales.dtype.kind == "c":  # for both parts: one may cancel in a product
+        scales = np.repeat(np.abs(scales), 2)
     terms = Terms.of(element_type, accumulator_type, reduction_length, factors)
     least = None
     if sums is not None:  # one for each real number of the expected values
@@ -403,13 +405,6 @@ def real_parts(values: Array) -> Array:
         return values
     own = np.ascontiguousarray(values)
     return own.view(own.real.dtype).reshape(*values.shape, 2)
-
-
-def _scales_of(magnitudes: Array) -> Array:
-    """Flat; of complex numbers, the absolute value for both parts: one of them may cancel in a product."""
-    if magnitudes.dtype.kind != "c":
-        return magnitudes.reshape(-1)
-    return np.repeat(np.abs(magnitudes.reshape(-1)), 2)
 
 
 def same_bytes(a: Array, b: Array) -> bool:

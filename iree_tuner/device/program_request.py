@@ -154,6 +154,11 @@ def _request(
     refused = [entry.refusal for entry in run if entry.refusal]
     if refused and (functions or len(refused) == len(run)):
         raise TunerError(refused[0], location=program.name)
+    notes = _generated(wanted, archives)
+    types = {each.element_type for entry in entries for each in entry.inputs}
+    if demoted and types & {"f64", "complex<f64>"}:
+        what = "the compiler computes f64 in f32, and inputs are converted"
+        notes = (f"{what} ({_DEMOTION}=false keeps f64)", *notes)
     all_given = len(run) == 1 and len(inputs) == len(run[0].inputs) and None not in inputs
     ops = {op.name for op in walk(module.operation)}
     advice = suggestion(rules, case.sizes)
@@ -166,7 +171,7 @@ def _request(
         entries,
         () if all_given and (archives or not wanted) else valid.unclear,
         keeps_state(module),
-        (*(_demotion(entries) if demoted else ()), *_generated(wanted, archives)),
+        notes,
         advice,
         case.name,
         left_out=() if functions else _left_out(entries, inputs, case.sizes, advice),
@@ -205,13 +210,6 @@ def _demoted(flags: Sequence[str]) -> bool:
     values = [value for name, _, value in (each.lstrip("-").partition("=") for each in flags)
               if name == _DEMOTION.lstrip("-")]  # fmt: skip
     return not values or values[-1].lower() not in ("false", "0")
-
-
-def _demotion(entries: Sequence[Entry]) -> tuple[str, ...]:
-    types = {each.element_type for entry in entries for each in entry.inputs}
-    if not types & {"f64", "complex<f64>"}:
-        return ()
-    return (f"the compiler computes f64 in f32, and inputs are converted ({_DEMOTION}=false keeps f64)",)
 
 
 def _generated(wanted: Sequence[Parameter], archives: Sequence[tuple[str, str]]) -> tuple[str, ...]:

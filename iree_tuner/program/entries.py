@@ -383,7 +383,11 @@ def argument_names(program: Program, module: ir.Module, function: str) -> dict[s
     lines = [] if program.is_bytecode else program.data.decode().splitlines()
     own = [_name(each.location, lines) for each in arguments]
     if Path(program.name).suffix == ".onnx":
-        own = _names_of_onnx(program.name)
+        import onnx
+
+        graph = onnx.load(program.name, load_external_data=False).graph
+        constant = {each.name for each in graph.initializer}
+        own = [each.name for each in graph.input if each.name not in constant]
     return found | {name: number for number, name in enumerate(own) if name}
 
 
@@ -394,14 +398,6 @@ def _name(location: ir.Location, lines: list[str]) -> str:
         found = _SSA_NAME.match(lines[location.start_line - 1], location.start_col - 1)
         return found[1] if found else ""
     return ""
-
-
-def _names_of_onnx(path: str) -> list[str]:
-    import onnx
-
-    graph = onnx.load(path, load_external_data=False).graph
-    constant = {each.name for each in graph.initializer}
-    return [each.name for each in graph.input if each.name not in constant]
 
 
 # The phase that a program has reached: `iree-compile --compile-to=PHASE` writes programs at any of them.

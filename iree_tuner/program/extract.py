@@ -145,13 +145,6 @@ def prologue_of(workload: Workload, ops: Sequence[ir.Operation], target: Target)
     return target.merging if generic and _are_merged(ops) else ()
 
 
-def out_of_reach(workload: Workload, prologue: Sequence[str]) -> str:
-    """Why no spec with this prologue matches a dumped workload in its program; empty if one does."""
-    if workload.op in _MATRICES and not prologue:
-        return "data tiling packed its matrices: pass --target llvm-cpu:host+data-tiling or --chip"
-    return ""
-
-
 def _has_run(name: str, workload: Workload, ops: Sequence[ir.Operation]) -> bool:
     match name:
         case "iree-codegen-insert-batch-dim-for-batchless-conv":
@@ -351,7 +344,8 @@ def _describe(raw: RawHarness, calls: CallCount, target: Target, session: Compil
     workload, reason = _tag_root(function, choice.root, prologue, raw.constants)
     if configured and workload is not None:
         own = prologue_of(workload, compute_ops(function), target)
-        reason = out_of_reach(workload, own)
+        if workload.op in _MATRICES and not own:  # no spec matches it in its program
+            reason = "data tiling packed its matrices: pass --target llvm-cpu:host+data-tiling or --chip"
         workload = None if reason else replace(workload, prologue=prologue or own)
     carried = carried_in(function)
     harness = Harness(

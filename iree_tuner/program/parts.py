@@ -235,8 +235,7 @@ class _Apart:
                     self._number(value)
                     computed.add(id(step))
         for step in self._steps.found:
-            if step.is_dispatch:
-                assert step.op is not None
+            if step.op is not None and step.op.name == DISPATCH:
                 if only is None or export_of(step.op) in only:
                     self._add_dispatch(step.op, step)
             elif only is None and id(step) in computed:

@@ -389,12 +389,15 @@ class _SizeReader:
             self._bind(op, operands)
         if not any(each is not None for each in operands):
             return []
-        self._note_sizes(op, terms)
+        made = [each.type for each in op.results if isinstance(each.type, ir.RankedTensorType)]
+        if any(not each.has_static_shape for each in made):  # numbers of which it makes sizes are sizes
+            self._sizes |= {each for term in terms for each in term.of}
         if op.name in _DIMENSIONS or op.name in _DIMENSION_OPERANDS:
             return [self._dimension(op, operands)]
         if op.name == "util.assume.int":
             return self._assumed(op, operands)
-        if op.name == "cf.assert" or _is_assertion(op):
+        called = op.attributes["call_target_name"] if op.name == "stablehlo.custom_call" else None
+        if op.name == "cf.assert" or (called and ir.StringAttr(called).value == "shape_assertion"):
             self._require(operands[0])
         if op.name in ("flow.tensor.tie_shape", "hal.tensor.import"):
             self._tie(op, operands)
@@ -417,12 +420,6 @@ class _SizeReader:
         if op.name == _OF_VIEW and (number, place) not in self._places:  # its type does not tell
             self._places.append((number, place))
         return _variable((number, place))
-
-    def _note_sizes(self, op: ir.Operation, terms: Sequence[SizeTerm]) -> None:
-        """Numbers of which an op makes the sizes of a tensor are sizes."""
-        made = [each.type for each in op.results if isinstance(each.type, ir.RankedTensorType)]
-        if terms and any(not each.has_static_shape for each in made):
-            self._sizes |= {each for term in terms for each in term.of}
 
     def _require(self, condition: _Known | None) -> None:
         if isinstance(condition, SizeTerm):
@@ -537,12 +534,6 @@ def _computed(op: ir.Operation, operands: Sequence[_Known | None]) -> SizeTerm |
     if name == "compare":
         return _apply(_COMPARED[enumerator_of(op.attributes["comparison_direction"])], *terms)
     return _apply(_BINARY[name], *terms) if name in _BINARY else None
-
-
-def _is_assertion(op: ir.Operation) -> bool:
-    if op.name != "stablehlo.custom_call":
-        return False
-    return ir.StringAttr(op.attributes["call_target_name"]).value == "shape_assertion"
 
 
 def _allowed(cases: Sequence[Mapping[str, int]], sizes: Array) -> Array:

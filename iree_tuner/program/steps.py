@@ -53,10 +53,6 @@ class FlowStep:
     makes: tuple[ir.Value, ...]
     guard: Guard = ()
 
-    @property
-    def is_dispatch(self) -> bool:
-        return self.op is not None and self.op.name == DISPATCH
-
 
 class FlowSteps:
     """The steps of functions of a module, one function after another.

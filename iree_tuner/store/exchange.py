@@ -93,15 +93,11 @@ def records(store: Store, chosen: Sequence[int]) -> Iterator[Record]:
             "comparison": stored_json(row["comparison"]),
         }  # fmt: skip
     if everything:
-        yield from _findings(store, runs)
-
-
-def _findings(store: Store, runs: Mapping[object, object]) -> Iterator[Record]:
-    for row in store.read("SELECT * FROM findings ORDER BY at, id"):
-        yield {
-            "kind": "finding", "uid": row["uid"], "run": runs[row["run_id"]], "at": row["at"],
-            "about": row["kind"], "body": body_of(row["body"]),
-        }  # fmt: skip
+        for row in store.read("SELECT * FROM findings ORDER BY at, id"):
+            yield {
+                "kind": "finding", "uid": row["uid"], "run": runs[row["run_id"]], "at": row["at"],
+                "about": row["kind"], "body": body_of(row["body"]),
+            }  # fmt: skip
 
 
 def load(store: Store, found: Iterable[Record]) -> Added:

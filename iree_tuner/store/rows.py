@@ -38,7 +38,7 @@ def trial_to_row(trial: Trial) -> tuple[object, ...]:
     values |= {
         "assignment": assignment_text(trial.assignment),
         "outcome": trial.outcome,
-        "samples": pack_samples(trial.samples_us),
+        "samples": struct.pack(f"<{len(trial.samples_us)}d", *trial.samples_us),
         "worst": None if trial.worst is None else real(trial.worst),
         "readings": json.dumps(plain(asdict(trial.readings))),
     }
@@ -103,13 +103,8 @@ def assignment_of(data: object) -> Assignment:
     return Assignment.of(cast("dict[str, int]", values))
 
 
-def pack_samples(samples: Sequence[float]) -> bytes:
-    """Doubles, little-endian."""
-    return struct.pack(f"<{len(samples)}d", *samples)
-
-
 def unpack_samples(packed: bytes) -> tuple[float, ...]:
-    """The samples again."""
+    """Samples from a row: doubles, little-endian."""
     return struct.unpack(f"<{len(packed) // 8}d", packed)
 
 

@@ -14,8 +14,9 @@ CALLS = ("func.call", "util.call")
 RETURNS = ("func.return", "util.return")
 MOVES = (
     *INTEGER_CASTS, "tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape",
-    "tensor.bitcast", "tensor.extract_slice", "tensor.extract", "tensor.splat", "tensor.pack", "tensor.unpack",
-    "linalg.pack", "linalg.unpack", "memref.load", "hal.tensor.import", "iree_tensor_ext.dispatch.tensor.load",
+    "tensor.bitcast", "tensor.extract_slice", "tensor.extract", "tensor.splat", "tensor.pack",
+    "tensor.unpack", "linalg.pack", "linalg.unpack", "memref.load", "hal.tensor.import",
+    "iree_tensor_ext.dispatch.tensor.load",
     "iree_tensor_ext.bitcast", "iree_linalg_ext.gather", "flow.tensor.reshape", "flow.tensor.clone",
     "flow.tensor.transfer", "flow.tensor.slice", "flow.tensor.load", "flow.tensor.splat",
 )  # fmt: skip

@@ -33,7 +33,7 @@ from iree_tuner.program.valid.bodies import (
     predecessors,
     terminator,
 )
-from iree_tuner.program.valid.interval import Interval
+from iree_tuner.program.valid.interval import EVERYTHING, Interval
 from iree_tuner.program.valid.known import Ranges
 from iree_tuner.program.valid.transfer import demands_on_operands
 
@@ -238,7 +238,7 @@ class Demands:
 
     def _require(self, value: ir.Value, wanted: Interval) -> None:
         fixed = self._known.range(value)
-        if wanted.says_nothing or fixed is not None:
+        if wanted == EVERYTHING or fixed is not None:
             return
         old = self._values.get(value)
         new = wanted if old is None else old.meet(wanted)
