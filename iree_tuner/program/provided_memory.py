@@ -85,15 +85,12 @@ def fix_sizes(module: ir.Module) -> None:
         for name, function in functions.items():
             sizes = functions.get(f"{name}{_SIZE}")
             size = None if sizes is None else constant(terminator(sizes.regions[0]).operands[0])
-            if size is not None:
-                _fix_size(function, size)
-
-
-def _fix_size(function: ir.Operation, size: int) -> None:
-    """Use `size` bytes of the memory, which is the last buffer among the arguments."""
-    kind = hal_type("buffer")
-    memory = [each for each in function.regions[0].blocks[0].arguments if each.type == kind][-1]
-    for use in [each for each in memory.uses if each.owner.operation.name == _LENGTH]:
-        with ir.InsertionPoint(use.owner):
-            known = arith.constant(ir.IndexType.get(), size)
-        use.owner.operation.results[0].replace_all_uses_with(known)
+            if size is None:
+                continue
+            # The memory is the last buffer among the arguments.
+            arguments, kind = function.regions[0].blocks[0].arguments, hal_type("buffer")
+            memory = [each for each in arguments if each.type == kind][-1]
+            for use in [each for each in memory.uses if each.owner.operation.name == _LENGTH]:
+                with ir.InsertionPoint(use.owner):
+                    known = arith.constant(ir.IndexType.get(), size)
+                use.owner.operation.results[0].replace_all_uses_with(known)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 
 from iree_tuner.check.reference.interpreter import Interpreter
-from iree_tuner.check.reference.values import Unsupported, UnsupportedError
+from iree_tuner.check.reference.scalars import Unsupported, UnsupportedError
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.data import dtype_of, fill, stored_shape, values_in, written
 from iree_tuner.ops.structure import fold

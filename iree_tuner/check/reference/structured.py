@@ -14,7 +14,7 @@ from string import ascii_lowercase
 import numpy as np
 from iree.compiler import ir
 
-from iree_tuner.check.reference.values import UnsupportedError, Value, rounded
+from iree_tuner.check.reference.scalars import UnsupportedError, Value, rounded
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import accesses, indexing_maps, iterators, mixed, operand_groups

@@ -91,9 +91,8 @@ def preferred(op: ir.Operation, known: Ranges) -> Wanted:
         places = known.range(other)
         if places is None or places.low is None or places.high is None or places.low == places.high:
             continue
-        if known.range(value) is None:  # place < length; place <= position
-            after = int(kind in (_SLT, _SGE, _ULT, _UGE))
-            yield value, Interval(places.low + after, places.high + after)
+        after = int(kind in (_SLT, _SGE, _ULT, _UGE))  # place < length; place <= position
+        yield value, Interval(places.low + after, places.high + after)
 
 
 def masks(op: ir.Operation, known: Ranges) -> Wanted:
@@ -162,7 +161,7 @@ def _asserted(condition: ir.Value, known: Ranges) -> Wanted:
     left, right = comparison.operands[0], comparison.operands[1]
     for value, other, kind in ((left, right, predicate), (right, left, _MIRRORED[predicate])):
         limit = known.range(other)
-        if limit is not None and known.range(value) is None:
+        if limit is not None:
             yield value, satisfying(kind, limit)
 
 
