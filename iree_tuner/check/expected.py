@@ -236,35 +236,26 @@ class CheckProgram:
         return rt.DeviceArray(self.device, rt.HalBufferView(buffer, shape, rt.HalElementType.INT_8))
 
 
+@dataclass(frozen=True)
 class DeviceCheck:
-    """The expected results of one seed, on a device.
+    """The expected results of one seed, on a device."""
 
-    Args:
-        program: what compares.
-        exact: bytes that must be equal where `mask` has ones (`CheckProgram.mask`).
-        mask: see `exact`.
-        wanted: what floats must be (`CheckProgram.allowed`).
-    """
-
-    def __init__(
-        self, program: CheckProgram, exact: rt.HalBuffer, mask: rt.HalBuffer, wanted: Sequence[rt.DeviceArray]
-    ) -> None:
-        self._program = program
-        self._exact = exact
-        self._mask = mask
-        self._wanted = wanted
+    program: CheckProgram  # what compares
+    exact: rt.HalBuffer  # bytes that must be equal where `mask` has ones (`CheckProgram.mask`)
+    mask: rt.HalBuffer
+    wanted: Sequence[rt.DeviceArray]  # what floats must be (`CheckProgram.allowed`)
 
     def worst(self, memory: Memory) -> float:
         """The largest error of a memory's contents, as a multiple of its tolerance.
 
         Infinite if anything else was written, or a value is not a number.
         """
-        differs, worst = self._program.compare(memory.buffer, self._exact, self._mask, self._wanted)
+        differs, worst = self.program.compare(memory.buffer, self.exact, self.mask, self.wanted)
         return math.inf if differs else worst
 
     def same(self, memory: StagedMemory) -> bool:
         """Whether a memory's contents are equal to the bit to those that it kept."""
-        return memory.kept is not None and self._program.same(memory.buffer, memory.kept)
+        return memory.kept is not None and self.program.same(memory.buffer, memory.kept)
 
 
 def integers(harness: Harness) -> list[tuple[Binding, TensorSlice]]:

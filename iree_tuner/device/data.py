@@ -246,13 +246,6 @@ def is_opaque(binding: Binding) -> bool:
     return not binding.tensors or any(dtype_of(each.element_type) is None for each in binding.tensors)
 
 
-def outputs(
-    bindings: Sequence[Binding], buffer: npt.NDArray[np.uint8]
-) -> list[tuple[TensorSlice, npt.NDArray[np.generic]]]:
-    """The tensors that a dispatch writes, read from its buffer."""
-    return [(tensor, values_in(buffer, binding, tensor)) for binding, tensor, _ in written(bindings)]
-
-
 def written(bindings: Sequence[Binding]) -> list[tuple[Binding, TensorSlice, int]]:
     """The tensors that a dispatch writes and that can be compared, each with its number among all tensors."""
     every = [(binding, tensor) for binding in bindings for tensor in binding.tensors]
