@@ -9,7 +9,6 @@ where it is read and the configuration is taken off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import cast
 
 from iree.compiler import ir
@@ -47,7 +46,10 @@ def carrying(source: ProgramSource) -> tuple[Program, tuple[Carried, ...]]:
     program = read_program(source)
     module = parse_module(program.data, new_context(), program.name)
     with module.context, ir.Location.unknown():
-        found = tuple(_note(op, program.name) for op in _configured(module.operation))
+        every = [
+            op for op in walk(module.operation) if any(name in op.attributes for name in CONFIGURATIONS[:2])
+        ]
+        found = tuple(_note(op, program.name) for op in every)
         _keep_executables(module)
         return called(Program(program.name, to_bytecode(module))), found
 
@@ -81,10 +83,6 @@ def carried_in(function: ir.Operation) -> tuple[Carried, ...]:
         found.append(Carried(**values, label=label))
         del op.attributes[NOTE]
     return tuple(found)
-
-
-def _configured(root: ir.Operation) -> Iterator[ir.Operation]:
-    return (op for op in list(walk(root)) if any(name in op.attributes for name in CONFIGURATIONS[:2]))
 
 
 def _note(op: ir.Operation, name: str) -> Carried:

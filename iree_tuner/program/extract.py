@@ -45,6 +45,7 @@ from iree_tuner.program.harness import (
 )
 from iree_tuner.program.phases import own_target_name, select_target
 from iree_tuner.program.runtime_values import (
+    STAND_INS,
     count_calls,
     dispatched_exports,
     pin_values,
@@ -275,7 +276,7 @@ def _dispatches(
     for export, raws in with_values(module, dispatched - found.keys(), session).items():
         found[export] = _sized(_with_value([describe_as(raw) for raw in raws], advice))
     if dispatched - found.keys() and is_open(module):
-        pin_values(module, session)
+        pin_values(module, STAND_INS[-1], session)
         pin(module, (_STAND_IN,), session)
         for raw in _harnesses(module, session):
             if raw.export not in found:

@@ -139,18 +139,13 @@ def with_values(
     found: dict[str, list[RawHarness]] = {}
     for value in STAND_INS if exports else ():
         copy = _calling(module, exports)
-        if not _pin(copy, value, session):
+        if not pin_values(copy, value, session):
             return {}
         for benchmark in dump_benchmarks(copy, session):
             for raw in take_buffer(benchmark):
                 if _stays_within(raw, proven=value != STAND_INS[-1]):
                     found.setdefault(raw.export, []).append(raw)
     return {export: tuple(raws) for export, raws in found.items()}
-
-
-def pin_values(module: ir.Module, session: CompilerSession) -> None:
-    """Make the values of dispatches constants that are valid for every position, in place."""
-    _pin(module, STAND_INS[-1], session)
 
 
 def takes_open_sizes(raw: RawHarness) -> bool:
@@ -181,8 +176,8 @@ def _dispatches(module: ir.Module) -> list[ir.Operation]:
     return [op for function in functions for op in walk(function) if op.name == DISPATCH]
 
 
-def _pin(module: ir.Module, value: int, session: CompilerSession) -> bool:
-    """Make the values that numbers of dispatches are computed from constants; whether there were any.
+def pin_values(module: ir.Module, value: int, session: CompilerSession) -> bool:
+    """Make the values that numbers of dispatches are computed from constants, in place; whether any were.
 
     Floats become 1. Other uses of such a number, as a condition or the end of a loop, keep the number.
     """

@@ -250,26 +250,23 @@ def _files(failure: FailedCandidate) -> dict[str, str]:
 
 def _modules(failure: FailedCandidate) -> tuple[dict[str, str], list[str]]:
     """The dispatch with its configuration (and, to compare, without), and the configs to find."""
-    # IR as text: harnesses are stored as bytecode
-    module = ir.Module.parse(failure.harness.module)
+    module = _parsed(failure.harness, failure.outcome)
     place(module, failure.placement)
-    if failure.outcome in _RUNS:
-        _add_run(module, failure.harness.function)
     texts: dict[str, str] = {}
     if failure.outcome == "wrong_result":
-        texts["default.mlir"] = _printed(_default(failure) or module)
+        own = failure.default
+        texts["default.mlir"] = _printed(_parsed(own, failure.outcome) if own is not None else module)
     if failure.configuration is not None:
         put_in_place(module, failure.configuration)
     texts["dispatch.mlir"] = _printed(module)
     return texts, _expected(failure.configuration)
 
 
-def _default(failure: FailedCandidate) -> ir.Module | None:
-    if failure.default is None:
-        return None
+def _parsed(harness: Harness, outcome: Outcome) -> ir.Module:
     # IR as text: harnesses are stored as bytecode
-    module = ir.Module.parse(failure.default.module)
-    _add_run(module, failure.default.function)
+    module = ir.Module.parse(harness.module)
+    if outcome in _RUNS:
+        _add_run(module, harness.function)
     return module
 
 
