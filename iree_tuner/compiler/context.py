@@ -40,6 +40,19 @@ def walk(op: ir.Operation, *, inner_first: bool = False) -> Iterator[ir.Operatio
         yield op
 
 
+def ops_in(block: ir.Block) -> list[ir.Operation]:
+    """The ops of a block in order, not those inside of them. They may be erased meanwhile."""
+    return [view.operation for view in block.operations]
+
+
+def ops_around(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The op, and all ops that it is inside of, the innermost first."""
+    yield op
+    while op.parent is not None:
+        op = op.parent.operation
+        yield op
+
+
 def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
     """The op that a value is a result of, if it has one of these names; None for a block's argument."""
     owner = value.owner

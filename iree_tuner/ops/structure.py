@@ -13,6 +13,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, cast
 
 from iree.compiler import ir
@@ -44,16 +45,33 @@ def extent(tensor: ir.Value, position: int) -> ir.Value | None:
     dynamic = ir.ShapedType.get_dynamic_size()
     if op.name == "tensor.empty":
         return op.operands[list(ir.RankedTensorType(tensor.type).shape[:position]).count(dynamic)]
-    if op.name == "iree_tensor_ext.dispatch.tensor.load":
-        static = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
-        if len(static) != ir.RankedTensorType(tensor.type).rank or static[position] != dynamic:
-            return None
-        segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-        return op.operands[sum(segments[:3]) + static[:position].count(dynamic)]
+    if op.name == _LOAD:
+        sizes = mixed(op, "sizes")
+        size = sizes[position] if len(sizes) == ir.RankedTensorType(tensor.type).rank else 0
+        return None if isinstance(size, int) else size
     if op.name.startswith("linalg."):
         inits = len(op.operands) - len(op.results)
         return extent(op.operands[inits + ir.OpResult(tensor).result_number], position)
     return None
+
+
+_GROUPS = {"offsets": -3, "sizes": -2, "strides": -1, "low": 1, "high": 2}
+
+
+def mixed(op: ir.Operation, name: str) -> list[int | ir.Value]:
+    """The offsets, sizes or strides of a slice, or the `low` or `high` of a padding; operands if dynamic."""
+    given = iter(operand_groups(op)[_GROUPS[name]])
+    dynamic = ir.ShapedType.get_dynamic_size()
+    static = ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"])
+    return [next(given) if size == dynamic else size for size in static]
+
+
+def operand_groups(op: ir.Operation) -> list[list[ir.Value]]:
+    """An op's operands in the groups that its definition has."""
+    operands = iter(op.operands)
+    return [
+        list(islice(operands, size)) for size in ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+    ]
 
 
 def bounds(size: ir.Value | None) -> Extents:
@@ -266,7 +284,7 @@ def initial_parameters(op: ir.Operation) -> Parameters:
     return [(ACCUMULATES, (1,))] if filled is None else []
 
 
-_INTEGER_CASTS = (
+INTEGER_CASTS = (
     "arith.index_cast", "arith.index_castui", "arith.extui", "arith.extsi", "arith.trunci",
     "iree_tensor_ext.dispatch.workload.ordinal",
 )  # fmt: skip
@@ -286,7 +304,7 @@ def fold(value: ir.Value, constants: Sequence[int] | None) -> int | None:
         return ir.IntegerAttr(op.attributes["value"]).value
     if op.name == "hal.interface.constant.load":
         return None if constants is None else constants[ir.IntegerAttr(op.attributes["ordinal"]).value]
-    if op.name in _INTEGER_CASTS:
+    if op.name in INTEGER_CASTS:
         return fold(op.operands[0], constants)
     if op.name == "util.assume.int":
         return fold(op.operands[ir.OpResult(value).result_number], constants)
