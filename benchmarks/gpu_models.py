@@ -94,6 +94,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, help="for all models together")
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--kernels", action="store_true", help="let external kernels compete")
+    parser.add_argument("--kernels-only", action="store_true", help="only with external kernels")
     parser.add_argument("--tune-only", action="store_true", help="compare with nothing")
     parser.add_argument("--specs", type=Path, help="folder for specs and pages")
     parser.add_argument("--json", type=Path, help="file to which rows are appended, one a line")
@@ -149,8 +150,8 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
     if not weights.exists():
         write_parameters(model.weights().draw(), weights)
     backend = target_for_device(given.device[0], given.chip).backend
-    ways = {TUNED: usual_sources(backend) if given.kernels else ()}
-    if given.kernels:
+    ways = {TUNED: usual_sources(backend) if given.kernels or given.kernels_only else ()}
+    if given.kernels and not given.kernels_only:
         ways[WITHOUT] = ()
     budget = min(given.budget, TUNING_PART / len(ways) * (end - time.monotonic()))
     with tempfile.TemporaryDirectory() as name:
@@ -175,7 +176,7 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
             "dispatches": [
                 [row.name, row.calls, round(row.time_us, 1)] for row in (before.rows if before else ())
             ],
-            **({"without_kernels": rows[WITHOUT]} if rows else {}),
+            **({"without_kernels": rows[WITHOUT]} if WITHOUT in rows else {}),
             **({} if given.tune_only else compared(program, model, run, results, given, Path(name), end)),
             "launches": traced(result.vmfb(), run, given.device[0], Path(name)),
         }  # fmt: skip

@@ -45,6 +45,8 @@ class StopRequest:
         """Work that a request to stop ends at once: its calls are cancelled, and with them what waits."""
         self._pools = pools
         try:
+            if self.requested:  # before
+                self.request()
             yield
         except CancelledError:
             if not self.requested:

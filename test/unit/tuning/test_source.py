@@ -1,6 +1,5 @@
 """Sources of candidates: what they find is searched, compared, and part of the result."""
 
-import time
 from dataclasses import replace
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -117,30 +116,6 @@ def test_alternatives_are_compared_and_told(capsys, tmp_path, monkeypatch):
     for name in PIPELINES:
         assert f"program, {name} compared with default flags: " in out
     assert "no pipeline applies" not in out
-
-
-class SearchesForHours(CandidateSource):
-    """Finding what it can change takes longer than anyone waits."""
-
-    name = "hours"
-    noun = "hour"
-
-    def begin(self, run):
-        finding = run.lab.compilers.submit(time.sleep, 3600.0)
-
-        def found():
-            run.stop.request()
-            run.lab.compilers.wait(finding)
-            raise AssertionError("it was cancelled")
-
-        return found
-
-
-def test_a_request_to_stop_does_not_wait_for_what_is_looked_for():
-    begun = time.monotonic()
-    result = tune_module(MATMUL, sources=[SearchesForHours()], **HOW)
-    assert result.interrupted
-    assert time.monotonic() - begun < 1800.0
 
 
 GENERIC = "builtin.module(util.func(linalg-generalize-named-ops))"

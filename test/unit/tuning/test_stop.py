@@ -27,3 +27,11 @@ def test_c2_ctrl_c_is_told_and_ends_what_flags_and_profiles_wait_for():
         with pytest.raises(CancelledError):
             workers.wait(waiting)
     assert stop.requested
+
+
+def test_what_begins_after_a_request_is_ended_too():
+    stop = StopRequest()
+    stop.request()
+    with Workers(1) as workers, stop.cancelling(workers):
+        workers.wait(workers.submit(time.sleep, 3600.0, timeout_s=7200.0))
+        raise AssertionError("it was cancelled")
