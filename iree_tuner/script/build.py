@@ -10,6 +10,7 @@ from functools import partial
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
+from iree_tuner.compiler.context import symbol_of, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, Phase
 from iree_tuner.compiler.worker import Crash, WorkerError, Workers, session_for
 from iree_tuner.device.bench import Bench
@@ -22,7 +23,6 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.script.diagnose import explain
-from iree_tuner.script.places import symbol_of, walk
 from iree_tuner.script.script import Script
 from iree_tuner.spec.io import embed
 from iree_tuner.targets import Target
@@ -96,17 +96,14 @@ def _compile_here(data: bytes, name: str, target: Target, script: bytes) -> Scri
     return _finish(module, session, script)
 
 
-def _is_lowered(info: ir.Attribute) -> bool:
-    pipeline = iree_codegen.TranslationInfoAttr(info).pass_pipeline
-    return isinstance(pipeline, iree_codegen.NoPipelineAttr)
-
-
 def _finish(module: ir.Module, session: CompilerSession, script: bytes) -> Scripted:
     embed(module, script, replace=True)
     session.run(module, start="executable-sources", stop=_CONFIGURED)
-    functions = [op for op in walk(module) if op.name == "func.func" and _INFO in op.attributes]
-    mine = tuple(symbol_of(op) for op in functions if _is_lowered(op.attributes[_INFO]))
-    others = tuple(name for name in map(symbol_of, functions) if name not in mine)
+    functions = [op for op in walk(module.operation) if op.name == "func.func" and _INFO in op.attributes]
+    infos = {symbol_of(op): iree_codegen.TranslationInfoAttr(op.attributes[_INFO]) for op in functions}
+    mine = tuple(name for name, info in infos.items()
+                 if isinstance(info.pass_pipeline, iree_codegen.NoPipelineAttr))  # fmt: skip
+    others = tuple(name for name in infos if name not in mine)
     return Scripted(session.to_vmfb(module, start=_CONFIGURED), mine, others)
 
 
