@@ -30,11 +30,11 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.suite.changes import Change, changes, counts
 from iree_tuner.suite.commands.run import SuiteProgress
-from iree_tuner.suite.folder import operations_in, write
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.options import SuiteOptions
 from iree_tuner.suite.plan import Item, SuitePlan, items_from
+from iree_tuner.suite.programs import operations_in, write
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.session import run_suite
 from iree_tuner.suite.site import Hosts

@@ -17,12 +17,20 @@ from iree_tuner.kernels.c_code import (
     widths,
     workers,
 )
-from iree_tuner.kernels.c_plan import TILES
-from iree_tuner.kernels.c_shape import Shape, right_matrix, shape_of
+from iree_tuner.kernels.c_plan import TILES, Shape, right_matrix, shape_of
 from iree_tuner.kernels.integers import Integers
-from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
+from iree_tuner.kernels.kernel import (
+    Code,
+    Conv,
+    KernelError,
+    Knobs,
+    Launch,
+    Packed,
+    Problem,
+    conv_of,
+    scratch_room,
+)
 from iree_tuner.kernels.moves import MOST_PADDING
-from iree_tuner.kernels.problem import Conv, KernelError, Problem, conv_of, scratch_room
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.targets import Target

@@ -16,8 +16,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal, util
 
 from iree_tuner.compiler.unbound import hal_type
-from iree_tuner.kernels.kernel import Code, Kernel, Packed, WithTools
-from iree_tuner.kernels.problem import Array, Problem
+from iree_tuner.kernels.kernel import Array, Code, Kernel, Packed, Problem, WithTools
 from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.spec.external import object_attribute

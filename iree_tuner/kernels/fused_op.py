@@ -16,7 +16,7 @@ from iree.compiler.dialects import arith, tensor
 
 from iree_tuner.compiler.linalg import IndexOp, generic
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch
+from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch, Problem
 from iree_tuner.kernels.moved import (
     Clamped,
     Cut,
@@ -42,7 +42,6 @@ from iree_tuner.kernels.moves import (
     pieces_of,
     source_index,
 )
-from iree_tuner.kernels.problem import Problem
 from iree_tuner.ops.canonical import captured, clone
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.generic import Generic

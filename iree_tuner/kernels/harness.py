@@ -16,8 +16,7 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.kernels.executable import export_of, fill_variant, object_of, packed_ports, ports_of
-from iree_tuner.kernels.kernel import Code, Packed
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.kernel import Code, KernelError, Packed, Problem
 from iree_tuner.measure.candidate import Built
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice, stride_of
 from iree_tuner.program.extract import Extraction, extract_here

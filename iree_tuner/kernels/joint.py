@@ -19,8 +19,8 @@ from iree.compiler.dialects import arith, func, tensor
 from iree_tuner.compiler.linalg import generic, named
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
+from iree_tuner.kernels.kernel import Problem
 from iree_tuner.kernels.moves import LOAD
-from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import accesses, shape_of

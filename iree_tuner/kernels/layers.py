@@ -23,7 +23,7 @@ from iree_tuner.device.numerics import Agreement, compare
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.problem import Problem
+from iree_tuner.kernels.kernel import Problem
 from iree_tuner.kernels.site import find_results
 from iree_tuner.kernels.source import Chosen
 from iree_tuner.kernels.spec import save_kernel_spec

@@ -11,9 +11,8 @@ from typing import Any, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, linalg, tensor
 
-from iree_tuner.kernels.kernel import Code, Kernel, Packed, Packing
+from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Packed, Packing, Problem
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, digits
-from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.shapes import groups_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.structure import indexing_maps, iterators, shape_of

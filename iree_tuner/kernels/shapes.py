@@ -10,7 +10,7 @@ from itertools import pairwise
 from iree.compiler import ir
 
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.problem import Problem
+from iree_tuner.kernels.kernel import Problem
 from iree_tuner.ops.contraction import ROLES, is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.indexing_map import IndexingMap

@@ -21,11 +21,10 @@ from iree_tuner.kernels.attention import ATTENTION_OP, Found, Names, attention_o
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import constant_of, number
 from iree_tuner.kernels.formula import follow
-from iree_tuner.kernels.integers import Integers, Operands, operands_of
+from iree_tuner.kernels.integers import Integers, Operands, Padding, operands_of, padding_of
+from iree_tuner.kernels.kernel import Array, Problem
 from iree_tuner.kernels.moved import Moved, build_in_one, moved_product
 from iree_tuner.kernels.moves import HOISTED
-from iree_tuner.kernels.padding import Padding, padding_of
-from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.contraction import Contraction

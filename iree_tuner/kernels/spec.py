@@ -40,11 +40,10 @@ from iree_tuner.kernels.executable import (
     ports_of,
 )
 from iree_tuner.kernels.harness import substituted
+from iree_tuner.kernels.integers import build_insertion, insert_in_filled
 from iree_tuner.kernels.joint import JointProducts
-from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed
+from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Knobs, Packed, Problem
 from iree_tuner.kernels.moves import HOISTED, LOAD, build_packed
-from iree_tuner.kernels.padding import build_insertion, insert_in_filled
-from iree_tuner.kernels.problem import Array, KernelError, Problem
 from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.kernels.split_sums import added_up
 from iree_tuner.ops.element_type import ElementType

@@ -9,8 +9,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
 from iree_tuner.kernels.ptx_gemm import in_clusters, without_unused
 
 SHARED_BYTES = 227 * 1024

@@ -10,8 +10,7 @@ from itertools import product
 from operator import mod
 from typing import Any
 
-from iree_tuner.kernels.kernel import Code, Knobs
-from iree_tuner.kernels.problem import LEAST_SCRATCH, KernelError, Problem
+from iree_tuner.kernels.kernel import LEAST_SCRATCH, Code, KernelError, Knobs, Problem
 from iree_tuner.kernels.shapes import ConvShape, conv_shape
 from iree_tuner.kernels.triton_code import (
     ELEMENTS,

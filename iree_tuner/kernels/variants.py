@@ -24,8 +24,7 @@ from iree_tuner.kernels.harness import (
     why_unfit,
     with_scratch,
 )
-from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed, Packing
-from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
+from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Knobs, Packed, Packing, Problem, scratch_room
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import write_reproducer_here
 from iree_tuner.measure.candidate import Built

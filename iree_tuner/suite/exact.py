@@ -252,6 +252,6 @@ def expected_here(
 
 
 def _torch(operation: Operation, arrays: list[Array]) -> Array:
-    from iree_tuner.suite.backends.torch_reference import torch_reference  # which takes seconds to import
+    from iree_tuner.suite.backends.torch_running import torch_reference  # which takes seconds to import
 
     return torch_reference(operation, arrays)

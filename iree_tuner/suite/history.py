@@ -18,8 +18,7 @@ import msgspec
 
 from iree_tuner.errors import TunerError
 from iree_tuner.files import data_of, parse_json
-from iree_tuner.suite.results import Results, Row, from_json, to_json
-from iree_tuner.suite.run_facts import RunFacts
+from iree_tuner.suite.results import Results, Row, RunFacts, from_json, to_json
 
 _KEPT = ("name", "commit", "compiler", "versions", "conditions", "against", "started")
 """The facts of a run that are kept, in addition to its id."""

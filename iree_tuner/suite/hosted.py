@@ -8,23 +8,77 @@ from __future__ import annotations
 
 import gc
 import math
+import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.device.numerics import Agreement, compare
 from iree_tuner.measure.sampling import Batches
-from iree_tuner.suite.backends.backend import Array, Backend, BackendError, Job
+from iree_tuner.suite.backends.backend import Array, Backend, BackendError, Job, Running
 from iree_tuner.suite.backends.library import first_line
+from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
-from iree_tuner.suite.run_facts import BackgroundLoad
-from iree_tuner.suite.spread import SideBySide
-from iree_tuner.suite.tensors import read_array
+from iree_tuner.suite.tensors import read_array, write_inputs
+from iree_tuner.targets import on_host
+
+_HOST_SIZE, _GPU_SIZE = 1024, 8192
+
+
+class BackgroundLoad:
+    """A large product of f32 on the same device, by the same library, in the same process.
+
+    Args:
+        backend: that library.
+        job: the measured job, of whose device and threads it is.
+
+    Raises:
+        CannotError: the back end multiplies no f32.
+    """
+
+    def __init__(self, backend: Backend, job: Job) -> None:
+        size = _HOST_SIZE if on_host(job.device) else _GPU_SIZE
+        product = Matmul(m=size, n=size, k=size)
+        conditions = replace(job.conditions, timing="call", streams=1)
+        with tempfile.TemporaryDirectory() as folder:
+            inputs = write_inputs(product, Path(folder))
+            self._running: Running = backend.load(Job(product, inputs, job.device, conditions))
+        self._running.run(1)
+
+    def run_for(self, seconds: float) -> None:
+        """Compute for this long; a product that has begun ends."""
+        passed = 0.0
+        while passed < seconds:
+            passed += self._running.run(1)
+
+
+class SideBySide:
+    """A job that each of several threads runs; for `measure.sampling.Batches`."""
+
+    def __init__(self, running: Sequence[Running]) -> None:
+        self._running = running
+        self._threads = ThreadPoolExecutor(len(running)) if len(running) > 1 else None
+
+    def run(self, repeats: int) -> float:
+        """Run each this many times; seconds until all are done."""
+        if self._threads is None:
+            return self._running[0].run(repeats)
+        start = time.perf_counter()
+        for each in [self._threads.submit(running.run, repeats) for running in self._running]:
+            each.result()
+        return time.perf_counter() - start
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._threads is not None:
+            self._threads.shutdown()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from cyclopts import Group, Parameter
 
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.suite.conditions import Conditions, Timing
+from iree_tuner.suite.backends.backend import Conditions, Timing
 from iree_tuner.suite.exact import TORCH
 from iree_tuner.suite.plan import Item, SuitePlan, items_from
 from iree_tuner.suite.scalars import own_f8

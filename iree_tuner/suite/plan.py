@@ -8,13 +8,11 @@ from pathlib import Path
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.program.source import Program, load_program
-from iree_tuner.suite.backends.backend import Backend
+from iree_tuner.suite.backends.backend import Backend, Conditions
 from iree_tuner.suite.backends.iree import Wanted
-from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.driver_commands import SUFFIX, is_command, operations_of
-from iree_tuner.suite.folder import operations_in
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.programs import module_of
+from iree_tuner.suite.programs import module_of, operations_in
 from iree_tuner.suite.results import State
 from iree_tuner.suite.suite_file import DEFAULT_F8, Patterns, load_suite
 from iree_tuner.suite.tuned import Tuning

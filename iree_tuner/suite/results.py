@@ -20,8 +20,27 @@ import msgspec
 
 from iree_tuner.errors import TunerError
 from iree_tuner.files import data_of, parse_json, read_json, write
+from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.operation import Value
-from iree_tuner.suite.run_facts import RunFacts
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Head of a run's results."""
+
+    id: str  # of the run, unique: time and a few random letters
+    name: str  # of the run, for people: what was asked for
+    commit: str = ""  # of the code under test, given or from git; empty where unknown
+    compiler: str = ""  # release of IREE's compiler
+    # of the back ends' libraries, by name
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    devices: Mapping[str, str] = field(default_factory=dict[str, str])  # URI to the name of the device
+    # URI to `profiling.roofline.to_json`, of known devices
+    rooflines: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    conditions: Conditions = field(default_factory=Conditions)  # how samples were taken
+    against: str = ""  # id of the earlier run whose code ran in turns with this one's; empty for none
+    started: float = 0.0  # seconds since the epoch
+
 
 # A row: the result of one operation on one back end, in one configuration, on one device.
 

@@ -19,14 +19,24 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import planned_output
 from iree_tuner.report.numbers import day
 from iree_tuner.report.page import check_installed, save
-from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, Verdict, cautions, counts
+from iree_tuner.suite.changes import (
+    ALIKE,
+    USUAL,
+    VERDICTS,
+    WORTH,
+    Change,
+    Spreads,
+    Verdict,
+    cautions,
+    counts,
+    spreads_of,
+)
 from iree_tuner.suite.changes import changes as changes_of
 from iree_tuner.suite.history import History, read_history, run_named, runs
 from iree_tuner.suite.history import add as add_run
 from iree_tuner.suite.pages.changes_page import changes_page, headline
 from iree_tuner.suite.pages.course import history_page
 from iree_tuner.suite.results import Results, read_results
-from iree_tuner.suite.spread import USUAL, Spreads, spreads_of
 
 _HINT = "give a folder of results, or HISTORY.jsonl@RUN: id, beginning of a commit, first or last"
 

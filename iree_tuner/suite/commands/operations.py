@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from iree_tuner.cli.output import Json, answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
-from iree_tuner.suite import folder, operation, suite_file
+from iree_tuner.suite import operation, programs, suite_file
 from iree_tuner.suite.kinds.registry import KINDS, fields_of, kind_named
 from iree_tuner.suite.operation import Operation, Value, did_you_mean
 from iree_tuner.suite.plan import items_from
@@ -205,7 +205,7 @@ def generate(
         Print JSON, one object per operation.
     """
     for each in chosen_operations(suites, flags):
-        path = folder.write(output, each)
+        path = programs.write_operation(output, each)
         people.print(f"[Generating]: {path}", soft_wrap=True)
         if as_json:
             print_json({"operation": each.name, **operation.to_json(each), "path": str(path)})

@@ -8,15 +8,12 @@ from statistics import geometric_mean
 from typing import TYPE_CHECKING
 
 from iree_tuner.report.page import check_installed, filled
-from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, cautions, changes, counts
-from iree_tuner.suite.pages.ratios import facts_words
-from iree_tuner.suite.pages.together import labels_of
-from iree_tuner.suite.results import Results
-from iree_tuner.suite.run_facts import RunFacts
-from iree_tuner.suite.spread import Spreads
+from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, Spreads, cautions, changes, counts
+from iree_tuner.suite.pages.together import facts_words, labels_of
+from iree_tuner.suite.results import Results, RunFacts
 
 if TYPE_CHECKING:
-    from iree_tuner.suite.pages.ratios import Ratios
+    from iree_tuner.suite.pages.together import Ratios
 
 
 _WORDS = {
@@ -48,7 +45,7 @@ def changes_page(
         TunerError: a library for charts is missing, or the runs have no row in common.
     """
     check_installed()
-    from iree_tuner.suite.pages.ratios import draw_ratios
+    from iree_tuner.suite.pages.together import draw_ratios
 
     found = changes(before, after, worth=worth, alike=alike, spreads=spreads)
     labels = labels_of(tuple(dict.fromkeys(each.key[0] for each in found)))

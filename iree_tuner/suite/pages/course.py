@@ -15,10 +15,9 @@ from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import BEFORE, FAINT, OTHERS, SERIES, Drawing, drawn, ratios
 from iree_tuner.report.numbers import day, positive
 from iree_tuner.report.page import check_installed, filled
-from iree_tuner.suite.conditions import Conditions
+from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.history import History
-from iree_tuner.suite.pages.ratios import conditions_words
-from iree_tuner.suite.pages.together import BASE, labels_of
+from iree_tuner.suite.pages.together import BASE, conditions_words, labels_of
 from iree_tuner.suite.results import Results, Row
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
@@ -10,18 +11,18 @@ import altair as alt
 
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.report.charts import look
-from iree_tuner.report.charts.look import SERIES, Drawing, drawn, rows_high
+from iree_tuner.report.charts.look import FAINT, INK, SERIES, Drawing, drawn, ratios, rows_high
 from iree_tuner.report.charts.roofline import roofs_behind
 from iree_tuner.report.page import check_installed, filled
 from iree_tuner.report.view import Roof, RoofLevel
 from iree_tuner.suite.pages.course import colored
-from iree_tuner.suite.pages.ratios import facts_words
 from iree_tuner.suite.pages.together import (
     BASE,
     Gain,
     Standing,
     Together,
     contenders,
+    facts_words,
     gains,
     labels_of,
     standings,
@@ -31,6 +32,74 @@ from iree_tuner.suite.results import Results, Row, State
 
 if TYPE_CHECKING:
     from iree_tuner.report.charts.look import Drawing
+
+
+MOST = 60
+"""Operations of a chart: those with the largest differences."""
+
+_BAR_PX, _GAP_PX, _LEAST_PX = 7, 8, 24
+
+
+def draw_speedups(
+    found: Sequence[Standing], labels: Mapping[str, str], all_: Sequence[str]
+) -> Drawing | None:
+    """A bar from 1 to each speedup, with its interval; None where nothing was compared.
+
+    Args:
+        found: on one device.
+        labels: of operations.
+        all_: contenders of the page, for their colors.
+    """
+    rows = speedup_rows(found, labels)
+    if not rows:
+        return None
+    there = {row["contender"] for row in rows}
+    shown = [each for each in contenders(found) if each in there]
+    order = list(dict.fromkeys(str(row["label"]) for row in rows))
+    ends = [float(str(row[name])) for row in rows for name in ("speedup", "low", "high")]
+    low, high = min(0.9, *ends) / 1.05, max(1.1, *ends) * 1.05
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    axis = alt.Axis(format="~g", values=ratios(low, high), orient="top", title="speedup over IREE's default")
+    base = alt.Chart(alt.NamedData("speedups")).encode(
+        y=alt.Y("label:N", sort=order, title=None, scale=alt.Scale(paddingInner=0.2),
+                axis=alt.Axis(grid=True, bandPosition=0)),
+        yOffset=alt.YOffset("contender:N", sort=shown),
+        tooltip=[
+            "operation:N", alt.Tooltip("contender:N", title="back end"),
+            alt.Tooltip("speedup:Q", format=".3f"), alt.Tooltip("low:Q", title="from", format=".3f"),
+            alt.Tooltip("high:Q", title="to", format=".3f"),
+            alt.Tooltip("time:Q", title="µs", format=",.4~g"),
+        ],
+    )  # fmt: skip
+    bars = base.mark_bar().encode(
+        x=alt.X("speedup:Q", scale=scale, axis=axis), x2="one:Q", color=colored(shown, all_)
+    )
+    intervals = base.mark_rule(stroke=INK, opacity=0.65).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    one = alt.Chart(alt.NamedData("one")).mark_rule(color=FAINT).encode(x=alt.X("one:Q", scale=scale))
+    height = max(2, len(order)) * max(_LEAST_PX, len(shown) * _BAR_PX + _GAP_PX)
+    chart = alt.layer(bars, intervals, one).properties(height=height)
+    data = {"speedups": rows, "one": [{"one": 1.0}]}
+    return drawn(chart, data, "Speedup of each back end over IREE's default, for each operation")
+
+
+def speedup_rows(found: Sequence[Standing], labels: Mapping[str, str]) -> list[look.Row]:
+    """Of the shown operations, in their order."""
+    compared = [each for each in found if each.speedup is not None]
+    largest: dict[str, float] = {}
+    for each in compared:
+        far = abs(math.log(each.speedup or 1.0))
+        largest[each.row.operation] = max(far, largest.get(each.row.operation, 0.0))
+    kept = set(sorted(largest, key=lambda name: -largest[name])[:MOST])
+    return [
+        {
+            "operation": each.row.operation, "label": labels[each.row.operation],
+            "contender": each.contender, "speedup": each.speedup, "one": 1.0,
+            "low": (each.interval or (each.speedup,))[0], "high": (each.interval or (each.speedup,))[-1],
+            "time": each.time_us,
+        }
+        for each in compared
+        if each.row.operation in kept
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,8 +164,8 @@ def not_ok(rows: Sequence[Row]) -> tuple[NotOk, ...]:
 
 
 def _on_device(shown: Together, device: str, found: Sequence[Standing], all_: Sequence[str]) -> OnDevice:
-    from iree_tuner.suite.pages.ratios import draw_scatter
-    from iree_tuner.suite.pages.speedups import draw_speedups
+    from iree_tuner.suite.pages.run_page import draw_speedups
+    from iree_tuner.suite.pages.together import draw_scatter
 
     mine = [each for each in found if each.row.device == device]
     roofline = shown.rooflines.get(device)
@@ -115,9 +184,6 @@ def _devices(shown: Together, found: Sequence[Standing], all_: Sequence[str]) ->
 
 
 # Devices side by side, in times of one of them.
-
-
-MOST = 60
 
 
 def draw_devices(

@@ -16,7 +16,7 @@ from kernels.group_norms import EPSILON, Norm, expected, problems, statistics
 from kernels.interpreted_tensors import KNOWN, Tensor
 from kernels.random_chains import random_chain
 
-from iree_tuner.kernels import chains
+from iree_tuner.kernels import split_sums as chains
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.nest import Access, Nest
 from iree_tuner.kernels.triton_norms import TritonNorms, function_of

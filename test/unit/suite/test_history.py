@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from made_runs import NASTY, Made, made_run
 
 from iree_tuner.errors import TunerError
-from iree_tuner.suite.conditions import Conditions
+from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.history import add, read_history, run_named, runs
-from iree_tuner.suite.results import Results, Row
-from iree_tuner.suite.run_facts import RunFacts
+from iree_tuner.suite.results import Results, Row, RunFacts
 
 SMALL = {"operations": 2, "backends": ("iree", "torch")}
 

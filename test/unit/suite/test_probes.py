@@ -7,8 +7,8 @@ import pytest
 
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
 from iree_tuner.suite.plan import Item
-from iree_tuner.suite.probes import measured_roofline, probes
 from iree_tuner.suite.results import Row
+from iree_tuner.suite.session import measured_roofline, probes
 from iree_tuner.suite.site import Device, DeviceAddress
 from iree_tuner.targets import target_for_device
 

@@ -14,8 +14,8 @@ import pytest
 from session_fakes import Fake, KeptSite, Remembers
 
 from iree_tuner.errors import TunerError
+from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.backends.iree import Wanted
-from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.plan import Item, SuitePlan
 from iree_tuner.suite.programs import load_programs

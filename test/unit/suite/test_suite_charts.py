@@ -11,16 +11,33 @@ pytest.importorskip("altair")
 from made_runs import ROOFS, Made, made_run, operations
 
 from iree_tuner.errors import TunerError
+from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.changes import Change, changes
-from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.pages import ratios, run_page, speedups
+from iree_tuner.suite.pages import run_page
+from iree_tuner.suite.pages import together as ratios
 from iree_tuner.suite.pages.changes_page import summaries
-from iree_tuner.suite.pages.ratios import conditions_words, draw_ratios, facts_words, ratio_rows, scatter_rows
-from iree_tuner.suite.pages.run_page import device_rows, draw_roofline, not_ok, point_rows
-from iree_tuner.suite.pages.speedups import draw_speedups, speedup_rows
-from iree_tuner.suite.pages.together import BEST, contenders, gains, labels_of, standings, together
-from iree_tuner.suite.results import Results, Row, write_csv
-from iree_tuner.suite.run_facts import RunFacts
+from iree_tuner.suite.pages.run_page import (
+    device_rows,
+    draw_roofline,
+    draw_speedups,
+    not_ok,
+    point_rows,
+    speedup_rows,
+)
+from iree_tuner.suite.pages.together import (
+    BEST,
+    conditions_words,
+    contenders,
+    draw_ratios,
+    facts_words,
+    gains,
+    labels_of,
+    ratio_rows,
+    scatter_rows,
+    standings,
+    together,
+)
+from iree_tuner.suite.results import Results, Row, RunFacts, write_csv
 
 
 def row(backend="iree", speedup=None, operation="a", time_us=100.0, configuration="", **more):
@@ -59,7 +76,7 @@ def test_the_fastest_configuration_stands_for_its_back_end():
 
 
 def test_of_many_operations_the_extreme_ones_are_drawn(monkeypatch):
-    monkeypatch.setattr(speedups, "MOST", 2)
+    monkeypatch.setattr(run_page, "MOST", 2)
     rows = [row("torch", speedup, str(place)) for place, speedup in enumerate((1.1, 0.2, 3.0, 1.0))]
     found = standings(rows)
     assert [each["operation"] for each in speedup_rows(found, labels(found))] == ["1", "2"]

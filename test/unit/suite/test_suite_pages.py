@@ -21,7 +21,7 @@ from report.test_report_page import Elements
 
 from iree_tuner.errors import TunerError
 from iree_tuner.report import page
-from iree_tuner.suite.conditions import Conditions
+from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.history import History, add, read_history
 from iree_tuner.suite.pages.changes_page import changes_page
 from iree_tuner.suite.pages.course import MOST, history_page
