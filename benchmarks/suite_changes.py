@@ -29,10 +29,9 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.suite.changes import Change, changes, counts
-from iree_tuner.suite.commands.run import SuiteProgress
+from iree_tuner.suite.commands.run import SuiteOptions, SuiteProgress
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.options import SuiteOptions
 from iree_tuner.suite.plan import Item, SuitePlan, items_from
 from iree_tuner.suite.programs import operations_in, write
 from iree_tuner.suite.results import Results

@@ -15,9 +15,8 @@ from distributed import Client
 
 from iree_tuner.cluster import QUEUED, no_scheduler
 from iree_tuner.cluster.calls import PATIENCE_S, ClusterCalls
-from iree_tuner.cluster.line import Line, LineLostError
+from iree_tuner.cluster.line import Line, LineLostError, UntypedError, read_value, unpack
 from iree_tuner.cluster.serve import ARCHITECTURE, AT, COMPILE, LOAD, PROCESSOR, versions_here
-from iree_tuner.cluster.wire import UntypedError, read_value, unpack
 from iree_tuner.compiler.task import HostLost
 from iree_tuner.compiler.worker import Calls, WorkerError
 from iree_tuner.errors import TunerError, UsageError

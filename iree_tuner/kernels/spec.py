@@ -38,8 +38,8 @@ from iree_tuner.kernels.executable import (
     localize,
     packed_ports,
     ports_of,
+    substituted,
 )
-from iree_tuner.kernels.harness import substituted
 from iree_tuner.kernels.integers import build_insertion, insert_in_filled
 from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Knobs, Packed, Problem

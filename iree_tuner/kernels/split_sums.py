@@ -25,7 +25,7 @@ from iree.compiler.dialects import arith, func, linalg, tensor
 
 from iree_tuner.compiler.linalg import generic
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.fused_op import FusedPlan, build, build_sum, plan_of, workload_of
+from iree_tuner.kernels.fused_op import FusedPlan, build, build_sum, nest_of, plan_of, workload_of
 from iree_tuner.kernels.kernel import Problem
 from iree_tuner.kernels.moved import NotIndexableError
 from iree_tuner.kernels.moves import (
@@ -44,7 +44,6 @@ from iree_tuner.kernels.moves import (
     repeats,
 )
 from iree_tuner.kernels.nest import Nest
-from iree_tuner.kernels.plan_nest import nest_of
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.element_type import ElementType

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any
 
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
+from iree_tuner.kernels.fused_op import COMPARISON
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, NestTiles, Range, tiles_of
-from iree_tuner.kernels.plan_nest import COMPARISON
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
 

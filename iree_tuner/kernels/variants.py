@@ -16,11 +16,12 @@ from iree_tuner.compiler.task import UnfitError
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.executable import digest_of, tools_of
-from iree_tuner.kernels.harness import (
+from iree_tuner.kernels.executable import (
     build_kernel_here,
+    digest_of,
     extract_alone_here,
     has_room,
+    tools_of,
     why_unfit,
     with_scratch,
 )

@@ -16,8 +16,7 @@ from typing import Literal, get_args
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.statistics import CONFIDENCE_Z, LEAST_PAIRS, center_of
 from iree_tuner.report.numbers import interval, positive
-from iree_tuner.suite.history import History
-from iree_tuner.suite.results import Results, Row, RunFacts
+from iree_tuner.suite.results import History, Results, Row, RunFacts
 
 USUAL = 0.02
 """Standard deviation of the logarithm of the ratio of two runs, where nothing else is known."""

@@ -37,13 +37,12 @@ from iree_tuner.suite.changes import ALIKE, WORTH, verdict_of
 from iree_tuner.suite.exact import Reference, References
 from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.plan import Entrant, Item, SuitePlan
+from iree_tuner.suite.plan import SOLVER, Entrant, Item, SuitePlan, tuned_version
 from iree_tuner.suite.programs import has_programs, load_programs
 from iree_tuner.suite.results import PROGRAMS, SPECS, Row
 from iree_tuner.suite.site import Device, DeviceAddress, Hosts
 from iree_tuner.suite.suite_file import is_found
 from iree_tuner.suite.tensors import write_inputs
-from iree_tuner.suite.tuned import SOLVER, tuned_version
 from iree_tuner.targets import Target
 from iree_tuner.tuning.device import DeviceLostError
 from iree_tuner.tuning.engine import play

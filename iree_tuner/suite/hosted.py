@@ -21,12 +21,11 @@ import numpy as np
 from iree_tuner.device.data import dtype_of
 from iree_tuner.device.numerics import Agreement, compare
 from iree_tuner.measure.sampling import Batches
-from iree_tuner.suite.backends.backend import Array, Backend, BackendError, Job, Running
-from iree_tuner.suite.backends.library import first_line
+from iree_tuner.suite.backends.backend import Backend, BackendError, Job, Running, first_line
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
-from iree_tuner.suite.tensors import read_array, write_inputs
+from iree_tuner.suite.tensors import Array, read_array, write_inputs
 from iree_tuner.targets import on_host
 
 _HOST_SIZE, _GPU_SIZE = 1024, 8192

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import (
+from iree_tuner.suite.backends.backend import (
+    Job,
     LoadedCalls,
+    Running,
     TriedBackend,
     copies_of,
     device_number,

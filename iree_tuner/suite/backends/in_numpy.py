@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of
-from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import LoadedCalls, copies_of, versions
-from iree_tuner.suite.backends.numpy_convolution import convolve, convolve_layer
-from iree_tuner.suite.exact import Exact
+from iree_tuner.suite.backends.backend import Job, LoadedCalls, Running, copies_of, versions
+from iree_tuner.suite.exact import Exact, convolve, convolve_layer
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
     CannotError,

@@ -10,8 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
-from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import is_gpu
+from iree_tuner.suite.backends.backend import Job, Running, is_gpu
 from iree_tuner.suite.operation import Operation
 
 _INSTALL = "pip install torch --index-url https://download.pytorch.org/whl/rocm6.4"

@@ -6,8 +6,7 @@ import os
 import shutil
 from dataclasses import dataclass
 
-from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import TriedBackend, is_gpu, lacks, versions
+from iree_tuner.suite.backends.backend import Job, Running, TriedBackend, is_gpu, lacks, versions
 from iree_tuner.targets import on_host
 
 

@@ -31,12 +31,11 @@ from iree_tuner.space.joint import JointSpace, named
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import embed_bytes
-from iree_tuner.suite.backends.backend import Array, Job
-from iree_tuner.suite.backends.library import TriedBackend
+from iree_tuner.suite.backends.backend import Job, TriedBackend
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.programs import Programs, load_programs, save_programs
 from iree_tuner.suite.suite_file import Patterns, is_found, patterns_of
-from iree_tuner.suite.tensors import read_inputs
+from iree_tuner.suite.tensors import Array, read_inputs
 from iree_tuner.targets.registry import on_host, on_one_core
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
 from iree_tuner.tuning.baseline import Task, measure_baselines

@@ -11,7 +11,6 @@ import numpy as np
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
     FILTER_AXES,
@@ -25,6 +24,7 @@ from iree_tuner.suite.primitives import (
     Unary,
     Window,
 )
+from iree_tuner.suite.tensors import Array
 
 onnx: Any = import_module("onnx")  # typed loosely: it need not be there where types are checked
 helper: Any = onnx.helper

@@ -12,8 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from iree_tuner.device.data import dtype_of
-from iree_tuner.suite.backends.backend import Array, Job, Running
-from iree_tuner.suite.backends.library import LoadedCalls, first_line
+from iree_tuner.suite.backends.backend import Job, LoadedCalls, Running, first_line
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
     FILTER_AXES,
@@ -27,7 +26,7 @@ from iree_tuner.suite.primitives import (
     Unary,
     Window,
 )
-from iree_tuner.suite.tensors import read_inputs
+from iree_tuner.suite.tensors import Array, read_inputs
 from iree_tuner.targets import on_host
 
 torch: Any = import_module("torch")  # typed loosely: it need not be there where types are checked

@@ -32,11 +32,9 @@ from iree_tuner.suite.changes import (
     spreads_of,
 )
 from iree_tuner.suite.changes import changes as changes_of
-from iree_tuner.suite.history import History, read_history, run_named, runs
-from iree_tuner.suite.history import add as add_run
-from iree_tuner.suite.pages.changes_page import changes_page, headline
-from iree_tuner.suite.pages.course import history_page
-from iree_tuner.suite.results import Results, read_results
+from iree_tuner.suite.pages.course import changes_page, headline, history_page
+from iree_tuner.suite.results import History, Results, read_history, read_results, run_named, runs
+from iree_tuner.suite.results import add as add_run
 
 _HINT = "give a folder of results, or HISTORY.jsonl@RUN: id, beginning of a commit, first or last"
 

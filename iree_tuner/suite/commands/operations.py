@@ -17,8 +17,8 @@ from iree_tuner.suite import operation, programs, suite_file
 from iree_tuner.suite.kinds.registry import KINDS, fields_of, kind_named
 from iree_tuner.suite.operation import Operation, Value, did_you_mean
 from iree_tuner.suite.plan import items_from
-from iree_tuner.suite.scalars import NARROW, check_type
 from iree_tuner.suite.suite_file import DEFAULT_F8, TYPES, distinct, is_found, patterns_of, sweep
+from iree_tuner.suite.tensors import NARROW, check_type
 
 DEFAULT_SUITE = "profiler"
 _DEFAULT_TYPES = "f16,f32"

@@ -15,8 +15,18 @@ from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
-from iree_tuner.suite.scalars import WIDE, check_type, constant, in_name
-from iree_tuner.suite.tensors import access, collapse, element, elementwise, empty, expand
+from iree_tuner.suite.tensors import (
+    WIDE,
+    access,
+    check_type,
+    collapse,
+    constant,
+    element,
+    elementwise,
+    empty,
+    expand,
+    in_name,
+)
 
 _MOST_FACTORS = 16
 _LOOPS = ("batch", "group", "query", "value", "size", "key")

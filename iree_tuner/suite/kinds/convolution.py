@@ -16,8 +16,20 @@ from iree_tuner.suite import epilogue as epilogues
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Layouts, Primitives, T, Window
-from iree_tuner.suite.scalars import FLOATS, check_type, in_name, multiply_add, result_of, sums_of, widest
-from iree_tuner.suite.tensors import access, collapse, expand, filled, shape_of
+from iree_tuner.suite.tensors import (
+    FLOATS,
+    access,
+    check_type,
+    collapse,
+    expand,
+    filled,
+    in_name,
+    multiply_add,
+    result_of,
+    shape_of,
+    sums_of,
+    widest,
+)
 
 _LAYOUTS: Mapping[str, Layouts] = {
     "nhwc": ("nhwc", "hwcf"), "nhwc_fhwc": ("nhwc", "fhwc"), "nchw": ("nchw", "fchw"),

@@ -16,8 +16,20 @@ from iree_tuner.errors import UsageError
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import ConvLayer, Direction, Primitives, T
-from iree_tuner.suite.scalars import WIDE, check_type, multiply_add, sums_of
-from iree_tuner.suite.tensors import collapse, cut, expand, filled, flipped, padded, shape_of, spread
+from iree_tuner.suite.tensors import (
+    WIDE,
+    check_type,
+    collapse,
+    cut,
+    expand,
+    filled,
+    flipped,
+    multiply_add,
+    padded,
+    shape_of,
+    spread,
+    sums_of,
+)
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 _SIZES = re.compile(r"(0|[1-9]\d*)(x(0|[1-9]\d*)){0,2}")

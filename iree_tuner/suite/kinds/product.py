@@ -16,17 +16,19 @@ from iree_tuner.suite import epilogue as epilogues
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
-from iree_tuner.suite.scalars import (
+from iree_tuner.suite.tensors import (
     FLOATS,
+    access,
     add,
     check_type,
+    expand,
+    filled,
     in_name,
     multiply_add,
     result_of,
     sums_of,
     widest,
 )
-from iree_tuner.suite.tensors import access, expand, filled
 
 _LAYOUTS = ("tt", "tn", "nt", "nn")
 _SWAPPED = {"t": False, "n": True}

@@ -16,18 +16,24 @@ from iree_tuner.errors import UsageError
 from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
 from iree_tuner.suite.primitives import Reduction as Function
-from iree_tuner.suite.scalars import (
+from iree_tuner.suite.tensors import (
     INTEGERS,
     WIDE,
+    access,
     add,
+    as_vector,
     binary,
     check_type,
     constant,
     converted,
+    element,
+    elementwise,
+    empty,
+    filled,
     in_name,
+    retyped,
     sums_of,
 )
-from iree_tuner.suite.tensors import access, as_vector, element, elementwise, empty, filled, retyped
 
 REDUCTIONS: Mapping[str, Function] = {each: each for each in get_args(Function)}
 _AXES: Mapping[str, tuple[int, ...]] = {"rows": (0,), "columns": (1,), "both": (0, 1)}

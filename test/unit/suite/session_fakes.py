@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from iree_tuner.compiler.worker import Calls, Workers
 from iree_tuner.suite import hosted
-from iree_tuner.suite.backends.backend import Array, Job
+from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.exact import reference
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.results import Row
 from iree_tuner.suite.site import Hosts
-from iree_tuner.suite.tensors import read_inputs
+from iree_tuner.suite.tensors import Array, read_inputs
 
 
 @dataclass(frozen=True)

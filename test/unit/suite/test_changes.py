@@ -22,8 +22,7 @@ from iree_tuner.suite.changes import (
     spreads_of,
     verdict_of,
 )
-from iree_tuner.suite.history import History
-from iree_tuner.suite.results import Results, Row, RunFacts
+from iree_tuner.suite.results import History, Results, Row, RunFacts
 
 NAMES = [name for name, *_ in operations(40)]
 SLOW = dict.fromkeys(NAMES, 1.1)

@@ -15,7 +15,7 @@ from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.changes import Change, changes
 from iree_tuner.suite.pages import run_page
 from iree_tuner.suite.pages import together as ratios
-from iree_tuner.suite.pages.changes_page import summaries
+from iree_tuner.suite.pages.course import summaries
 from iree_tuner.suite.pages.run_page import (
     device_rows,
     draw_roofline,
