@@ -8,7 +8,8 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +19,7 @@ import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal, util
 
-from iree_tuner.compiler.context import to_bytecode
+from iree_tuner.compiler.context import defining_op, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
@@ -284,7 +285,8 @@ def localize(block: ir.Block) -> list[Scalar]:
     constants = [each for each in ops if each.name == "arith.constant"]
     outside = {each.result: each for each in constants}
     found: dict[str, Scalar] = {}
-    for scalar in [each for op in ops for each in _users(op, outside)]:
+    users = (each for op in ops for each in walk(op) if each != op)
+    for scalar in [_of(each) for each in users if any(value in outside for value in each.operands)]:
         found.setdefault(scalar.key, scalar)
         with ir.InsertionPoint(scalar.op):
             own = {op.result: clone(op, {}, ir.InsertionPoint.current).result for op in scalar.constants}
@@ -296,38 +298,28 @@ def localize(block: ir.Block) -> list[Scalar]:
     return [_of(each.op) for each in found.values()]
 
 
-def _users(op: ir.Operation, constants: Mapping[ir.Value, ir.Operation]) -> list[Scalar]:
-    """The ops in an op's regions that use these constants, which are outside of the op."""
-    found: list[Scalar] = []
-
-    def look(inner: ir.Operation) -> ir.WalkResult:
-        if inner != op and any(operand in constants for operand in inner.operands):
-            found.append(_of(inner))
-        return ir.WalkResult.ADVANCE
-
-    if len(op.regions):
-        op.walk(look)
-    return found
-
-
 def _of(op: ir.Operation) -> Scalar:
-    producers = {
-        value: value.owner.operation for value in op.operands if not isinstance(value.owner, ir.Block)
-    }
-    constants = {value: each for value, each in producers.items() if each.name == "arith.constant"}
+    found = ((value, defining_op(value, "arith.constant")) for value in op.operands)
+    constants = {value: each for value, each in found if each is not None}
     others = dict.fromkeys(value for value in op.operands if value not in constants)
     return Scalar(op, tuple(constants.values()), tuple(others))
 
 
 def build_scalar_function(name: str, scalar: Scalar) -> None:
     """Build a function of a scalar op's other operands that contains its constants."""
-    inputs = [each.type for each in scalar.others]
-    kind = ir.FunctionType.get(inputs, [scalar.op.result.type])
+    with private_function(name, [each.type for each in scalar.others], scalar.op.result.type) as arguments:
+        util.ReturnOp([scalar.copy_to(dict(zip(scalar.others, arguments, strict=True))).result])
+
+
+@contextmanager
+def private_function(name: str, inputs: Sequence[ir.Type], result: ir.Type) -> Generator[list[ir.Value]]:
+    """Build a private function of the program, whose body is built in the block, from its arguments."""
+    kind = ir.FunctionType.get(list(inputs), [result])
     function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
     places = [ir.Location.unknown()] * len(inputs)
     block = function.operation.regions[0].blocks.append(*inputs, arg_locs=places)
     with ir.InsertionPoint(block):
-        util.ReturnOp([scalar.copy_to(dict(zip(scalar.others, block.arguments, strict=True))).result])
+        yield list(block.arguments)
 
 
 _PAGE = 4096
@@ -342,11 +334,8 @@ def with_scratch(harness: Harness, size: int, flags: tuple[str, ...]) -> Harness
     offset = -(-harness.buffer_bytes // _PAGE) * _PAGE
     with session.context, ir.Location.unknown():
         module = session.parse(harness.module)
-        constant = _marked(module).opview
-        assert isinstance(constant, arith.ConstantOp)
-        constant.operation.attributes["value"] = ir.IntegerAttr.get(
-            ir.IndexType.get(), stride_of(offset + size)
-        )
+        (constant,) = (op for op in walk(module.operation) if STRIDE in op.attributes)
+        constant.attributes["value"] = ir.IntegerAttr.get(ir.IndexType.get(), stride_of(offset + size))
         data = to_bytecode(module)
     room = Binding(offset, size, ())
     return replace(harness, module=data, buffer_bytes=offset + size, bindings=(*harness.bindings, room))
@@ -372,19 +361,12 @@ def extract_alone_here(case: bytes, name: str, target: Target) -> Extraction:
 def _arguments_read(case: bytes, name: str, target: Target) -> list[int | None]:
     """For each operand of the only dispatch, the function's argument behind it; None if it is none."""
     session = session_for(target.flags)
-    found: list[int | None] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "flow.dispatch":
-            found.extend(_argument_behind(each) for each in op.operands)
-        return ir.WalkResult.ADVANCE
-
     with session.context, ir.Location.unknown():
         module = session.parse(case, name)
         select_target(module, target)
         session.run(module, stop="flow")
-        module.operation.walk(visit)
-    return found
+        dispatches = [op for op in walk(module.operation) if op.name == "flow.dispatch"]
+        return [_argument_behind(each) for op in dispatches for each in op.operands]
 
 
 def _argument_behind(value: ir.Value) -> int | None:
@@ -458,7 +440,11 @@ def substituted(
     module = session.parse(harness.module)
     variant = ir.get_ops_of_type(module, hal.ExecutableVariantOp)[0].operation
     export = export_of(code)
-    _rename(module, ir.get_ops_of_type(variant, hal.ExecutableExportOp)[0].sym_name.value, export)
+    old = ir.get_ops_of_type(variant, hal.ExecutableExportOp)[0].sym_name.value
+    for op in walk(module.operation):
+        entry = op.attributes.get("entry_point", None)
+        if isinstance(entry, ir.SymbolRefAttr) and entry.value[-1] == old:
+            op.attributes["entry_point"] = ir.SymbolRefAttr.get([*entry.value[:-1], export])
     for op in list(variant.regions[0].blocks[0].operations)[:-1]:
         op.operation.erase()
     variant.attributes["objects"] = ir.ArrayAttr.get([object_of(code, path)])
@@ -469,16 +455,6 @@ def substituted(
     if code.scratch_bytes or harness.inputs:
         _bind(module, harness, code.scratch_bytes)
     return module
-
-
-def _rename(module: ir.Module, old: str, new: str) -> None:
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        entry = op.attributes.get("entry_point", None)
-        if isinstance(entry, ir.SymbolRefAttr) and entry.value[-1] == old:
-            op.attributes["entry_point"] = ir.SymbolRefAttr.get([*entry.value[:-1], new])
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
 
 
 def _bind(module: ir.Module, harness: Harness, scratch_bytes: int) -> None:
@@ -504,16 +480,3 @@ def _bind(module: ir.Module, harness: Harness, scratch_bytes: int) -> None:
             dispatch.attributes["flags"],
         )  # fmt: skip
     dispatch.operation.erase()
-
-
-def _marked(module: ir.Module) -> ir.Operation:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if STRIDE in op.attributes:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    (constant,) = found
-    return constant

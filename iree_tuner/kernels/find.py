@@ -11,6 +11,7 @@ from typing import Any, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal
 
+from iree_tuner.compiler.context import walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import Calls, Workers, session_for
 from iree_tuner.errors import TunerError
@@ -191,15 +192,7 @@ def dispatches_of(program: bytes | str, session: CompilerSession, target: Target
     module = session.parse(program)
     select_target(module, target)
     session.run(module, stop="flow")
-    count = 0
-
-    def look(op: ir.Operation) -> ir.WalkResult:
-        nonlocal count
-        count += op.name in _COMMANDS
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(look)
-    return count
+    return sum(op.name in _COMMANDS for op in walk(module.operation))
 
 
 def executable_target(target: Target, workers: Calls) -> str:

@@ -9,13 +9,12 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import accumulate
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
 
-from iree_tuner.compiler.linalg import IndexOp, generic
+from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand, generic
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch, Problem
@@ -262,7 +261,7 @@ def build(plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type)
         return body.made(plan.element)
 
     found = generic([view.value for view in body.views], empty, maps, ["parallel"] * len(loops), make)
-    return _collapsed(found, [len(parts) for parts in plan.sizes], kind)
+    return collapse(found, [len(parts) for parts in plan.sizes])
 
 
 def build_sum(
@@ -292,14 +291,6 @@ def _body_of(plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value]) -> _Body:
     body = _Body({loop: number for number, loop in enumerate(plan.loops)}, inputs)
     body.look(plan.element)
     return body
-
-
-def _collapsed(value: ir.Value[Any], parts: Sequence[int], kind: ir.RankedTensorType) -> ir.Value:
-    if max(parts, default=1) == 1:
-        return value
-    ends = list(accumulate(parts))
-    groups = [list(range(end - own, end)) for end, own in zip(ends, parts, strict=True)]
-    return tensor.CollapseShapeOp(kind, value, groups).result
 
 
 @dataclass(frozen=True)
@@ -383,8 +374,7 @@ class _Body:
         loops = [loop for cut in known for loop in cut.loops if loop is not None]
         if len(known) < len(cuts) or len(set(loops)) < len(loops):
             return None
-        place = [ir.AffineExpr.get_dim(self.numbers[loop]) for loop in loops]
-        return _View(_cut(value, known), ir.AffineMap.get(len(self.numbers), 0, place))
+        return _View(_cut(value, known), access(len(self.numbers), [self.numbers[loop] for loop in loops]))
 
     def made(self, element: Element) -> ir.Value:
         """The value of an element, which is built once."""
@@ -466,17 +456,11 @@ def _number(value: int) -> ir.Value:
 
 
 def _cut(value: ir.Value[Any], cuts: Sequence[Cut]) -> ir.Value:
-    kind = ir.RankedTensorType(value.type)
-    shape = list(kind.shape)
     lengths = [each.length for each in cuts]
-    if lengths != shape:
+    if lengths != ir.RankedTensorType(value.type).shape:
         value = sliced(value, [each.first for each in cuts], lengths, lengths)
     sizes = [size for each in cuts for size in each.sizes]
-    if len(sizes) > len(cuts):
-        ends = list(accumulate(len(each.sizes) for each in cuts))
-        groups = [list(range(end - len(each.sizes), end)) for each, end in zip(cuts, ends, strict=True)]
-        split = ir.RankedTensorType.get(sizes, kind.element_type)
-        value = tensor.ExpandShapeOp(split, value, groups, [], sizes).result
+    value = expand(value, [each.sizes for each in cuts])
     offsets = [offset for each in cuts for offset in each.offsets]
     loops = [loop for each in cuts for loop in each.loops]
     kept = [loop.size for loop in loops if loop is not None]

@@ -18,7 +18,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, linalg, tensor
 
-from iree_tuner.compiler.linalg import generic
+from iree_tuner.compiler.linalg import access, collapse, expand, generic
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.shapes import groups_of, moved_by, order_of
 from iree_tuner.ops import matching
@@ -263,9 +263,14 @@ def build_in_one(
     if not moved.after:
         return finish(_sums(moved, operands, sums))
     result = moved.after[-1].result.type
+    return build_dispatch(result, lambda: finish(_sums(moved, operands, sums)))
+
+
+def build_dispatch(result: ir.Type, build: Callable[[], ir.Value]) -> ir.Value:
+    """Put ops into one dispatch; by default the compiler would make several."""
     region = ir.Operation.create("flow.dispatch.region", results=[result], regions=2)
     with ir.InsertionPoint(region.regions[0].blocks.append()):
-        ir.Operation.create("flow.return", operands=[finish(_sums(moved, operands, sums))])
+        ir.Operation.create("flow.return", operands=[build()])
     return region.result
 
 
@@ -274,9 +279,7 @@ def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value
     element = kind.element_type
     loops = [loop for own in moved.seen for loop in own]
     maps = [*matching.indexing_maps(moved.workload)]
-    maps[_OUT] = ir.AffineMap.get(
-        len(moved.workload.loops), 0, [ir.AffineDimExpr.get(each) for each in loops]
-    )
+    maps[_OUT] = access(len(moved.workload.loops), loops)
     empty = tensor.EmptyOp([moved.workload.loops[each] for each in loops], kind.element_type).result
     zero = arith.constant(kind.element_type, 0.0)
 
@@ -291,15 +294,7 @@ def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value
 
 def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
     kind = ir.RankedTensorType(value.type)
-    if list(kind.shape) == list(sizes):
-        return value
-    flat = ir.RankedTensorType.get([math.prod(sizes)], kind.element_type)
-    if kind.rank > 1:
-        value = tensor.CollapseShapeOp(flat, value, [list(range(kind.rank))]).result
-    wanted = ir.RankedTensorType.get(list(sizes), kind.element_type)
-    if len(sizes) == 1:
-        return value
-    return tensor.ExpandShapeOp(wanted, value, [list(range(len(sizes)))], [], list(sizes)).result
+    return value if [*kind.shape] == [*sizes] else expand(collapse(value, [kind.rank]), [sizes])
 
 
 @dataclass(frozen=True)

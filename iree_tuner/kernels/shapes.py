@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.linalg import access
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.kernel import Problem
 from iree_tuner.ops.contraction import ROLES, is_contraction
@@ -171,7 +172,8 @@ def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) 
     if copied is not None and copies(copied) and place == whole:
         reduced, (place, _) = copied.operands[0], indexing_maps(copied)
     made = producer(reduced)
-    if made is None or made.name != "linalg.generic" or place != _without(whole.n_dims, keys):
+    others = [each for each in range(whole.n_dims) if each != keys]
+    if made is None or made.name != "linalg.generic" or place != access(whole.n_dims, others):
         return None
     sums = made.regions[0].blocks[0]
     steps = [each.operation for each in sums.operations]
@@ -184,11 +186,6 @@ def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) 
         and starts_with(made, start)
     )
     return value if right else None
-
-
-def _without(rank: int, dimension: int) -> ir.AffineMap:
-    left = [each for each in range(rank) if each != dimension]
-    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(each) for each in left])
 
 
 def starts_with(op: ir.Operation, start: float) -> bool:

@@ -15,7 +15,7 @@ another dispatch that computes it. A chain that is written as one op is one disp
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,9 +23,10 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, linalg, tensor
 
-from iree_tuner.compiler.linalg import generic
+from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.linalg import access, generic
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.fused_op import FusedPlan, build, build_sum, nest_of, plan_of, workload_of
+from iree_tuner.kernels.fused_op import FusedOps, FusedPlan, build, build_sum, nest_of, plan_of, workload_of
 from iree_tuner.kernels.kernel import Problem
 from iree_tuner.kernels.moved import NotIndexableError
 from iree_tuner.kernels.moves import (
@@ -65,26 +66,21 @@ class OpsOfBlock:
     roots: Mapping[ir.Operation, int]  # numbers of the program's root ops (`site.roots_of`)
 
 
-def find_chains(blocks: Sequence[OpsOfBlock]) -> list[Site]:
-    """The chains in blocks, in program order."""
-    return [chain for block in blocks for chain in _chains_of(block)]
-
-
 def blocks_of(module: ir.Module) -> list[OpsOfBlock]:
     """The blocks of the functions of a program in the phase of preprocessing (after `abi`)."""
     found: list[OpsOfBlock] = []
     roots = {op: number for number, op in enumerate(roots_of(module))}
 
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name not in _FUNCTIONS:
-            return ir.WalkResult.ADVANCE
-        for block in op.regions[0].blocks:
-            ops = [each.operation for each in block.operations]
-            found.append(OpsOfBlock(ops, _computed_once(ops), _epilogues_of(ops), roots))
-        return ir.WalkResult.SKIP
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    functions = (op for op in walk(module.operation) if op.name in _FUNCTIONS)
+    for block in (block for op in functions for block in op.regions[0].blocks):
+        ops = [each.operation for each in block.operations]
+        found.append(OpsOfBlock(ops, _computed_once(ops), _epilogues_of(ops), roots))
     return found
+
+
+def find_chains(blocks: Sequence[OpsOfBlock]) -> list[Site]:
+    """The chains in blocks, in program order."""
+    return [chain for block in blocks for chain in _chains_of(block)]
 
 
 def _chains_of(block: OpsOfBlock) -> list[Site]:
@@ -169,21 +165,16 @@ def _epilogues_of(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
         if not is_elementwise(op) or len(op.operands) < 2:
             continue
         identity = ir.AffineMap.get_identity(indexing_maps(op)[-1].n_dims)
-        for value, access in zip(op.operands, indexing_maps(op)[:-1], strict=False):
+        for value, read in zip(op.operands, indexing_maps(op)[:-1], strict=False):
             before = producer(value)
-            if before is None or access != identity or len(list(value.uses)) > 1:
+            if before is None or read != identity or len(list(value.uses)) > 1:
                 continue
-            if (before in found or _sums(before)) and _bits(op.result) <= _bits(value):
+            linalg_op = before.name.startswith("linalg.") and bool(indexing_maps(before))
+            sums = linalg_op and "reduction" in iterators(before)
+            narrow = ElementType.of(op.result.type).bits <= ElementType.of(value.type).bits
+            if narrow and (before in found or sums):
                 found.add(op)
     return found
-
-
-def _sums(op: ir.Operation) -> bool:
-    return op.name.startswith("linalg.") and bool(indexing_maps(op)) and "reduction" in iterators(op)
-
-
-def _bits(value: ir.Value) -> int:
-    return ElementType.of(value.type).bits
 
 
 def _chain(ops: list[ir.Operation]) -> Site | None:
@@ -196,18 +187,28 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
         plan = plan_of(every, result)
     except NotIndexableError:
         return None
-    fused = program_of(
-        values, result.type,
-        lambda function: build(plan, dict(zip(values, function.arguments, strict=True)), result.type),
-    )  # fmt: skip
     nest = nest_of(plan, values)
     # Neighbors in the result must be neighbors in the inputs, or the same.
     along = nest is None or all(each.strides[-1] in (0, 1) for each in nest.merged().accesses)
     if nest is not None and (nest.iterations < LEAST_ELEMENTS or not along):
         nest = None
+    return _site(values, every, nest, partial(_as_one, plan, values, result.type))
+
+
+def _site(
+    values: Sequence[ir.Value], ops: Sequence[ir.Operation], nest: Nest | None,
+    fused: Callable[[func.FuncOp], ir.Value], op: str = FusedOps.replaces,
+) -> Site:  # fmt: skip
+    """The site of ops of these inputs, whose last result `fused` builds in a function of the inputs."""
+    result = ops[-1].result
+    program = program_of(values, result.type, fused)
     arrays = tuple(map(array_of, values))
-    problem = Problem(workload_of(result.type), arrays, array_of(result), fused=fused, nest=nest)
-    return Site(problem, case_of(values, every), function_of(ops[-1]))
+    problem = Problem(workload_of(result.type, op), arrays, array_of(result), fused=program, nest=nest)
+    return Site(problem, case_of(values, ops), function_of(ops[-1]))
+
+
+def _as_one(plan: FusedPlan, values: Sequence[ir.Value], kind: ir.Type, function: func.FuncOp) -> ir.Value:
+    return build(plan, dict(zip(values, function.arguments, strict=True)), kind)
 
 
 def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Operation]]:
@@ -217,16 +218,12 @@ def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Opera
         for value in (*op.operands, *captured(op)):
             before = producer(value)
             if before is not None and (is_source(before) or is_scalar_constant(value)):
-                every += [each for each in (*_below(before), before) if each not in every]
+                made = filter(None, map(producer, before.operands))  # an empty tensor and a constant
+                every += [each for each in (*made, before) if each not in every]
             elif before is None or before not in ops:
                 inputs[value] = None
         every.append(op)
     return list(inputs), every
-
-
-def _below(op: ir.Operation) -> list[ir.Operation]:
-    """The producers of a source's operands, an empty tensor and a constant."""
-    return [each for each in map(producer, op.operands) if each is not None]
 
 
 OP = "normalize"
@@ -242,16 +239,12 @@ def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
     """The sums along all dimensions after the first `kept` ones, as an op at the current insertion point."""
     kind = ir.RankedTensorType(parts.type)
     rank = kind.rank
-    outer = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(at) for at in range(kept)])
-    maps = [ir.AffineMap.get_identity(rank), outer]
-    kinds = ["parallel"] * kept + ["reduction"] * (rank - kept)
-    return generic(
-        [parts],
-        zeros(list(kind.shape)[:kept], kind.element_type),
-        maps,
-        kinds,
-        lambda *each: arith.addf(each[1], each[0]),
+    maps = [access(rank, range(each)) for each in (rank, kept)]
+    kinds, start = (
+        ["parallel"] * kept + ["reduction"] * (rank - kept),
+        zeros(kind.shape[:kept], kind.element_type),
     )
+    return generic([parts], start, maps, kinds, lambda *each: arith.addf(each[1], each[0]))
 
 
 def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
@@ -296,14 +289,8 @@ def _site_of(
         except NotIndexableError:
             continue
         if values and len(values) <= MOST_INPUTS and len(plan.loops) == len(plan.sizes):
-            fused = program_of(values, op.result.type, partial(_build, op, apart, plan, values))
-            arrays = tuple(map(array_of, values))
-            nest = nest_of(plan, values, _kept(op))
-            problem = Problem(
-                workload_of(op.result.type), arrays, array_of(op.result), fused=fused, nest=nest
-            )
-            site = Site(problem, case_of(values, [*every, *start, op]), function_of(op))
-            return op, len(every), site
+            nest, fused = nest_of(plan, values, _kept(op)), partial(_build, op, apart, plan, values)
+            return op, len(every), _site(values, [*every, *start, op], nest, fused)
     return None
 
 
@@ -378,7 +365,7 @@ def _build(
     order = [*kept, *(place[loop] for loop in apart)]
     shape = ir.RankedTensorType(op.operands[0].type).shape
     element = ir.RankedTensorType(op.result.type).element_type
-    partly = ir.AffineMap.get(len(shape), 0, [ir.AffineDimExpr.get(each) for each in order])
+    partly = access(len(shape), order)
     kinds = ["parallel" if at in order else "reduction" for at in range(len(shape))]
     inputs = dict(zip(values, function.arguments, strict=True))
     first = zeros([shape[each] for each in order], element)
@@ -404,16 +391,12 @@ def find_normalizing(blocks: Sequence[OpsOfBlock]) -> list[Site]:
     """
     found: list[Site] = []
     for block in blocks:
-        once = {each for each in block.once if not any(map(partial(repeats, each), _operands(each)))}
+        once = {op for op in block.once if not any(repeats(op, at) for at in range(len(op.operands)))}
         kept = block.epilogues | once
         ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
         sites = [_normalizing_site(each, {*kept, *ends}) for each in ends]
         found.extend(each for each in sites if each is not None)
     return found
-
-
-def _operands(op: ir.Operation) -> range:
-    return range(len(op.operands)) if is_elementwise(op) else range(0)
 
 
 def _ends(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
@@ -448,13 +431,7 @@ def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site 
     nest = nest_of(plan, values)
     if nest is None or not _repeats_along_groups(nest.merged()):
         return None
-    kind = op.result.type
-    fused = program_of(
-        values, kind, lambda function: build(plan, dict(zip(values, function.arguments, strict=True)), kind)
-    )
-    arrays = tuple(map(array_of, values))
-    problem = Problem(workload_of(kind, OP), arrays, array_of(op.result), fused=fused, nest=nest)
-    return Site(problem, case_of(values, every), function_of(op))
+    return _site(values, every, nest, partial(_as_one, plan, values, op.result.type), OP)
 
 
 def _of_large_sum(value: ir.Value) -> bool:

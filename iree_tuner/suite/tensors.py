@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math as numbers
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +12,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.dialects import arith, math, tensor
 
-from iree_tuner.compiler.linalg import IndexOp, generic, named
+from iree_tuner.compiler.linalg import IndexOp, access, generic, named
 from iree_tuner.compiler.worker import SentPath
 from iree_tuner.device.data import dtype_of, random_values
 from iree_tuner.errors import TunerError, UsageError
@@ -191,11 +189,6 @@ def filled(shape: Sequence[int], element_type: str, value: float = 0.0) -> ir.Va
     return named("fill")(constant(value, element(element_type)), outs=[empty(shape, element_type)])
 
 
-def access(rank: int, loops: Sequence[int]) -> ir.AffineMap:
-    """The map of an operand whose dimensions are walked by these loops out of `rank`."""
-    return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(each) for each in loops])
-
-
 def elementwise(
     operands: Sequence[tuple[ir.Value, Sequence[int]]],
     result: TensorType,
@@ -231,42 +224,14 @@ def retyped(value: ir.Value, element_type: str) -> ir.Value:
     return elementwise([(value, range(len(shape)))], TensorType(shape, element_type), body)
 
 
-def expand(value: ir.Value, parts: Sequence[Sequence[int]]) -> ir.Value:
-    """Each dimension split into parts; a dimension of one part stays as it is."""
-    if all(len(each) == 1 for each in parts):
-        return value
-    sizes = [size for each in parts for size in each]
-    kind = ir.RankedTensorType.get(sizes, ir.RankedTensorType(value.type).element_type)
-    return tensor.ExpandShapeOp(
-        kind, _tensor(value), _grouped([len(each) for each in parts]), [], sizes
-    ).result
-
-
-def collapse(value: ir.Value, counts: Sequence[int]) -> ir.Value:
-    """Dimensions joined: the first `counts[0]` to one, the next `counts[1]`, and so on."""
-    if all(count == 1 for count in counts):
-        return value
-    left = iter(shape_of(value))
-    sizes = [numbers.prod(islice(left, count)) for count in counts]
-    kind = ir.RankedTensorType.get(sizes, ir.RankedTensorType(value.type).element_type)
-    return tensor.CollapseShapeOp(kind, _tensor(value), _grouped(counts)).result
-
-
 def as_vector(value: ir.Value) -> ir.Value:
     """A tensor of rank 0 as a vector of one element."""
     kind = ir.RankedTensorType.get([1], ir.RankedTensorType(value.type).element_type)
-    return tensor.ExpandShapeOp(kind, _tensor(value), _grouped([]), [], [1]).result
+    return tensor.ExpandShapeOp(kind, _tensor(value), [], [], [1]).result
 
 
 def _tensor(value: ir.Value) -> ir.Value[ir.RankedTensorType]:
     return cast("ir.Value[ir.RankedTensorType]", value)
-
-
-def _grouped(counts: Sequence[int]) -> ir.ArrayAttr:
-    """Numbers of the dimensions that belong together: `[[0], [1, 2], ...]`."""
-    i64, numbers = ir.IntegerType.get_signless(64), itertools.count()
-    groups = ([ir.IntegerAttr.get(i64, each) for each in islice(numbers, count)] for count in counts)
-    return ir.ArrayAttr.get([ir.ArrayAttr.get(each) for each in groups])
 
 
 def padded(value: ir.Value, low: Sequence[int], high: Sequence[int]) -> ir.Value:

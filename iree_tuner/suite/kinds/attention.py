@@ -10,23 +10,12 @@ from typing import ClassVar
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.linalg import IndexOp
+from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
-from iree_tuner.suite.tensors import (
-    WIDE,
-    access,
-    check_type,
-    collapse,
-    constant,
-    element,
-    elementwise,
-    empty,
-    expand,
-    in_name,
-)
+from iree_tuner.suite.tensors import WIDE, check_type, constant, element, elementwise, empty, in_name
 
 _MOST_FACTORS = 16
 _LOOPS = ("batch", "group", "query", "value", "size", "key")

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import generic, named
+from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import epilogue as epilogues
@@ -18,10 +18,7 @@ from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Layouts, Primitives, T, Window
 from iree_tuner.suite.tensors import (
     FLOATS,
-    access,
     check_type,
-    collapse,
-    expand,
     filled,
     in_name,
     multiply_add,

@@ -10,7 +10,7 @@ from typing import ClassVar, cast, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import generic
+from iree_tuner.compiler.linalg import collapse, expand, generic
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.epilogue import Epilogue
@@ -19,9 +19,7 @@ from iree_tuner.suite.primitives import ConvLayer, Direction, Primitives, T
 from iree_tuner.suite.tensors import (
     WIDE,
     check_type,
-    collapse,
     cut,
-    expand,
     filled,
     flipped,
     multiply_add,

@@ -9,7 +9,7 @@ from typing import ClassVar, cast
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import generic, named
+from iree_tuner.compiler.linalg import access, expand, generic, named
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import epilogue as epilogues
@@ -18,10 +18,8 @@ from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
 from iree_tuner.suite.tensors import (
     FLOATS,
-    access,
     add,
     check_type,
-    expand,
     filled,
     in_name,
     multiply_add,

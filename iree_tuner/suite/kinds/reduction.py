@@ -9,7 +9,7 @@ from typing import ClassVar, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import SoftmaxOp, generic
+from iree_tuner.compiler.linalg import SoftmaxOp, access, generic
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError
@@ -19,7 +19,6 @@ from iree_tuner.suite.primitives import Reduction as Function
 from iree_tuner.suite.tensors import (
     INTEGERS,
     WIDE,
-    access,
     add,
     as_vector,
     binary,
