@@ -54,7 +54,6 @@ class Sum:
     condition: bool = False
 
     def plus(self, other: Sum, factor: int = 1) -> Sum:
-        """Add another sum, multiplied by a factor."""
         loops = dict.fromkeys((*self.times, *other.times))
         times = {each: self.times.get(each, 0) + factor * other.times.get(each, 0) for each in loops}
         kept = {loop: count for loop, count in times.items() if count}

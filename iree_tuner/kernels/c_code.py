@@ -45,11 +45,9 @@ class CKernel:
     backend = "llvm-cpu"
 
     def missing(self) -> str:
-        """Why no C compiler is available; empty if there is one."""
         return "" if compiler() else "no C compiler: install gcc or clang, or set CC"
 
     def tools(self) -> tuple[str, ...]:
-        """The version of the C compiler."""
         return (compiler_version(),)
 
 

@@ -339,7 +339,6 @@ class LoopSum:
         return self.constant + sum(max(0, factor * (each.size - 1)) for each, factor in self.terms)
 
     def times(self, factor: int) -> LoopSum:
-        """The index times a factor."""
         return LoopSum.of(self.constant * factor, {each: own * factor for each, own in self.terms})
 
     def plus(self, other: LoopSum | int) -> LoopSum:

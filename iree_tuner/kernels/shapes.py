@@ -363,7 +363,6 @@ class ProductShape:
     exchanged: bool
 
     def size(self, role: str) -> int:
-        """The product of the sizes of a role's loops."""
         return math.prod(self.sizes[role])
 
     @property

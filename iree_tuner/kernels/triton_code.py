@@ -31,7 +31,6 @@ class TritonKernel:
     backend = "cuda"
 
     def missing(self) -> str:
-        """Why Triton is not available; empty if it is."""
         return "" if find_spec("triton") else "Triton is not installed: pip install 'iree-tuner[triton]'"
 
     def tools(self) -> tuple[str, ...]:

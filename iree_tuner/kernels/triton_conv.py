@@ -90,7 +90,6 @@ class ConvTiling:
 
     @property
     def steps(self) -> int:
-        """The number of steps of a tile's sum."""
         shape, bk = self.shape, self.knobs["bk"]
         if self.knobs.get("flat"):
             return -(-shape.places * shape.channels // bk)

@@ -126,7 +126,6 @@ class _Writer:
         return "\n".join([*head, *self.lines, ""])
 
     def _use(self, place: int) -> None:
-        """Add the values of a step to the sums, or write them."""
         axes = range(len(self.tiles.axes))
         value = self._name("v", len(self.nest.terms) - 1, place)
         if self.tiles.sums:
@@ -218,7 +217,6 @@ class _Writer:
         return self.nest.ranges[term.input].strides if term.op in (INSIDE, OUTSIDE) else ()
 
     def _term(self, number: int, place: int = 0) -> None:
-        """Write the value of a term."""
         term = self.nest.terms[number]
         if term.op == INPUT:
             where = [self._name("v", each, place) for each in term.of]

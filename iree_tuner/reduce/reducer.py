@@ -206,7 +206,6 @@ class CommandJudge:
     output: str = ""  # a text that its output, of both streams, has in it
 
     def on(self, path: Path) -> str:
-        """The command for a candidate."""
         name = shlex.quote(str(path))
         return self.command.replace(_PLACE, name) if _PLACE in self.command else f"{self.command} {name}"
 
@@ -266,7 +265,6 @@ class InWorkers:
         return self.editors.call(printed, program)
 
     def count(self, text: str, step: int) -> int:
-        """How many edits of a step a module has."""
         try:
             return self.editors.call(count, text, step, timeout_s=_EDIT_S)
         except _NONE:

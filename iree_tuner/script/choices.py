@@ -89,7 +89,6 @@ class ScriptLandscape:
         self.shuffled = self.staged = space.shuffled  # a script has no secondary options
 
     def is_plain(self, assignment: Assignment) -> bool:
-        """Always."""
         del assignment
         return True
 
@@ -99,7 +98,6 @@ class ScriptLandscape:
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.features))
 
     def guess(self, rows: Array) -> Array | None:
-        """None."""
         del rows
 
 
@@ -146,11 +144,9 @@ class ScriptChoices:
 
     @property
     def size(self) -> int:
-        """How many choices there are."""
         return self.space.count()
 
     def strategy(self, name: str, seed: int) -> Strategy:
-        """By its name, starting at the script's own choice."""
         return make_strategy(name, ScriptLandscape(self.space), seed, own_choice(self._script))
 
     def study(self) -> StudyKey:

@@ -220,7 +220,6 @@ class Lane:
         return [self._finished(row) for each, row in pairs if each.backend.name != BEFORE]
 
     def close(self) -> None:
-        """End the processes."""
         for host in self._hosts.values():
             host.close()
         self._hosts.clear()
@@ -455,7 +454,6 @@ class DeviceRun:
         return self._plan.choice is None and all((item.operation.name, *each) in known for each in wanted)
 
     def close(self) -> None:
-        """End all processes."""
         self._lane.close()
         self._lab.close()
         if self._references is not None:

@@ -34,7 +34,6 @@ class Epilogue:
     channel: int  # the dimension of the result that a bias runs along
 
     def check(self) -> None:
-        """Raise UsageError for unknown steps, or steps that integers do not support."""
         for each in self.steps:
             known = (*FUNCTIONS, *ADDED)
             if each not in known:
@@ -51,7 +50,6 @@ class Epilogue:
 
     @property
     def flops(self) -> float:
-        """One for each step and element."""
         return float(len(self.steps) * math.prod(self.result.shape))
 
     def tolerance(self, held: str, length: int) -> Tolerance:

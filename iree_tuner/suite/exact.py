@@ -183,20 +183,16 @@ class Exact:
             return np.clip(np.rint(x.astype(np.float64)), limits.min, limits.max).astype(dtype)
 
     def constant(self, value: float, like: Array) -> Array:
-        """A number, to be combined with another tensor."""
         del like
         return np.asarray(value, self._dtype)
 
     def transpose(self, x: Array, order: Sequence[int]) -> Array:
-        """A view."""
         return x.transpose(order)
 
     def reshape(self, x: Array, shape: Sequence[int]) -> Array:
-        """A view where it can be one."""
         return x.reshape(shape)
 
     def matmul(self, a: Array, b: Array, element_type: str) -> Array:
-        """By the BLAS that NumPy has."""
         del element_type
         return self._wide(a) @ self._wide(b)
 
@@ -246,12 +242,10 @@ class Exact:
         return weights / weights.sum(axis=axis, keepdims=True)
 
     def reduce(self, kind: Reduction, x: Array, axes: Sequence[int], element_type: str) -> Array:
-        """By NumPy's own."""
         del element_type
         return np.asarray(_REDUCTIONS[kind](self._wide(x), axis=tuple(axes)))
 
     def unary(self, kind: Unary, x: Array) -> Array:
-        """By its formula."""
         with np.errstate(all="ignore"):
             wide = self._wide(x)
             if kind == "gelu":
@@ -259,7 +253,6 @@ class Exact:
             return _UNARY[kind](wide)
 
     def binary(self, kind: Binary, a: Array, b: Array) -> Array:
-        """By NumPy's own."""
         with np.errstate(all="ignore"):
             return _BINARY[kind](self._wide(a), self._wide(b))
 
@@ -345,7 +338,6 @@ class References:
         return self._known[operation]
 
     def close(self) -> None:
-        """End the process."""
         self._forget()
         self._workers.close()
 

@@ -91,7 +91,6 @@ class BackendHost:
             self._ask(hosted.forget, limit_s=self._patience_s)
 
     def close(self) -> None:
-        """End the process."""
         self._jobs.clear()
         workers, self._workers = self._workers, None
         if workers is not None:

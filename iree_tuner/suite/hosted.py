@@ -66,7 +66,6 @@ class SideBySide:
         self._threads = ThreadPoolExecutor(len(running)) if len(running) > 1 else None
 
     def run(self, repeats: int) -> float:
-        """Run each this many times; seconds until all are done."""
         if self._threads is None:
             return self._running[0].run(repeats)
         start = time.perf_counter()
@@ -75,7 +74,6 @@ class SideBySide:
         return time.perf_counter() - start
 
     def close(self) -> None:
-        """End the threads."""
         if self._threads is not None:
             self._threads.shutdown()
 

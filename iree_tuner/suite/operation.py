@@ -29,7 +29,6 @@ class TensorType:
 
     @property
     def bytes(self) -> float:
-        """Of all its elements."""
         return math.prod(self.shape) * ElementType.named(self.element_type).bits / 8
 
     def __str__(self) -> str:

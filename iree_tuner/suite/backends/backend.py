@@ -214,7 +214,6 @@ class TriedBackend:
     """A back end that does not know in advance what it cannot do: `load` raises."""
 
     def refuses(self, operation: Operation, device: str) -> str:
-        """Nothing."""
         del operation, device
         return ""
 
@@ -263,7 +262,6 @@ class LoadedCalls(Generic[A, R]):
         self.note = note
 
     def run(self, count: int) -> float:
-        """Compute it this many times; seconds until all are done."""
         call, turn, wait = self._call, self._turn, self._wait
         start = time.perf_counter()
         if wait is None:
@@ -279,5 +277,4 @@ class LoadedCalls(Generic[A, R]):
         return time.perf_counter() - start
 
     def result(self) -> Array:
-        """The result for the first copy."""
         return self._read(self._call(self._first))

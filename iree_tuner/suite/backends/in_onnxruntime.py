@@ -38,13 +38,11 @@ class OnnxRuntime(TriedBackend):
     title: str = "ONNX Runtime"
 
     def missing(self, device: str) -> str:
-        """The runtime, and `onnx`, which makes the graphs."""
         if not on_host(device) and not is_cuda(device):
             return f"iree-tuner runs {self.title} only on CPUs and CUDA"
         return lacks(self.title, ("onnx", "onnxruntime"))
 
     def version(self) -> str:
-        """The runtime's."""
         return versions("onnxruntime", "onnxruntime-gpu")
 
     def load(self, job: Job) -> Running:

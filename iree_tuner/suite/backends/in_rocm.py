@@ -26,13 +26,11 @@ class _RocmProducts:
     """As `torch.backends.cuda.preferred_blas_library` calls it."""
 
     def missing(self, device: str) -> str:
-        """PyTorch for ROCm."""
         if not is_gpu(device):
             return f"{self.title} runs only on AMD GPUs"
         return "" if rocm_of_torch() else f"{self.title} requires PyTorch for ROCm: {_INSTALL}"
 
     def version(self) -> str:
-        """ROCm's, as PyTorch was built with."""
         return rocm_of_torch()
 
     def refuses(self, operation: Operation, device: str) -> str:

@@ -62,7 +62,6 @@ class Iree(TriedBackend):
 
     @property
     def title(self) -> str:
-        """As pages have it."""
         return _TITLES.get(self.name, self.name)
 
     def missing(self, device: str) -> str:  # noqa: ARG002 (of the protocol)
@@ -70,7 +69,6 @@ class Iree(TriedBackend):
         return ""
 
     def version(self) -> str:
-        """Of the compiler."""
         return installed()["iree-base-compiler"] or ""
 
     def load(self, job: Job) -> IreeRunning:
@@ -311,7 +309,6 @@ class NamedConfigurations:
         return map(self.version, islice(wanted, choice.count))
 
     def name(self, assignment: Assignment) -> str:
-        """Of a configuration."""
         return configuration_name(assignment, self.space.label)
 
     def version(self, assignment: Assignment) -> Build:

@@ -170,7 +170,6 @@ class OnnxPrimitives:
         return self._add("Attention", operands, shape, q.element_type, is_causal=int(square), scale=scale)
 
     def softmax(self, x: OnnxNode, axis: int) -> OnnxNode:
-        """Along an axis."""
         return self._add("Softmax", [x], x.shape, x.element_type, axis=axis)
 
     def reduce(self, kind: Reduction, x: OnnxNode, axes: Sequence[int], element_type: str) -> OnnxNode:
@@ -192,7 +191,6 @@ class OnnxPrimitives:
         return self._add(name, [x], x.shape, x.element_type, **facts)
 
     def binary(self, kind: Binary, a: OnnxNode, b: OnnxNode) -> OnnxNode:
-        """Element by element."""
         shape = np.broadcast_shapes(a.shape, b.shape)
         return self._add(_BINARY[kind], [a, b], shape, a.element_type)
 

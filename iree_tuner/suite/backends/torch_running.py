@@ -71,11 +71,9 @@ class TorchPrimitives:
         return torch.tensor(value, dtype=like.dtype)
 
     def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
-        """A view."""
         return x.permute(tuple(order))
 
     def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
-        """A view where possible."""
         return x.reshape(tuple(shape))
 
     def matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
@@ -171,7 +169,6 @@ class TorchPrimitives:
         return self._masks[at]
 
     def softmax(self, x: Tensor, axis: int) -> Tensor:
-        """Along an axis."""
         return torch.softmax(x, axis)
 
     def reduce(self, kind: Reduction, x: Tensor, axes: Sequence[int], element_type: str) -> Tensor:
@@ -183,11 +180,9 @@ class TorchPrimitives:
         return (torch.sum if kind == "sum" else torch.mean)(x, where, dtype=wide)
 
     def unary(self, kind: Unary, x: Tensor) -> Tensor:
-        """Element by element."""
         return _UNARY[kind](x)
 
     def binary(self, kind: Binary, a: Tensor, b: Tensor) -> Tensor:
-        """Element by element."""
         return _BINARY[kind](a, b)
 
 
@@ -284,7 +279,6 @@ class HostCalls(LoadedCalls[Sequence[Tensor], Tensor]):
             return super().run(count)
 
     def result(self) -> Array:
-        """Of the first copy."""
         with torch.inference_mode():
             return super().result()
 
@@ -343,7 +337,6 @@ class GpuCalls(Generic[A]):
             return time.perf_counter() - start
 
     def result(self) -> Array:
-        """Of the first copy."""
         with torch.inference_mode(), torch.cuda.stream(self._stream):
             return array_of(self._call(self._copies[0]), self._element_type)
 

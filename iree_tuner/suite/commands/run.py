@@ -206,15 +206,12 @@ class SuiteProgress:
         self._bar.stop()
 
     def stopping(self) -> None:
-        """Answer Ctrl-C."""
         tell_stopping()
 
     def planned(self, operations: int) -> None:
-        """Set the number of operations."""
         self._task = self._bar.add_task("", total=operations)
 
     def working(self, device: str, what: str) -> None:
-        """Show the current step of each device."""
         self._doing[device] = what
         told = "; ".join(
             what if len(self._doing) == 1 else f"{device}: {what}" for device, what in self._doing.items()
@@ -223,11 +220,9 @@ class SuiteProgress:
             self._bar.update(self._task, description=told)
 
     def noted(self, message: str) -> None:
-        """Print a note."""
         self._console.print(message, style="yellow")
 
     def measured(self, row: Row) -> None:
-        """Print a row."""
         if self._as_json:
             print_json(to_json(row))
         self.failed += row.state in ("failed", "lost")
@@ -236,7 +231,6 @@ class SuiteProgress:
         self._console.print("\n".join(lines), style=style, soft_wrap=True)
 
     def done(self, operation: str) -> None:
-        """Advance the progress bar."""
         del operation
         if self._task is not None:
             self._bar.advance(self._task)

@@ -55,7 +55,6 @@ class AttentionOp(Operation):
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """Queries, keys and values: batch x heads x positions x size; and the mask."""
         shapes = [
             (self.batch, self.heads, self.queries, self.size),
             (self.batch, self.key_heads, self.keys, self.size),
@@ -66,7 +65,6 @@ class AttentionOp(Operation):
 
     @property
     def result(self) -> TensorType:
-        """batch x heads x queries x value size."""
         return TensorType((self.batch, self.heads, self.queries, self.value_size), self.element_type)
 
     @property
@@ -79,7 +77,6 @@ class AttentionOp(Operation):
 
     @property
     def compute_type(self) -> str:
-        """The element type."""
         return self.element_type
 
     @property
@@ -90,7 +87,6 @@ class AttentionOp(Operation):
         return Tolerance("f32", self.size * self.keys, self.element_type, min(self.keys, _MOST_FACTORS))
 
     def check(self) -> None:
-        """Raise UsageError for arguments that make no attention."""
         check_sizes(self, "batch", "heads", "key_heads", "queries", "keys", "size", "value_size")
         check_type("element_type", self.element_type, WIDE)
         if self.heads % self.key_heads:
@@ -120,7 +116,6 @@ class AttentionOp(Operation):
         return expand(result, [(self.batch, self.heads), (self.queries,), (self.value_size,)])
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """By a library's own attention."""
         query, key, value, *masks = inputs
         mask = masks[0] if masks else None
         found = ops.attention(query, key, value, mask, self.causal, 1 / math.sqrt(self.size))

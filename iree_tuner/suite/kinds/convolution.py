@@ -85,7 +85,6 @@ class ConvolutionOp(Operation):
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """Images, filters, and what the epilogue takes."""
         images, filters = self._layouts
         sizes = {"n": self.n, "h": self.h, "w": self.w, "c": self.c}
         own = {"f": self.f, "h": self.kh, "w": self.kw, "c": self.c // self.groups}
@@ -109,7 +108,6 @@ class ConvolutionOp(Operation):
 
     @property
     def compute_type(self) -> str:
-        """The wider type of images and filters."""
         return widest(self.image, self.filters)
 
     @property
@@ -118,7 +116,6 @@ class ConvolutionOp(Operation):
         return self._epilogue.tolerance(self._sums, self._window_size)
 
     def check(self) -> None:
-        """Raise UsageError for arguments that make no convolution."""
         check_sizes(self, "n", "h", "w", "c", "f", "kh", "kw", "sh", "sw", "dh", "dw", "groups")
         check_type("image", self.image, (*FLOATS, "i8"))
         check_type("filters", self.filters, (*FLOATS, "i8"))
@@ -146,7 +143,6 @@ class ConvolutionOp(Operation):
         return self._epilogue.build(sums, extras)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """A convolution, and the steps behind it."""
         image, filters, *extras = inputs
         if self.image != self.filters:
             image, filters = ops.cast(image, self._sums), ops.cast(filters, self._sums)

@@ -49,12 +49,10 @@ class Elementwise(Operation):
 
     @property
     def result(self) -> TensorType:
-        """rows x columns."""
         return TensorType((self.rows, self.columns), self.element_type)
 
     @property
     def flops(self) -> float:
-        """One for each function and element."""
         return float(len(self._functions) * self.rows * self.columns)
 
     @property
@@ -73,7 +71,6 @@ class Elementwise(Operation):
         return any(each in _OF_POSITIVE for each in self._functions)
 
     def check(self) -> None:
-        """Raise UsageError for a chain that cannot be computed."""
         check_sizes(self, "rows", "columns")
         check_type("element_type", self.element_type, WIDE)
         known = (*_UNARY, *_BINARY)
@@ -101,7 +98,6 @@ class Elementwise(Operation):
         return elementwise([(each, (0, 1)) for each in inputs], self.result, body)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """The same functions."""
         x, *others = inputs
         left = iter(others)
         for each in self._functions:

@@ -101,7 +101,6 @@ class ConvolutionLayer(Operation):
 
     @property
     def compute_type(self) -> str:
-        """Of all tensors."""
         return self.element_type
 
     @property
@@ -115,7 +114,6 @@ class ConvolutionLayer(Operation):
         return self._epilogue.tolerance(sums_of(self.element_type), lengths[self.direction])
 
     def check(self) -> None:
-        """Raise UsageError for arguments that make no convolution."""
         check_sizes(self, "n", "c", "k", "groups")
         check_type("element_type", self.element_type, WIDE)
         if self.direction not in get_args(Direction):

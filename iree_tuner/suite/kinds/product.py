@@ -80,7 +80,6 @@ class Product(Operation):
 
     @property
     def result(self) -> TensorType:
-        """m x n, row-major."""
         return TensorType((*self._batch, self.m, self.n), self.out)
 
     @property
@@ -91,7 +90,6 @@ class Product(Operation):
 
     @property
     def compute_type(self) -> str:
-        """The wider type of the factors."""
         return widest(self.lhs, self.rhs)
 
     @property
@@ -100,7 +98,6 @@ class Product(Operation):
         return self._behind.tolerance(self._sums, self.k)
 
     def check(self) -> None:
-        """Raise UsageError for arguments that make no product."""
         check_sizes(self, "m", "n", "k", "split_k", *(("batch",) if self._batch else ()))
         check_type("lhs", self.lhs, (*FLOATS, "i8"))
         check_type("rhs", self.rhs, (*FLOATS, "i8"))

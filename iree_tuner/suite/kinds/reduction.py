@@ -60,7 +60,6 @@ class Reduction(Operation):
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """The matrix, rows x columns."""
         return (TensorType((self.rows, self.columns), self.element_type),)
 
     @property
@@ -78,12 +77,10 @@ class Reduction(Operation):
 
     @property
     def flops(self) -> float:
-        """One for each value."""
         return float(self.rows * self.columns)
 
     @property
     def compute_type(self) -> str:
-        """The element type."""
         return self.element_type
 
     @property
@@ -92,7 +89,6 @@ class Reduction(Operation):
         return Tolerance(self._held, self._count if self._adds else 1)
 
     def check(self) -> None:
-        """Raise UsageError for arguments that make no reduction."""
         check_sizes(self, "rows", "columns")
         for name, value, known in (("function", self.function, REDUCTIONS), ("axis", self.axis, _AXES)):
             if value not in known:
@@ -112,7 +108,6 @@ class Reduction(Operation):
         return self._mean(found) if self.function == "mean" else retyped(found, self.result.element_type)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """A reduction."""
         result = self.result
         found = ops.reduce(REDUCTIONS[self.function], inputs[0], _AXES[self.axis], result.element_type)
         if self.axis == "both":
@@ -130,13 +125,11 @@ class Reduction(Operation):
 
     @property
     def _count(self) -> int:
-        """Values that become one."""
         sizes = self.rows, self.columns
         return prod(sizes[i] for i in _AXES[self.axis])
 
     @property
     def _first(self) -> float:
-        """The initial value of a reduction."""
         if self._adds:
             return 0
         sign = -1 if self.function == "max" else 1
@@ -181,17 +174,14 @@ class Softmax(Operation):
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """The matrix, rows x columns."""
         return (self.result,)
 
     @property
     def result(self) -> TensorType:
-        """rows x columns."""
         return TensorType((self.rows, self.columns), self.element_type)
 
     @property
     def flops(self) -> float:
-        """Five for each value."""
         return float(_FLOPS * self.rows * self.columns)
 
     @property
@@ -201,11 +191,9 @@ class Softmax(Operation):
 
     @property
     def tolerance(self) -> Tolerance:
-        """That of a sum of a row."""
         return Tolerance("f32", self.columns)
 
     def check(self) -> None:
-        """Raise UsageError for sizes below 1 and types that are not computed with."""
         check_sizes(self, "rows", "columns")
         check_type("element_type", self.element_type, WIDE)
 
@@ -217,5 +205,4 @@ class Softmax(Operation):
         return retyped(found, self.element_type)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """A softmax."""
         return ops.cast(ops.softmax(inputs[0], 1), self.element_type)

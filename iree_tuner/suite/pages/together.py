@@ -36,12 +36,10 @@ class Together:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The names of the devices, in the order of the rows."""
         return tuple(dict.fromkeys(row.device for row in self.rows))
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """The names of the operations, in the order of the rows."""
         return tuple(dict.fromkeys(row.operation for row in self.rows))
 
 

@@ -20,12 +20,12 @@ from fake_backends import (
     Tells,
     Wrong,
 )
-from iree_tuner.suite.lane import copies_for
 from made_operations import Made, arrays, expected, magnitudes
 
 from iree_tuner.suite.backends.backend import BackendError, Conditions, Job
 from iree_tuner.suite.backends.in_numpy import Numpy
 from iree_tuner.suite.cores import use_cores
+from iree_tuner.suite.device_run import copies_for
 from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.site import DeviceAddress, Hosts
 
