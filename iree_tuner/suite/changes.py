@@ -68,16 +68,14 @@ def spreads_of(history: History) -> Spreads:
 
 def _equal_runs(history: History) -> Iterator[tuple[Results, Results]]:
     """Each run with the next of its kind: pairs that share at most one run are nearly independent."""
-    kinds: dict[object, list[Results]] = {}
+    kinds: dict[object, list[Results]] = {}  # by what must be equal
     for each in history.results:
         if each.facts.commit:
-            kinds.setdefault(_kind(each.facts), []).append(each)
+            facts = each.facts
+            kind = facts.commit, facts.compiler, tuple(sorted(facts.versions.items())), facts.conditions
+            kinds.setdefault(kind, []).append(each)
     for runs in kinds.values():
         yield from pairwise(runs)
-
-
-def _kind(facts: RunFacts) -> object:
-    return facts.commit, facts.compiler, tuple(sorted(facts.versions.items())), facts.conditions
 
 
 def _squares(before: Results, after: Results) -> Iterator[tuple[_Place, float]]:

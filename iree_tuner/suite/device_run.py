@@ -505,17 +505,19 @@ class DeviceRun:
             entrants.append(replace(each, note=note if each.backend.name == TUNED else ""))
         entrants.sort(key=lambda each: each.backend.name != DEFAULT)
         if self._plan.against is not None:
-            old = self._plan.against / PROGRAMS
-            if has_programs(old, f"{item.operation.name}.{DEFAULT}"):
-                entrants.append(_saved(old, f"{item.operation.name}.{DEFAULT}"))
-        entrants += [self._library(item, each) for each in self._plan.backends]
+            old, stem = self._plan.against / PROGRAMS, f"{item.operation.name}.{DEFAULT}"
+            try:
+                entrants += (
+                    [Entrant(Iree(BEFORE, load_programs(old, stem)))] if has_programs(old, stem) else []
+                )
+            except TunerError as error:
+                entrants.append(Entrant(Iree(BEFORE), problem=("failed", str(error))))
+        for backend in self._plan.backends:
+            missing = self._device.libraries[backend.name].missing
+            refused = missing or backend.refuses(item.operation, self._device.place.uri)
+            problem = ("missing" if missing else "cannot", refused) if refused else None
+            entrants.append(Entrant(backend, problem=problem))
         return [each for each in entrants if self._wanted(item, each)]
-
-    def _library(self, item: Item, backend: Backend) -> Entrant:
-        if missing := self._device.libraries[backend.name].missing:
-            return Entrant(backend, problem=("missing", missing))
-        refused = backend.refuses(item.operation, self._device.place.uri)
-        return Entrant(backend, problem=("cannot", refused) if refused else None)
 
     def _chosen(
         self, item: Item, program: Program, plain: Sequence[Entrant], known: Known
@@ -539,14 +541,10 @@ class DeviceRun:
             if (item.operation.name, DEFAULT, each.name) not in known
             and is_found(self._plan.patterns, f"{item.operation.name}_{each.name}")
         )
-        while chunk := self._some(versions):
+        while chunk := _some(versions, self._lab.jobs):
             wanted = [(Iree(DEFAULT), version.name, version) for version in chunk]
             for entrant in self._compiled(item, program, wanted):
                 yield [entrant] if default is None else [default, entrant]
-
-    def _some(self, versions: Iterator[Build]) -> list[Build]:
-        with SOLVER:
-            return list(islice(versions, self._lab.jobs))
 
     def _compiled(
         self, item: Item, program: Program, versions: Sequence[tuple[Iree, str, Build]]
@@ -599,12 +597,9 @@ def device_at(
     return Device(place, target, facts.name, facts.last_level_bytes, libraries)
 
 
-def _saved(folder: Path, stem: str) -> Entrant:
-    """An earlier run's code."""
-    try:
-        return Entrant(Iree(BEFORE, load_programs(folder, stem)))
-    except TunerError as error:
-        return Entrant(Iree(BEFORE), problem=("failed", str(error)))
+def _some(versions: Iterator[Build], count: int) -> list[Build]:
+    with SOLVER:
+        return list(islice(versions, count))
 
 
 def _is_known(item: Item, entrant: Entrant, known: Known) -> bool:

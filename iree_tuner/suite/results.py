@@ -240,7 +240,7 @@ class History:
 
 
 def add(results: Results, path: Path) -> int:
-    """Append the rows of a run that a history lacks, all at once; their number.
+    """Append the rows of a run that a history lacks, all at once and without samples; their number.
 
     Of a run that went on after it was added, the new rows are appended. Other writers and readers wait. A
     part of a line that a killed writer left is removed.
@@ -259,7 +259,9 @@ def add(results: Results, path: Path) -> int:
             known = {_identity(facts, row): row for facts, row in _records(whole, path)}
             lines = [
                 json.dumps(_to_json(results.facts, row)) + "\n"
-                for row in map(_kept, results.rows)
+                for row in (
+                    replace(each, arguments=dict(each.arguments), samples_us=()) for each in results.rows
+                )
                 if known.get(_identity(results.facts, row)) != row
             ]
             if lines:
@@ -285,8 +287,11 @@ def read_history(path: Path) -> History:
         rows.pop(row.key, None)
         rows[row.key] = row
         heads[facts.id] = facts
-    results = [Results(_with_devices(heads[run], rows.values()), tuple(rows.values()))
-               for run, rows in found.items()]  # fmt: skip
+    results = [
+        Results(replace(heads[run], devices={row.device: row.device_name for row in rows.values()}),
+                tuple(rows.values()))
+        for run, rows in found.items()
+    ]  # fmt: skip
     torn = len(whole) < len(data)
     note = f"{path}: the last line is incomplete and was skipped" if torn else ""
     return History(path, tuple(sorted(results, key=lambda each: each.facts.started)), note)
@@ -331,11 +336,6 @@ def run_named(history: History, name: str) -> Results:
 
 def _identity(facts: RunFacts, row: Row) -> tuple[str, ...]:
     return facts.id, *row.key
-
-
-def _kept(row: Row) -> Row:
-    """Without samples, which are many and add little to the interval."""
-    return replace(row, arguments=dict(row.arguments), samples_us=())
 
 
 def _append(file: FileIO, size: int, whole: bytes, lines: bytes) -> None:
@@ -387,7 +387,3 @@ def _from_json(data: object) -> tuple[RunFacts, Row]:
     record = msgspec.convert(data, dict[str, Any])
     known = {name: record[name] for name in _KEPT if name in record}
     return data_of({"id": record.get("run"), **known}, RunFacts), from_json(record)
-
-
-def _with_devices(facts: RunFacts, rows: Iterable[Row]) -> RunFacts:
-    return replace(facts, devices={row.device: row.device_name for row in rows})

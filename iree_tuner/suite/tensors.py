@@ -70,11 +70,6 @@ def _number(value: float, x: ir.Value) -> ir.Value:
     return constant(value, x.type)
 
 
-def _gelu(x: ir.Value) -> ir.Value:
-    """x (1 + erf(x / sqrt 2)) / 2."""
-    return _half_of_more(x, math.erf(arith.divf(x, _number(numbers.sqrt(2.0), x))))
-
-
 def _gelu_tanh(x: ir.Value) -> ir.Value:
     """x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2."""
     cubed = arith.mulf(_number(0.044715, x), arith.mulf(arith.mulf(x, x), x))
@@ -86,22 +81,16 @@ def _half_of_more(x: ir.Value, weight: ir.Value) -> ir.Value:
     return arith.mulf(x, arith.mulf(arith.addf(weight, _number(1.0, x)), _number(0.5, x)))
 
 
-def _sigmoid(x: ir.Value) -> ir.Value:
-    return arith.divf(_number(1.0, x), _one_and_exp(x))
-
-
-def _silu(x: ir.Value) -> ir.Value:
-    return arith.divf(x, _one_and_exp(x))
-
-
 def _one_and_exp(x: ir.Value) -> ir.Value:
     return arith.addf(_number(1.0, x), math.exp(arith.negf(x)))
 
 
 _UNARY: Mapping[str, Callable[[ir.Value], ir.Value]] = {
-    "relu": lambda x: arith.maximumf(x, _number(0.0, x)), "gelu": _gelu, "gelu_tanh": _gelu_tanh,
-    "silu": _silu, "sigmoid": _sigmoid, "tanh": math.tanh, "exp": math.exp, "sqrt": math.sqrt,
-    "rsqrt": math.rsqrt, "abs": math.absf, "negate": arith.negf,
+    "relu": lambda x: arith.maximumf(x, _number(0.0, x)),
+    "gelu": lambda x: _half_of_more(x, math.erf(arith.divf(x, _number(numbers.sqrt(2.0), x)))),
+    "gelu_tanh": _gelu_tanh, "silu": lambda x: arith.divf(x, _one_and_exp(x)),
+    "sigmoid": lambda x: arith.divf(_number(1.0, x), _one_and_exp(x)), "tanh": math.tanh, "exp": math.exp,
+    "sqrt": math.sqrt, "rsqrt": math.rsqrt, "abs": math.absf, "negate": arith.negf,
 }  # fmt: skip
 _OF_INTEGERS: Mapping[str, Callable[[ir.Value], ir.Value]] = {
     "relu": lambda x: arith.maxsi(x, _number(0, x)),

@@ -5,7 +5,7 @@ Runs of the suite on the command line: a folder of results, or a run in a histor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast
@@ -103,7 +103,9 @@ def changes(
     found = changes_of(before.results, after.results, **bounds, spreads=spreads)
     heads = before.results.facts, after.results.facts
     sources = (known, before.history, after.history, before.results, after.results)
-    _warn([*_notes(*sources), *cautions(*heads)])
+    notes = (each.note for each in sources if each is not None and each.note)
+    for note in [*dict.fromkeys(notes), *cautions(*heads)]:
+        people.print(note, style="yellow")
     if as_json:
         for each in found:
             print_json(_to_json(each))
@@ -128,15 +130,6 @@ def _verdicts(text: str) -> set[Verdict]:
             f"--fail-on: unknown verdict '{unknown[0].lower()}'", hint=", ".join(VERDICTS).lower()
         )
     return cast("set[Verdict]", names)
-
-
-def _notes(*sources: History | Results | None) -> Iterable[str]:
-    return dict.fromkeys(each.note for each in sources if each is not None and each.note)
-
-
-def _warn(notes: Sequence[str]) -> None:
-    for note in notes:
-        people.print(note, style="yellow")
 
 
 def _tell(found: Sequence[Change], spreads: Spreads, console: Console) -> None:

@@ -15,7 +15,7 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import operation, programs, suite_file
 from iree_tuner.suite.kinds.registry import KINDS, fields_of, kind_named
-from iree_tuner.suite.operation import Operation, Value, did_you_mean
+from iree_tuner.suite.operation import Operation, did_you_mean
 from iree_tuner.suite.plan import items_from
 from iree_tuner.suite.suite_file import DEFAULT_F8, TYPES, distinct, is_found, patterns_of, sweep
 from iree_tuner.suite.tensors import NARROW, check_type
@@ -164,7 +164,10 @@ def _list_all(*, as_json: bool) -> None:
     kinds = table("operation", "fields and their defaults", words=("operation", "fields and their defaults"))
     for name, kind in KINDS.items():
         fields = fields_of(kind)
-        kinds.add_row(name, " ".join(f"{field}={_told(value)}" for field, value in fields.items()))
+        told = {
+            field: str(value).lower() if isinstance(value, bool) else value for field, value in fields.items()
+        }
+        kinds.add_row(name, " ".join(f"{field}={value}" for field, value in told.items()))
         if as_json:
             print_json({"operation": name, "fields": fields})
     known = table("suite", "operations", "what", words=("suite", "what"))
@@ -177,11 +180,6 @@ def _list_all(*, as_json: bool) -> None:
     print_table(console, kinds)
     console.print()
     print_table(console, known)
-
-
-def _told(value: Value) -> str:
-    """Format a value as in options and in suite files."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def generate(

@@ -24,7 +24,7 @@ from iree_tuner.suite.backends.backend import Conditions, Timing
 from iree_tuner.suite.backends.iree import choice_of
 from iree_tuner.suite.exact import TORCH
 from iree_tuner.suite.plan import Item, SuitePlan, Tuning, items_from
-from iree_tuner.suite.results import Results, Row, to_json, write_csv
+from iree_tuner.suite.results import Row, to_json, write_csv
 from iree_tuner.suite.session import run_suite
 from iree_tuner.suite.site import Hosts, site_at
 from iree_tuner.suite.suite_file import is_found, patterns_of
@@ -372,11 +372,7 @@ def carry_out(plan: SuitePlan, outputs: SuiteOutputs, site: Hosts, *, blocks: bo
     if outputs.csv is not None:
         write_csv(results.rows, outputs.csv)
         people.print(f"Writing performance report to {outputs.csv}")
-    _tell(results, plan)
-    return 1 if any(each.state in ("failed", "lost") for each in results.rows) else 0
-
-
-def _tell(results: Results, plan: SuitePlan) -> None:
     counts = Counter(row.state for row in results.rows)
     ended = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
     people.print(f"{plan.folder}: {len(results.rows)} rows: {ended}")
+    return 1 if any(each.state in ("failed", "lost") for each in results.rows) else 0

@@ -76,10 +76,6 @@ class AttentionOp(Operation):
         return 2.0 * self.batch * self.heads * scores * (self.size + self.value_size)
 
     @property
-    def compute_type(self) -> str:
-        return self.element_type
-
-    @property
     def tolerance(self) -> Tolerance:
         """That of sums over sizes and keys, of probabilities rounded to the type of the values."""
         # With values of both signs the results shrink with the root of the number of keys, and the tolerance

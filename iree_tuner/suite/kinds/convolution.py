@@ -136,7 +136,9 @@ class ConvolutionOp(Operation):
         image, filters, *extras = inputs
         if self.groups == 1:
             sums = self._named(_PLAIN[self._layouts[1]], image, filters, self.result.shape)
-        elif self.groups == self.c and self._has_depthwise:
+        elif self.groups == self.c and (
+            self.layout == "nhwc" or (self.layout == "nchw" and self.f == self.c)
+        ):
             sums = self._depthwise(image, filters)
         else:
             sums = self._in_groups(image, filters)
@@ -175,10 +177,6 @@ class ConvolutionOp(Operation):
         out = filled(shape, self._sums)
         make = named(name)
         return make(image, filters, outs=[out], strides=[self.sh, self.sw], dilations=[self.dh, self.dw])
-
-    @property
-    def _has_depthwise(self) -> bool:
-        return self.layout == "nhwc" or (self.layout == "nchw" and self.f == self.c)
 
     def _depthwise(self, image: ir.Value, filters: ir.Value) -> ir.Value:
         """By an op without channels in a group; with a dimension for several filters of a channel."""

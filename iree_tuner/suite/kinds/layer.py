@@ -100,10 +100,6 @@ class ConvolutionLayer(Operation):
         return 2.0 * prod(self._tensor("out").shape) * self._window_size + self._epilogue.flops
 
     @property
-    def compute_type(self) -> str:
-        return self.element_type
-
-    @property
     def tolerance(self) -> Tolerance:
         """That of a sum over window and channels, over window and filters, or over images and results."""
         lengths = {

@@ -113,7 +113,7 @@ class Product(Operation):
         lhs, rhs, *extras = inputs
         if self.split_k > 1:
             return self._behind.build(self._in_slices(lhs, rhs), extras)
-        if not self._begins_with_addend:
+        if not self.accumulate or self.out != self._sums:  # the sums do not begin with the addend
             return self._behind.build(self._sums_of(lhs, rhs, filled(self.result.shape, self._sums)), extras)
         addend, *extras = extras
         return self._epilogue.build(self._sums_of(lhs, rhs, addend), extras)
@@ -148,10 +148,6 @@ class Product(Operation):
         """The epilogue with the third matrix as its first step."""
         own = self._epilogue
         return Epilogue((*(("residual",) if self.accumulate else ()), *own.steps), own.result, own.channel)
-
-    @property
-    def _begins_with_addend(self) -> bool:
-        return self.accumulate and self.out == self._sums
 
     def _sums_of(self, lhs: ir.Value, rhs: ir.Value, out: ir.Value) -> ir.Value:
         """The product added to `out`, by an op of linalg's."""

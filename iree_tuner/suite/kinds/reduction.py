@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf, prod
 from typing import ClassVar, get_args
 
@@ -80,10 +81,6 @@ class Reduction(Operation):
         return float(self.rows * self.columns)
 
     @property
-    def compute_type(self) -> str:
-        return self.element_type
-
-    @property
     def tolerance(self) -> Tolerance:
         """That of a sum; the largest and the smallest value are exact."""
         return Tolerance(self._held, self._count if self._adds else 1)
@@ -103,7 +100,13 @@ class Reduction(Operation):
         out = filled(shape, self._held, self._first)
         maps = [access(2, (0, 1)), access(2, kept)]
         kinds = ["reduction" if i in axes else "parallel" for i in (0, 1)]
-        found = generic(inputs, out, maps, kinds, add if self._adds else self._choose)
+        found = generic(
+            inputs,
+            out,
+            maps,
+            kinds,
+            add if self._adds else partial(binary, "maximum" if self.function == "max" else "minimum"),
+        )
         found = found if kept else as_vector(found)
         return self._mean(found) if self.function == "mean" else retyped(found, self.result.element_type)
 
@@ -137,9 +140,6 @@ class Reduction(Operation):
         if dtype is not None and dtype.kind == "i":
             return -(2 ** (8 * dtype.itemsize - 1)) if sign < 0 else 2 ** (8 * dtype.itemsize - 1) - 1
         return sign * inf
-
-    def _choose(self, value: ir.Value, best: ir.Value) -> ir.Value:
-        return binary("maximum" if self.function == "max" else "minimum", value, best)
 
     def _mean(self, sums: ir.Value) -> ir.Value:
         out = element(self.result.element_type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import altair as alt
 
@@ -22,6 +22,7 @@ from iree_tuner.suite.pages.together import (
     Standing,
     Together,
     contenders,
+    draw_scatter,
     facts_words,
     gains,
     labels_of,
@@ -29,10 +30,6 @@ from iree_tuner.suite.pages.together import (
     together,
 )
 from iree_tuner.suite.results import Results, Row, State
-
-if TYPE_CHECKING:
-    from iree_tuner.report.charts.look import Drawing
-
 
 MOST = 60
 """Operations of a chart: those with the largest differences."""
@@ -129,14 +126,14 @@ def run_page(results: Sequence[Results]) -> str:
     check_installed()
     shown = together(results)
     found = standings(shown.rows)
-    all_ = contenders(found)
-    best = gains(found)
+    all_, best, labels = contenders(found), gains(found), labels_of(shown.operations)
+    drawn_ = [(each, draw_devices(found, each, shown.devices, labels)) for each in all_]
     return filled(
         "run.html.jinja", package="iree_tuner.suite.pages", shown=shown, headline=headline(shown, best),
         gains=best, facts=[(facts, facts_words(facts)) for facts in shown.runs],
         charts=[_on_device(shown, device, found, all_) for device in shown.devices],
-        devices=_devices(shown, found, all_) if len(shown.devices) > 1 else [],
-        labels=labels_of(shown.operations), not_ok=not_ok(shown.rows),
+        devices=[each for each in drawn_ if each[1] is not None] if len(shown.devices) > 1 else [],
+        labels=labels, not_ok=not_ok(shown.rows),
     )  # fmt: skip
 
 
@@ -164,23 +161,12 @@ def not_ok(rows: Sequence[Row]) -> tuple[NotOk, ...]:
 
 
 def _on_device(shown: Together, device: str, found: Sequence[Standing], all_: Sequence[str]) -> OnDevice:
-    from iree_tuner.suite.pages.run_page import draw_speedups
-    from iree_tuner.suite.pages.together import draw_scatter
-
     mine = [each for each in found if each.row.device == device]
     roofline = shown.rooflines.get(device)
     return OnDevice(
         device, roofline.how if roofline else "", draw_roofline(mine, roofline, all_),
         draw_speedups(mine, labels_of(shown.operations), all_), draw_scatter(mine),
     )  # fmt: skip
-
-
-def _devices(shown: Together, found: Sequence[Standing], all_: Sequence[str]) -> list[tuple[str, Drawing]]:
-    """A chart for each back end that several devices have."""
-
-    labels = labels_of(shown.operations)
-    charts = ((each, draw_devices(found, each, shown.devices, labels)) for each in all_)
-    return [(each, drawing) for each, drawing in charts if drawing is not None]
 
 
 # Devices side by side, in times of one of them.

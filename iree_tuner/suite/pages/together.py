@@ -250,13 +250,10 @@ def draw_ratios(found: Sequence[Change], labels: Mapping[str, str], worth: float
             alt.Tooltip("after:Q", title="after, µs", format=",.4~g"),
         ],
     )  # fmt: skip
-    band = (
-        alt.Chart(alt.NamedData("band"))
-        .mark_rect(color=FAINT, opacity=0.12)
-        .encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
-    )
-    one = alt.Chart(alt.NamedData("band")).mark_rule(color=FAINT).encode(x=alt.X("one:Q", scale=scale))
-    intervals = base.mark_rule(strokeWidth=3, opacity=0.45).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    around, x = alt.Chart(alt.NamedData("band")), alt.X("low:Q", scale=scale)
+    band = around.mark_rect(color=FAINT, opacity=0.12).encode(x=x, x2="high:Q")
+    one = around.mark_rule(color=FAINT).encode(x=alt.X("one:Q", scale=scale))
+    intervals = base.mark_rule(strokeWidth=3, opacity=0.45).encode(x=x, x2="high:Q")
     points = base.mark_point(filled=True, size=70, opacity=1).encode(
         x=alt.X("ratio:Q", scale=scale, axis=axis)
     )
@@ -313,11 +310,14 @@ def facts_words(facts: RunFacts) -> tuple[tuple[str, str], ...]:
 def conditions_words(conditions: Conditions) -> tuple[tuple[str, str], ...]:
     """The conditions of samples, as readable names and values."""
     size = conditions.copies_bytes
-    cold = f"cold: inputs rotate through {_size(size)} of copies"
+    memory = next((f"{size / unit:.3g} {name}" for name, unit in _UNITS if size >= unit), f"{size} B")
     load = conditions.background_load_s
     return (
         ("timing", _TIMING[conditions.timing]),
-        ("caches", cold if size else "warm: one copy of the inputs"),
+        (
+            "caches",
+            f"cold: inputs rotate through {memory} of copies" if size else "warm: one copy of the inputs",
+        ),
         ("threads", f"{conditions.threads} of the host" if conditions.threads else "the device's own"),
         ("streams", f"{conditions.streams} concurrent copies" if conditions.streams > 1 else "1"),
         ("background load", f"a large product for {_short(load)} before each sample" if load else "none"),
@@ -327,10 +327,6 @@ def conditions_words(conditions: Conditions) -> tuple[tuple[str, str], ...]:
             f"{_short(conditions.pause_s)}; up to {seconds(conditions.seconds)} per operation",
         ),
     )
-
-
-def _size(bytes_: int) -> str:
-    return next((f"{bytes_ / size:.3g} {unit}" for unit, size in _UNITS if bytes_ >= size), f"{bytes_} B")
 
 
 def _short(duration_s: float) -> str:
