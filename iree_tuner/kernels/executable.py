@@ -27,7 +27,7 @@ from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Packed, 
 from iree_tuner.measure.candidate import Built
 from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.program.bindings import Binding, Harness, TensorSlice, stride_of
+from iree_tuner.program.bindings import Binding, Harness, stride_of
 from iree_tuner.program.extract import Extraction, extract_here
 from iree_tuner.program.harness import STRIDE, find_dispatch
 from iree_tuner.program.phases import select_target
@@ -383,7 +383,11 @@ def why_unfit(harness: Harness, problem: Problem) -> str:
     """
     reads = [(math.prod(each.shape), each.element_type, "read") for each in problem.inputs]
     expected = [*reads, (math.prod(problem.result.shape), problem.result.element_type, "write")]
-    found = [_size(each.tensors[0]) for each in harness.bindings if len(each.tensors) == 1]
+    single = [each.tensors[0] for each in harness.bindings if len(each.tensors) == 1]
+    found = [
+        (math.prod(each.shape), each.element_type, "read" if each.access == "read" else "write")
+        for each in single  # results that are read are also written
+    ]
     if len(found) < len(harness.bindings) or [found[each] for each in _order(harness)] != expected:
         return "the compiler's dispatch has other inputs or results than the problem"
     return ""
@@ -392,12 +396,6 @@ def why_unfit(harness: Harness, problem: Problem) -> str:
 def _order(harness: Harness) -> list[int]:
     """The bindings in the order of the problem's inputs, then the other bindings."""
     return [*harness.inputs, *range(len(harness.inputs), len(harness.bindings))]
-
-
-def _size(tensor: TensorSlice) -> tuple[int, str, str]:
-    """A binding's number of elements, element type and access; `write` also for results that are read."""
-    access = "read" if tensor.access == "read" else "write"
-    return math.prod(tensor.shape), tensor.element_type, access
 
 
 def build_kernel_here(

@@ -218,7 +218,9 @@ def plan_of(ops: Collection[ir.Operation], result: ir.Value) -> FusedPlan:
         try:
             element = Elements(ops).at(result, _whole(sizes))
         except SplitError as error:
-            sizes = _split(sizes, error.loop, error.inner)
+            loop, parts = error.loop, sizes[error.loop.dimension]
+            own = (*parts[: loop.part], loop.size // error.inner, error.inner, *parts[loop.part + 1 :])
+            sizes = (*sizes[: loop.dimension], own, *sizes[loop.dimension + 1 :])
             continue
         if element is None:
             raise NotIndexableError("nothing is computed")
@@ -239,12 +241,6 @@ def _whole(sizes: Sequence[Sequence[int]]) -> Indices:
             total = total.times(size).plus(LoopSum.of(0, {loop: 1}))
         found.append(total)
     return tuple(found)
-
-
-def _split(sizes: tuple[tuple[int, ...], ...], loop: SplitLoop, inner: int) -> tuple[tuple[int, ...], ...]:
-    parts = sizes[loop.dimension]
-    own = (*parts[: loop.part], loop.size // inner, inner, *parts[loop.part + 1 :])
-    return (*sizes[: loop.dimension], own, *sizes[loop.dimension + 1 :])
 
 
 def build(plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> ir.Value:

@@ -325,6 +325,7 @@ def _speedup(found: ProgramComparison) -> float:
 
 Array = npt.NDArray[Any]
 
+_LETTERS = {"float32": "f32", "float16": "f16", "float64": "f64", "bfloat16": "bf16"}
 _OWN = -1  # a result of the program itself
 
 
@@ -412,15 +413,12 @@ def expose_here(data: bytes, name: str, target: Target, cases: Sequence[bytes]) 
         results = find_results(module, cases)
         outputs: list[int] = []
         for function in ir.get_ops_of_type(module, util.FuncOp):
-            if "sym_visibility" not in function.operation.attributes or _is_public(function.operation):
+            visibility = function.operation.attributes.get("sym_visibility", None)
+            if visibility is None or ir.StringAttr(visibility).value == "public":
                 outputs += _return_more(function.operation, results)
         session.run(module, start="input", stop="flow")
         calls = count_calls(module)
         return Exposed(session.to_vmfb(module, start="flow"), tuple(outputs), calls)
-
-
-def _is_public(function: ir.Operation) -> bool:
-    return ir.StringAttr(function.attributes["sym_visibility"]).value == "public"
 
 
 def _return_more(function: ir.Operation, results: Sequence[tuple[int, ir.Operation]]) -> list[int]:
@@ -457,7 +455,7 @@ def compare_here(
             f"result {sum(each.name.startswith('result') for each in layers)}", before, 0.0, 0.0, 0.0
         )
         accumulator, reach = "f32", length * max(1, before) ** 2
-        element = _element(expected[0])
+        element = _LETTERS.get(str(expected[0].dtype), f"i{expected[0].dtype.itemsize * 8}")
         if number != _OWN:
             problem = problems[number]
             blank = replace(blank, name=problem.name)
@@ -484,8 +482,3 @@ def _differ(got: Array, expected: Array, blank: LayerError, found: Agreement) ->
         blank, largest=largest, relative=largest / top if top else 0.0, worst=found.worst,
         message="" if found.ok else found.message, overflown=overflown / max(1, theirs.size),
     )  # fmt: skip
-
-
-def _element(array: Array) -> str:
-    letters = {"float32": "f32", "float16": "f16", "float64": "f64", "bfloat16": "bf16"}
-    return letters.get(str(array.dtype), f"i{array.dtype.itemsize * 8}")

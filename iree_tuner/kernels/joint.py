@@ -21,6 +21,7 @@ from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
 from iree_tuner.kernels.kernel import Problem
+from iree_tuner.kernels.moved import add_product, zeros
 from iree_tuner.kernels.moves import LOAD
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.element_type import ElementType
@@ -88,10 +89,13 @@ def find_joint(module: ir.Module) -> list[Site]:
         for op in module.body.operations
         if op.operation.name == "util.global"
     }
+    # By what is equal for products that can be combined.
     groups: dict[tuple[object, ...], dict[_Follows, list[_Product]]] = {}
     products = (_product(op) for op in walk(module.operation) if op.name in _PLAIN)
     for each in filter(None, products):
-        groups.setdefault(_kind(each), {}).setdefault(each.follows, []).append(each)
+        values = (each.load.result, each.sums.result, each.result)
+        kind = (each.matrix, *(ElementType.of(value.type) for value in values))
+        groups.setdefault(kind, {}).setdefault(each.follows, []).append(each)
     found: list[Site] = []
     numbers = {op: number for number, op in enumerate(roots_of(module))}
     for own in groups.values():
@@ -101,12 +105,6 @@ def find_joint(module: ir.Module) -> list[Site]:
             if apart and (_width(group) or not _is_row(group)):
                 found += [replace(_site(each, group, symbols), roots=(numbers[each.sums],)) for each in group]
     return found
-
-
-def _kind(product: _Product) -> tuple[object, ...]:
-    """A key that is equal for products that can be combined."""
-    values = (product.load.result, product.sums.result, product.result)
-    return (product.matrix, *(ElementType.of(each.type) for each in values))
 
 
 def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
@@ -210,12 +208,11 @@ def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
     constant = _side_by_side([copy_ops([each.load], {}) for each in group], width)
     *rows, columns = (*ir.RankedTensorType(matrix.type).shape[:-1], sum(each.columns for each in group))
     shape = [columns // width, *rows, width] if width else [*rows, columns]
-    zero = arith.constant(sums, 0.0)
-    start = named("fill")(zero, outs=[tensor.EmptyOp(shape, sums).result])
+    start = zeros(shape, sums)
     if width:
         maps = [access(4, each) for each in ((1, 3), (3, 0, 2), (0, 1, 2))]
         kinds = ["parallel"] * 3 + ["reduction"]
-        found = generic([matrix, constant], start, maps, kinds, partial(_add_product, sums))
+        found = generic([matrix, constant], start, maps, kinds, partial(add_product, sums))
     else:
         found = named(first.sums.name.removeprefix("linalg."))(matrix, constant, outs=[start])
     last, rank = ir.RankedTensorType(first.result.type).element_type, len(shape)
@@ -265,11 +262,6 @@ def _widened(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
     out = tensor.EmptyOp(list(kind.shape), element).result
     same = [ir.AffineMap.get_identity(kind.rank)] * 2
     return generic([value], out, same, ["parallel"] * kind.rank, partial(_step, element))
-
-
-def _add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
-    one, two = (each if each.type == sums else arith.extf(sums, each) for each in (left, right))
-    return arith.addf(before, arith.mulf(one, two))
 
 
 def _step(element: ir.Type, *values: ir.Value[Any]) -> ir.Value:

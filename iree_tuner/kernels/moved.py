@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -280,16 +281,22 @@ def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value
     loops = [loop for own in moved.seen for loop in own]
     maps = [*matching.indexing_maps(moved.workload)]
     maps[_OUT] = access(len(moved.workload.loops), loops)
-    empty = tensor.EmptyOp([moved.workload.loops[each] for each in loops], kind.element_type).result
-    zero = arith.constant(kind.element_type, 0.0)
-
-    def body(one: ir.Value[Any], other: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
-        left, right = (each if each.type == element else arith.extf(element, each) for each in (one, other))
-        return arith.addf(before, arith.mulf(left, right))
-
-    start = linalg.fill(zero, outs=[empty])
-    made: ir.Value[Any] = generic(operands, start, maps, list(moved.workload.iterators), body)
+    start = zeros([moved.workload.loops[each] for each in loops], element)
+    kinds = list(moved.workload.iterators)
+    made: ir.Value[Any] = generic(operands, start, maps, kinds, partial(add_product, element))
     return _reshaped(made, kind.shape)
+
+
+def add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
+    """A step of a sum of products of this type, at the current insertion point."""
+    one, two = (each if each.type == sums else arith.extf(sums, each) for each in (left, right))
+    return arith.addf(before, arith.mulf(one, two))
+
+
+def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
+    """A tensor of zeros, as ops at the current insertion point."""
+    empty = tensor.EmptyOp(list(shape), element).result
+    return linalg.fill(arith.constant(element, 0.0), outs=[empty])
 
 
 def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:

@@ -59,7 +59,10 @@ def moved_by(op: ir.Operation) -> list[int | None] | None:
     if not copies(op):
         return None
     source, result = indexing_maps(op)
-    if not result.is_permutation or not all(map(_is_loop_or_zero, source.results)):
+    zero = ir.AffineExpr.get_constant(0, op.context)
+    if not result.is_permutation or not all(
+        each == zero or isinstance(each, ir.AffineDimExpr) for each in source.results
+    ):
         return None
     loops = [ir.AffineDimExpr(each).position for each in result.results]
     own = [ir.AffineDimExpr(each).position for each in source.results if isinstance(each, ir.AffineDimExpr)]
@@ -68,12 +71,6 @@ def moved_by(op: ir.Operation) -> list[int | None] | None:
     return [
         loops.index(each.position) if isinstance(each, ir.AffineDimExpr) else None for each in source.results
     ]
-
-
-def _is_loop_or_zero(result: ir.AffineExpr) -> bool:
-    if isinstance(result, ir.AffineConstantExpr):
-        return result.value == 0
-    return isinstance(result, ir.AffineDimExpr)
 
 
 def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:

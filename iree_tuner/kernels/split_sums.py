@@ -21,14 +21,14 @@ from functools import partial
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, linalg, tensor
+from iree.compiler.dialects import arith, func
 
 from iree_tuner.compiler.context import walk
 from iree_tuner.compiler.linalg import access, generic
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import FusedOps, FusedPlan, build, build_sum, nest_of, plan_of, workload_of
 from iree_tuner.kernels.kernel import Problem
-from iree_tuner.kernels.moved import NotIndexableError
+from iree_tuner.kernels.moved import NotIndexableError, zeros
 from iree_tuner.kernels.moves import (
     COLLAPSE,
     EXPAND,
@@ -116,7 +116,12 @@ def _cone(
         inside = all(_top(user, place) in found for user in users)
         if not inside or not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
             continue
-        if is_move(op) or not (op in left or any(_repeats(user, op) for user in users)):
+        repeated = any(
+            value == op.result and repeats(user, at)
+            for user in users
+            for at, value in enumerate(user.operands)
+        )
+        if is_move(op) or not (op in left or repeated):
             found.add(op)
             waiting |= _places_before(op, place)
     return {op for op in found if not is_source(op)}
@@ -138,11 +143,6 @@ def _updates(op: ir.Operation) -> bool:
     """Whether an op overwrites a part of an existing tensor, which the compiler may do in place."""
     before = producer(op.operands[1])
     return before is None or not (is_followed(before) or is_source(before))
-
-
-def _repeats(user: ir.Operation, op: ir.Operation) -> bool:
-    """Whether fusing `op` into its user would compute elements several times."""
-    return any(value == op.result and repeats(user, number) for number, value in enumerate(user.operands))
 
 
 def _computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
@@ -245,12 +245,6 @@ def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
         zeros(kind.shape[:kept], kind.element_type),
     )
     return generic([parts], start, maps, kinds, lambda *each: arith.addf(each[1], each[0]))
-
-
-def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
-    """A tensor of zeros, as ops at the current insertion point."""
-    empty = tensor.EmptyOp(list(shape), element).result
-    return linalg.fill(arith.constant(element, 0.0), outs=[empty])
 
 
 def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
@@ -429,7 +423,12 @@ def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site 
     except NotIndexableError:
         return None
     nest = nest_of(plan, values)
-    if nest is None or not _repeats_along_groups(nest.merged()):
+    if nest is None:
+        return None
+    merged = nest.merged()
+    # Operands repeat along the innermost loop, a narrow group, and none is transposed.
+    steps = {each.strides[-1] for each in merged.accesses}
+    if len(merged.sizes) < 2 or steps != {0, 1} or merged.sizes[-1] % _WIDE == 0:
         return None
     return _site(values, every, nest, partial(_as_one, plan, values, op.result.type), OP)
 
@@ -441,9 +440,3 @@ def _of_large_sum(value: ir.Value) -> bool:
         return before is not None
     on = before.name in (EXPAND, COLLAPSE) or is_elementwise(before)
     return on and any(map(_of_large_sum, before.operands))
-
-
-def _repeats_along_groups(nest: Nest) -> bool:
-    """Whether the innermost loop is a narrow group along which operands repeat, and none is transposed."""
-    steps = {each.strides[-1] for each in nest.accesses}
-    return len(nest.sizes) > 1 and steps == {0, 1} and nest.sizes[-1] % _WIDE != 0

@@ -16,7 +16,7 @@ from typing import Any
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.fused_op import COMPARISON
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem
-from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, NestTiles, Range, tiles_of
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, NestTiles, tiles_of
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
 
@@ -222,7 +222,9 @@ class _Writer:
             where = [self._name("v", each, place) for each in term.of]
             value = self._load(self.nest.accesses[term.input], where, place)
         elif term.op in (INSIDE, OUTSIDE):
-            value = self._test(self.nest.ranges[term.input], place)
+            tested = self.nest.ranges[term.input]
+            index = self._address("0 * lane", tested.strides, tested.offset, place)
+            value = f"({index} >= {tested.first}) & ({index} < {tested.end})"
             value = value if term.op == INSIDE else f"({value}) == 0"
         else:
             value = _value(term, [self._name("v", each, place) for each in term.of])
@@ -236,10 +238,6 @@ class _Writer:
         masked = f", mask={mask}, other=0.0" if mask else ""
         address = self._address(f"x{access.input}", access.strides, access.offset, place)
         return f"tl.load({address}{' + 0 * lane' if where else ''}{masked})"  # all lanes have a mask
-
-    def _test(self, tested: Range, place: int) -> str:
-        index = self._address("0 * lane", tested.strides, tested.offset, place)
-        return f"({index} >= {tested.first}) & ({index} < {tested.end})"
 
     def _store(self, value: str, axes: Sequence[int], place: int = 0) -> None:
         parts = self.tiles.parts if self.tiles.sums else 1

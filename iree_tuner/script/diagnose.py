@@ -105,7 +105,11 @@ def explain(program: Program, target: Target, script: Script, workers: Workers) 
 
 def _told(said: str, where: str, name: str, program: str) -> TunerError:
     """The interpreter's message, at the line of the op that it had reached."""
-    found = [(_readable(place, program), _short(text)) for place, text in _LOCATED.findall(said)]
+    # IR as text: IR that a diagnostic's message quotes
+    short = [
+        (place, re.split(r":? %\w+ = |: \n", text, maxsplit=1)[0]) for place, text in _LOCATED.findall(said)
+    ]
+    found = [(_readable(place, program), text) for place, text in short]
     found = found or [("", said.strip().splitlines()[-1])]
     told = [f"{text} ({place})" if place not in ("", where) else text for place, text in found
             if not text.startswith("see current")]  # fmt: skip
@@ -118,11 +122,6 @@ def _readable(place: str, program: str) -> str:
     if found is None:
         return ""
     return f"{program if found[1] == '-' else found[1]}:{found[2]}:{found[3]}"
-
-
-def _short(message: str) -> str:
-    # IR as text: IR that a diagnostic's message quotes
-    return re.split(r":? %\w+ = |: \n", message, maxsplit=1)[0]
 
 
 def _apply_here(data: bytes, name: str, target: Target, script: bytes, path: str) -> str:

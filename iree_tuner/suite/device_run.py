@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -201,8 +201,11 @@ class Lane:
         Raises:
             TunerError: the inputs cannot be written.
         """
-        job = self._job(operation)
-        expected = self._expected(operation, job)
+        inputs, copies = write_inputs(operation, self._scratch), copies_for(operation, self._conditions)
+        job = Job(operation, inputs, self._device.place.uri, self._conditions, copies)
+        expected = Reference()
+        if self._references is not None:
+            expected = self._references.expected(operation, job.inputs, self._scratch)
         rows = {index: self._row(operation, each, expected.problem) for index, each in enumerate(entrants)}
         launches: list[tuple[list[int], Floats]] = []
         try:
@@ -223,22 +226,6 @@ class Lane:
         for host in self._hosts.values():
             host.close()
         self._hosts.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _job(self, operation: Operation) -> Job:
-        inputs = write_inputs(operation, self._scratch)
-        copies = copies_for(operation, self._conditions)
-        return Job(operation, inputs, self._device.place.uri, self._conditions, copies)
-
-    def _expected(self, operation: Operation, job: Job) -> Reference:
-        if self._references is None:
-            return Reference()
-        return self._references.expected(operation, job.inputs, self._scratch)
 
     def _launch(
         self, job: Job, entrants: Sequence[Entrant], rows: dict[int, Row], expected: Reference
@@ -458,12 +445,6 @@ class DeviceRun:
         self._lab.close()
         if self._references is not None:
             self._references.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _measured(self, item: Item, entrants: Sequence[Entrant], known: Known) -> Iterator[Row]:
         for _ in range(_MOST_LOST):

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -219,9 +219,8 @@ class _Session:
                 verify=False, against=None, launches=1,
             )  # fmt: skip
             kinds = [each.operation.compute_type for each in self._plan.items]
-            with DeviceRun(
-                plan, device, [device], self._site, Path(folder), self._watch, self._why_lost
-            ) as running:
+            running = DeviceRun(plan, device, [device], self._site, Path(folder), self._watch, self._why_lost)
+            with closing(running):
                 return measured_roofline(device, kinds, lambda item: running.measure(item, ()))
 
     def _facts(self, devices: Sequence[Device]) -> RunFacts:
@@ -247,9 +246,8 @@ class _Session:
         own = scratch / secrets.token_hex(6)
         own.mkdir()
         try:
-            with DeviceRun(
-                self._plan, device, every, self._site, own, self._watch, self._why_lost
-            ) as running:
+            running = DeviceRun(self._plan, device, every, self._site, own, self._watch, self._why_lost)
+            with closing(running):
                 while self._go_on(running, device):
                     pass
         except Exception as error:  # reported by the thread that waits
