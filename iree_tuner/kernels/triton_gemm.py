@@ -18,11 +18,9 @@ from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem, scratch
 from iree_tuner.kernels.nest import power_of_two
 from iree_tuner.kernels.shapes import ADDED, BIAS, LEFT, RESULT, RIGHT, Matrices, ProductShape, product_shape
 from iree_tuner.kernels.triton_code import (
-    ELEMENTS,
     SHARED_BYTES,
     TritonKernel,
-    code_of,
-    compiled,
+    made_code,
     unfit_arrays,
 )
 from iree_tuner.targets import Target
@@ -254,7 +252,6 @@ _BIASES = ("bias", "image_bias")  # at most one of them
 _OPERANDS = (*_BIASES, "residual", "factor")
 _STEPS = (*_OPERANDS, "scale", "relu", "gelu", "gelu_tanh", "silu", "truncf", "moved")  # in any order
 _PARAMETERS = ("a", "b", "first", "second", "third", "c", "partial")
-_RESULT, _PARTIAL, _SCRATCH = 5, 6, 7
 
 
 class TritonGemm(TritonKernel):
@@ -292,16 +289,9 @@ class TritonGemm(TritonKernel):
         if shape is None or self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         function, constants = source_of(problem, shape, knobs)
-        inputs = [ELEMENTS[each.element_type] for each in problem.inputs]
-        unread = [inputs[0]] * (_RESULT - len(inputs))
-        kinds = [*inputs, *unread, ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
-        made = compiled(function, dict(zip(_PARAMETERS, kinds, strict=True)), constants, knobs)
-        workgroups, partial = workgroups_of(shape, knobs), partial_bytes(shape, knobs)
-        bound = [*range(len(inputs)), _RESULT, *([_PARTIAL] if partial else [])]
-        split = knobs.get("split", 1)
-        return code_of(
-            made, bound, _SCRATCH, (workgroups, 1, 1), knobs, cluster=split, partial_bytes=partial
-        )  # fmt: skip
+        workgroups = workgroups_of(shape, knobs), 1, 1
+        partial = partial_bytes(shape, knobs)
+        return made_code(problem, function, constants, knobs, _PARAMETERS, workgroups, partial)
 
 
 def _result_bytes(problem: Problem) -> int:
