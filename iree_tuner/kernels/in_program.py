@@ -29,7 +29,7 @@ from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.find import Place
-from iree_tuner.kernels.kernel import Kernel, Knobs, Problem
+from iree_tuner.kernels.kernel import Knobs, Problem
 from iree_tuner.kernels.site import Site, find_results
 from iree_tuner.kernels.source import Chosen, Competitors, Kernels, changes_of, chosen_in
 from iree_tuner.kernels.spec import save_kernel_spec
@@ -173,20 +173,15 @@ def hold_contests(
         finals = play_searches([*searches], lab, stop, plan, until, tried)
         left = iter(searches)
         contests = [
-            Contest(*_named(pair), note=kind)
+            Contest(place, site, kernel.name, note=kind)
             if isinstance(kind, str)
-            else _judged(Contest(*_named(pair), kind), next(left), finals, stopped=stop.requested)
-            for pair, kind in zip(found.outlook.pairs, found.kinds, strict=True)
+            else _judged(Contest(place, site, kernel.name, kind), next(left), finals, stopped=stop.requested)
+            for (place, site, kernel), kind in zip(found.outlook.pairs, found.kinds, strict=True)
         ]
         each_s = max(0.0, start + seconds - time.monotonic()) / (2 * max(1, len(contests)))
         judging = JudgePlan(rounds, seconds=min(_JUDGED_S, each_s))
         judged = play(lab, [_beside_tuned(each, tuned, lab, judging) for each in contests])
     return [now or before for now, before in zip(judged, contests, strict=True)]
-
-
-def _named(pair: tuple[Place, Site, Kernel]) -> tuple[Place, Site, str]:
-    place, site, kernel = pair
-    return place, site, kernel.name
 
 
 def _judged(contest: Contest, search: Search, finals: Mapping[Search, Final], *, stopped: bool) -> Contest:

@@ -105,7 +105,6 @@ class KernelVariants:
         _, _, known = records.study(self.study)
         ran = [trial for trial in known.values() if trial.outcome == "ok"]
         best = min(ran, key=lambda trial: trial.score, default=None)
-        self.known_speedup = 1.0 / best.score if best is not None else None  # over the compiler's code
         if best is not None:  # what earlier runs know is more than the kernel's cost model does
             self.knobs = sorted(self.knobs, key=lambda each: Assignment.of(each) != best.assignment)
 

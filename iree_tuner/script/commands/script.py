@@ -13,7 +13,7 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
-from iree_tuner.script.diagnose import stages_of
+from iree_tuner.script.build import stages_of
 from iree_tuner.script.script import load_script, shipped
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.options import CompilerFlags
