@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -170,30 +170,19 @@ class _Seat:
         return self.host.sample(pause_s, self.slot)
 
 
+@dataclass
 class Lane:
-    """Measures operations on one device.
+    """Measures operations on one device."""
 
-    Args:
-        device: of the lane.
-        process: starts a process for a back end at the device's host.
-        conditions: of all samples.
-        references: give the right results; None to verify nothing.
-        launches: how often everything is loaded anew for one operation; up to four times that where changes
-            since an earlier run are ambiguous.
-        scratch: folder for inputs.
-    """
-
-    def __init__(
-        self, device: Device, process: Callable[[], Calls], conditions: Conditions,
-        references: References | None, scratch: Path, launches: int = 1,
-    ) -> None:  # fmt: skip
-        self._device = device
-        self._process = process
-        self._conditions = conditions
-        self._references = references
-        self._scratch = scratch
-        self._launches = launches
-        self._hosts: dict[str, BackendHost] = {}
+    device: Device
+    process: Callable[[], Calls]  # starts a process for a back end at the device's host
+    conditions: Conditions  # of all samples
+    references: References | None  # give the right results; None to verify nothing
+    scratch: Path  # folder for inputs
+    # how often everything is loaded anew for one operation; up to four times that where changes since an
+    # earlier run are ambiguous
+    launches: int = 1
+    hosts: dict[str, BackendHost] = field(default_factory=dict[str, BackendHost], init=False)
 
     def measure(self, operation: Operation, entrants: Sequence[Entrant]) -> list[Row]:
         """Rows of all entrants in their order, without an earlier run's code, which is only compared with.
@@ -201,19 +190,19 @@ class Lane:
         Raises:
             TunerError: the inputs cannot be written.
         """
-        inputs, copies = write_inputs(operation, self._scratch), copies_for(operation, self._conditions)
-        job = Job(operation, inputs, self._device.place.uri, self._conditions, copies)
+        inputs, copies = write_inputs(operation, self.scratch), copies_for(operation, self.conditions)
+        job = Job(operation, inputs, self.device.place.uri, self.conditions, copies)
         expected = Reference()
-        if self._references is not None:
-            expected = self._references.expected(operation, job.inputs, self._scratch)
+        if self.references is not None:
+            expected = self.references.expected(operation, job.inputs, self.scratch)
         rows = {index: self._row(operation, each, expected.problem) for index, each in enumerate(entrants)}
         launches: list[tuple[list[int], Floats]] = []
         try:
-            for count in range(1, _MOST_TIMES * self._launches + 1):
+            for count in range(1, _MOST_TIMES * self.launches + 1):
                 taken = self._launch(job, entrants, rows, expected)
                 if taken is not None:
                     launches.append(taken)
-                if count >= self._launches and _is_decided(_judged(entrants, dict(rows), launches)):
+                if count >= self.launches and _is_decided(_judged(entrants, dict(rows), launches)):
                     break
         finally:
             for path in job.inputs:
@@ -223,9 +212,9 @@ class Lane:
         return [self._finished(row) for each, row in pairs if each.backend.name != BEFORE]
 
     def close(self) -> None:
-        for host in self._hosts.values():
+        for host in self.hosts.values():
             host.close()
-        self._hosts.clear()
+        self.hosts.clear()
 
     def _launch(
         self, job: Job, entrants: Sequence[Entrant], rows: dict[int, Row], expected: Reference
@@ -241,7 +230,7 @@ class Lane:
         if not seats:
             return None
         order = list(seats)
-        taken = take_rounds(list(seats.values()), self._conditions)
+        taken = take_rounds(list(seats.values()), self.conditions)
         for place, error in taken.failures.items():
             index = order[place]
             rows[index] = replace(rows[index], state=error.state, message=error.message)
@@ -251,16 +240,16 @@ class Lane:
     def _host(self, entrant: Entrant) -> BackendHost:
         """The process of a back end; one for all of IREE's versions, as times differ between processes."""
         key = DEFAULT if entrant.backend.name in (TUNED, BEFORE) else entrant.backend.name
-        if key not in self._hosts:
-            self._hosts[key] = BackendHost(self._process)
-        return self._hosts[key]
+        if key not in self.hosts:
+            self.hosts[key] = BackendHost(self.process)
+        return self.hosts[key]
 
     def _row(self, operation: Operation, entrant: Entrant, problem: str) -> Row:
         row = Row(
             operation.name, operation.kind, operation.arguments, entrant.backend.name, entrant.configuration,
-            str(self._device.place), self._device.name, flops=operation.flops, bytes=operation.bytes,
+            str(self.device.place), self.device.name, flops=operation.flops, bytes=operation.bytes,
             compute_type=operation.compute_type, message=entrant.note,
-            reference=self._references.who(operation) if self._references else "",
+            reference=self.references.who(operation) if self.references else "",
         )  # fmt: skip
         if problem:
             row = replace(row, message="; ".join(filter(None, (row.message, problem))), reference="")
@@ -270,7 +259,7 @@ class Lane:
         return row
 
     def _finished(self, row: Row) -> Row:
-        share, roofline = None, self._device.roofline
+        share, roofline = None, self.device.roofline
         if row.time_us and roofline is not None:
             least = roofline.attainable_us(row.flops, row.bytes, row.compute_type)
             share = least / row.time_us if least else None

@@ -9,7 +9,7 @@ import difflib
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, version
 from importlib.util import find_spec
@@ -231,43 +231,28 @@ def copies_of(job: Job) -> list[list[Array]]:
     return [[np.array(each) for each in inputs] for _ in range(job.copies)]
 
 
+@dataclass(eq=False)
 class LoadedCalls(Generic[A, R]):
-    """A loaded operation: a `Running`.
+    """A loaded operation: a `Running`."""
 
-    Args:
-        call: computes it; it may return before it is done.
-        copies: its arguments, in turn.
-        wait: returns when a result is there.
-        read: a result as NumPy has it.
-        each: whether each call is waited for, or only the last, and with it those before it.
-        note: one line about how it runs.
-    """
+    call: Callable[[A], R]  # computes it; it may return before it is done
+    copies: Sequence[A]  # its arguments, in turn
+    _: KW_ONLY
+    read: Callable[[R], Array]  # a result as NumPy has it
+    wait: Callable[[R], object] | None = None  # returns when a result is there
+    each: bool = True  # whether each call is waited for, or only the last, and with it those before it
+    note: str = ""  # one line about how it runs
 
-    def __init__(
-        self,
-        call: Callable[[A], R],
-        copies: Sequence[A],
-        *,
-        wait: Callable[[R], object] | None = None,
-        read: Callable[[R], Array],
-        each: bool = True,
-        note: str = "",
-    ) -> None:
-        self._call = call
-        self._first = copies[0]
-        self._turn = itertools.cycle(copies)
-        self._wait = wait
-        self._read = read
-        self._each = each
-        self.note = note
+    def __post_init__(self) -> None:
+        self._turn = itertools.cycle(self.copies)
 
     def run(self, count: int) -> float:
-        call, turn, wait = self._call, self._turn, self._wait
+        call, turn, wait = self.call, self._turn, self.wait
         start = time.perf_counter()
         if wait is None:
             for _ in range(count):
                 call(next(turn))
-        elif self._each:
+        elif self.each:
             for _ in range(count):
                 wait(call(next(turn)))
         elif count:
@@ -277,4 +262,4 @@ class LoadedCalls(Generic[A, R]):
         return time.perf_counter() - start
 
     def result(self) -> Array:
-        return self._read(self._call(self._first))
+        return self.read(self.call(self.copies[0]))
