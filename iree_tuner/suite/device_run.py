@@ -365,37 +365,27 @@ Known = Collection[tuple[str, str, str]]
 """Operation, back end and configuration of existing rows."""
 
 
+@dataclass
 class DeviceRun:
-    """The work of one device.
+    """The work of one device."""
 
-    Args:
-        plan: of the run.
-        device: of the work.
-        every: all devices of the run.
-        site: where they are.
-        scratch: folder for inputs.
-        watch: gets the progress.
-        why_lost: says why a device does not answer.
-    """
+    plan: SuitePlan
+    device: Device
+    every: Sequence[Device]  # all devices of the run
+    site: Hosts  # where they are
+    scratch: Path  # folder for inputs
+    watch: Watch  # gets the progress
+    why_lost: Callable[[DeviceAddress], str]  # says why a device does not answer
 
-    def __init__(
-        self, plan: SuitePlan, device: Device, every: Sequence[Device], site: Hosts, scratch: Path,
-        watch: Watch, why_lost: Callable[[DeviceAddress], str],
-    ) -> None:  # fmt: skip
-        self._plan = plan
-        self._device = device
-        self._first = every[0].roofline
-        self._site = site
-        self._watch = watch
-        self._why_lost = why_lost
-        cold, places = plan.conditions.copies_bytes > 0, [each.place for each in every]
+    def __post_init__(self) -> None:
+        plan, device, site = self.plan, self.device, self.site
+        cold, places = plan.conditions.copies_bytes > 0, [each.place for each in self.every]
         self._lab = site.lab(device.target, device.place, places, plan.jobs, cold=cold)
         self._references = References(plan.reference) if plan.verify else None
         self._lane = Lane(
-            device, lambda: site.process(device.place), plan.conditions, self._references, scratch,
+            device, lambda: site.process(device.place), plan.conditions, self._references, self.scratch,
             plan.launches,
         )  # fmt: skip
-        self._programs = plan.folder / PROGRAMS
 
     def measure(self, item: Item, known: Known) -> Iterator[Row]:
         """Yield the rows of one operation, without known ones.
@@ -405,29 +395,29 @@ class DeviceRun:
         """
         if self.is_known(item, known):
             return
-        name = str(self._device.place)
-        self._watch.working(name, f"compiling {item.operation.name}")
+        name = str(self.device.place)
+        self.watch.working(name, f"compiling {item.operation.name}")
         try:
             program = item.program()
         except TunerError as error:
-            operation, device = item.operation, self._device
+            operation, device = item.operation, self.device
             yield Row(operation.name, operation.kind, operation.arguments, DEFAULT, "default", name,
                       device.name, "failed", message=str(error))  # fmt: skip
             return
         plain = self._plain(item, program)
         if any(not _is_known(item, each, known) for each in plain if each.backend.name != BEFORE):
-            self._watch.working(name, f"measuring {item.operation.name}")
+            self.watch.working(name, f"measuring {item.operation.name}")
             yield from self._measured(item, plain, known)
         for entrants in self._chosen(item, program, plain, known):
-            self._watch.working(name, f"measuring {item.operation.name}: {entrants[-1].configuration}")
+            self.watch.working(name, f"measuring {item.operation.name}: {entrants[-1].configuration}")
             yield from self._measured(item, entrants, known)
 
     def is_known(self, item: Item, known: Known) -> bool:
         """Whether nothing is left to do; never of configurations, which are not listed yet."""
-        wanted = [(DEFAULT, "default"), *((each.name, "") for each in self._plan.backends)]
-        if self._plan.tuning is not None:
+        wanted = [(DEFAULT, "default"), *((each.name, "") for each in self.plan.backends)]
+        if self.plan.tuning is not None:
             wanted.append((TUNED, "spec"))
-        return self._plan.choice is None and all((item.operation.name, *each) in known for each in wanted)
+        return self.plan.choice is None and all((item.operation.name, *each) in known for each in wanted)
 
     def close(self) -> None:
         self._lane.close()
@@ -439,12 +429,12 @@ class DeviceRun:
         for _ in range(_MOST_LOST):
             rows = self._lane.measure(item.operation, entrants)
             if any(row.state in ("failed", "lost") for row in rows):
-                reason = self._why_lost(self._device.place)
+                reason = self.why_lost(self.device.place)
                 if reason:
                     raise DeviceLostError(reason)
             if all(row.state != "lost" for row in rows):
                 break
-            self._watch.noted(f"{self._device.place}: its worker was lost, and has come back")
+            self.watch.noted(f"{self.device.place}: its worker was lost, and has come back")
         else:
             raise DeviceLostError(f"its worker was lost {_MOST_LOST} times")
         own = {
@@ -458,13 +448,13 @@ class DeviceRun:
         versions = [(Iree(DEFAULT), "default", Build(DEFAULT))]
         note = ""
         entrants: list[Entrant] = []
-        if self._plan.tuning is not None:
-            kept = self._plan.folder / SPECS / f"{item.operation.name}.mlir"
-            self._watch.working(str(self._device.place), f"tuning {item.operation.name}")
+        if self.plan.tuning is not None:
+            kept = self.plan.folder / SPECS / f"{item.operation.name}.mlir"
+            self.watch.working(str(self.device.place), f"tuning {item.operation.name}")
             try:
                 tuned = tuned_version(
-                    program, self._lab, self._plan.tuning, kept, self._plan.chip,
-                    device=self._device.place.option, scheduler=self._site.scheduler,
+                    program, self._lab, self.plan.tuning, kept, self.plan.chip,
+                    device=self.device.place.option, scheduler=self.site.scheduler,
                 )  # fmt: skip
             except TunerError as error:
                 entrants.append(Entrant(Iree(TUNED), "spec", ("failed", f"not tuned: {error}")))
@@ -474,17 +464,17 @@ class DeviceRun:
         for each in self._compiled(item, program, versions):
             entrants.append(replace(each, note=note if each.backend.name == TUNED else ""))
         entrants.sort(key=lambda each: each.backend.name != DEFAULT)
-        if self._plan.against is not None:
-            old, stem = self._plan.against / PROGRAMS, f"{item.operation.name}.{DEFAULT}"
+        if self.plan.against is not None:
+            old, stem = self.plan.against / PROGRAMS, f"{item.operation.name}.{DEFAULT}"
             try:
                 entrants += (
                     [Entrant(Iree(BEFORE, load_programs(old, stem)))] if has_programs(old, stem) else []
                 )
             except TunerError as error:
                 entrants.append(Entrant(Iree(BEFORE), problem=("failed", str(error))))
-        for backend in self._plan.backends:
-            missing = self._device.libraries[backend.name].missing
-            refused = missing or backend.refuses(item.operation, self._device.place.uri)
+        for backend in self.plan.backends:
+            missing = self.device.libraries[backend.name].missing
+            refused = missing or backend.refuses(item.operation, self.device.place.uri)
             problem = ("missing" if missing else "cannot", refused) if refused else None
             entrants.append(Entrant(backend, problem=problem))
         return [each for each in entrants if self._wanted(item, each)]
@@ -493,7 +483,7 @@ class DeviceRun:
         self, item: Item, program: Program, plain: Sequence[Entrant], known: Known
     ) -> Iterator[Sequence[Entrant]]:
         """The default with a configuration each, compiled some at a time."""
-        choice = self._plan.choice
+        choice = self.plan.choice
         if choice is None:
             return
         default = next(
@@ -503,13 +493,13 @@ class DeviceRun:
             with SOLVER:
                 found = NamedConfigurations(program, self._lab)
         except TunerError as error:
-            self._watch.noted(f"{item.operation.name}: no configurations: {error}")
+            self.watch.noted(f"{item.operation.name}: no configurations: {error}")
             return
         versions = (
             each
             for each in found.chosen(choice)
             if (item.operation.name, DEFAULT, each.name) not in known
-            and is_found(self._plan.patterns, f"{item.operation.name}_{each.name}")
+            and is_found(self.plan.patterns, f"{item.operation.name}_{each.name}")
         )
         while chunk := _some(versions, self._lab.jobs):
             wanted = [(Iree(DEFAULT), version.name, version) for version in chunk]
@@ -526,28 +516,28 @@ class DeviceRun:
     def _compile(
         self, item: Item, program: Program, backend: Iree, configuration: str, version: Build
     ) -> Jobs[Entrant]:
-        stem, timing = f"{item.operation.name}.{version.name}", self._plan.conditions.timing
+        stem, timing = f"{item.operation.name}.{version.name}", self.plan.conditions.timing
         try:
             programs = yield from compile_version(
-                program, version, self._lab, self._programs, stem, with_parts=timing == "device"
+                program, version, self._lab, self.plan.folder / PROGRAMS, stem, with_parts=timing == "device"
             )
         except TunerError as error:
             return Entrant(backend, configuration, ("failed", f"compilation failed: {error}"))
         return Entrant(replace(backend, programs=programs), configuration)
 
     def _wanted(self, item: Item, entrant: Entrant) -> bool:
-        if entrant.backend.name in (DEFAULT, BEFORE) and self._plan.choice is not None:
+        if entrant.backend.name in (DEFAULT, BEFORE) and self.plan.choice is not None:
             return True  # configurations are compared with it
         name = "_".join(filter(None, (item.operation.name, entrant.configuration)))
-        return is_found(self._plan.patterns, name)
+        return is_found(self.plan.patterns, name)
 
     def _normalised(self, row: Row) -> Row:
         """With the time on the run's first device, at the same share of its roofline."""
-        own = self._device.roofline
-        if row.time_us is None or own is None or self._first is None:
+        own = self.device.roofline
+        if row.time_us is None or own is None or self.every[0].roofline is None:
             return row
         work = row.flops, row.bytes, row.compute_type
-        here, there = own.attainable_us(*work), self._first.attainable_us(*work)
+        here, there = own.attainable_us(*work), self.every[0].roofline.attainable_us(*work)
         return replace(row, normalized_us=row.time_us * there / here) if here and there else row
 
 
