@@ -1,7 +1,11 @@
-"""A client's connection to a worker, over which any number of calls go at once.
+"""A client's connection to a worker, over which any number of calls go at once, and calls as bytes.
 
 Calls do not pass the scheduler: a task of dask costs its client ten times as much (docs/cluster.md). The
 connection reads MessagePack only; nothing that a worker sends is unpickled by dask.
+
+Large bytes, such as dispatches and executables, and files travel as attachments, named by their SHA-256, so
+that each is sent to a host once. A reply is read as typed data only: dataclasses and errors of this project,
+arrays, and Python's literals. Anything else from a worker is an error.
 """
 
 from __future__ import annotations

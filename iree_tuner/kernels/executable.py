@@ -1,4 +1,7 @@
-"""Build a `hal.executable` from a kernel's code, the form in which the compiler takes external code."""
+"""Build a `hal.executable` from a kernel's code, the form in which the compiler takes external code.
+
+In a harness, it replaces a dispatch's executable, so that a kernel is timed and checked like a configuration.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """A graph of elementwise ops, slices, joins and reshapes, built as one `linalg.generic`.
 
-Elements of the result are followed back through the graph to its inputs.
+Elements of the result are followed back through the graph to its inputs. For kernels that the compiler does
+not make, the plan of such an op is written as plain data (`nest`).
 """
 
 from __future__ import annotations

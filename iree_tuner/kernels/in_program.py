@@ -2,6 +2,9 @@
 
 A contest compares a kernel's variants on one problem alone with the compiler's code, default and tuned.
 Problems are found, and kernels are chosen, as when a program is tuned (`source`).
+
+Layer by layer, a comparison shows where results begin to differ. The result of each layer that a kernel
+computes becomes an additional result of the program, which runs with and without kernels on the same inputs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The plan of a run of the suite."""
+"""The plan of a run of the suite.
+
+Tuned code comes from a spec, from the database of earlier runs, or from a tuning run for each operation. z3
+has one context for all threads of a process, and may be in one of them only.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """A run's results on disk: one folder with `run.json` and `rows.jsonl`, appended as rows come.
 
 A run that is killed loses the row that was being written, and goes on where it ended.
+
+The history of many runs is one file with a JSON line for each row, to which nightly jobs append. A line holds
+all facts about its run, so that histories of several machines can be joined with `cat`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Pieces of IR on tensors that kinds of operations are made of, at the current insertion point."""
+"""Tensors of operations: their IR, element by element and as a whole, their element types, their files.
+
+IR is built at the current insertion point.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The course of an operation's times over runs: a small chart with a line for each back end."""
+"""The pages of a history and of the changes between two runs.
+
+A history has small charts: the course of an operation's times over runs, with a line for each back end.
+"""
 
 from __future__ import annotations
 
