@@ -223,7 +223,9 @@ class Lane:
         seats: dict[int, _Seat] = {}
         for index, each in enumerate(entrants):
             if rows[index].state == "ok":
-                seat = _Seat(self._host(each), _slot(each))
+                # All configurations share a slot of the process, as they come one after the other.
+                slot = f"{each.backend.name}{', chosen' if _is_chosen(each) else ''}"
+                seat = _Seat(self._host(each), slot)
                 rows[index] = _load(seat, each, job, rows[index], expected)
                 if rows[index].state == "ok":
                     seats[index] = seat
@@ -286,11 +288,6 @@ def _is_decided(rows: Sequence[Row]) -> bool:
     """Whether no change since an earlier run is ambiguous."""
     intervals = [row.change_interval for row in rows if row.change_interval is not None]
     return all(verdict_of(each, WORTH, ALIKE) != "AMBIGUOUS" for each in intervals)
-
-
-def _slot(entrant: Entrant) -> str:
-    """Of a version in its process; all configurations share one, as they come one after the other."""
-    return f"{entrant.backend.name}{', chosen' if _is_chosen(entrant) else ''}"
 
 
 def _is_chosen(entrant: Entrant) -> bool:

@@ -161,10 +161,8 @@ def _copies(job: Job, count: int) -> list[rt.VmVariantList]:
     return [_pushed(device, inputs, types) for _ in range(count)]
 
 
-@lru_cache(maxsize=4)
-def _memory(harness: Harness, device: str, copies: int) -> Memory:
-    """The buffers of dispatches that have the same bindings."""
-    return Memory.for_timing(harness, device, copies)
+_memory = lru_cache(maxsize=4)(Memory.for_timing)
+"""The buffers of dispatches that have the same bindings."""
 
 
 def _pushed(device: rt.HalDevice, inputs: Sequence[Array], types: Sequence[str]) -> rt.VmVariantList:

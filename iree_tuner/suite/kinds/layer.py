@@ -138,8 +138,12 @@ class ConvolutionLayer(Operation):
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
         """One generic op with the maps of a convolution, of padded, spread and flipped operands."""
         lhs, rhs, *extras = inputs
-        build = {"forward": self._forward, "data": self._data, "weights": self._weights}[self.direction]
-        return self._epilogue.build(build(lhs, rhs), extras)
+        if self.direction == "data":
+            return self._epilogue.build(self._data(lhs, rhs), extras)
+        image, other, role = (lhs, rhs, "fil") if self.direction == "forward" else (rhs, lhs, "out")
+        around, result = self._in_layout("in", self._layer.padding), self._roles[2]
+        places = {"in": self._windows, role: self._places(role), result: self._places(result)}
+        return self._epilogue.build(self._contraction(padded(image, around, around), other, places), extras)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
         """The same by a library, which sees batch, channels and dimensions in this order."""
@@ -199,14 +203,6 @@ class ConvolutionLayer(Operation):
         numbers = dict(zip(self._spatial, spatial, strict=True))
         return [numbers.get(each, other) for each in self._layouts[role]]
 
-    def _with_padding(self, image: ir.Value) -> ir.Value:
-        around = self._in_layout("in", self._layer.padding)
-        return padded(image, around, around)
-
-    def _forward(self, image: ir.Value, filters: ir.Value) -> ir.Value:
-        places = {"in": self._windows, "fil": self._places("fil"), "out": self._places("out")}
-        return self._contraction(self._with_padding(image), filters, places)
-
     @property
     def _windows(self) -> list[_Place]:
         """The loops of the padded images."""
@@ -253,10 +249,6 @@ class ConvolutionLayer(Operation):
         windows = [((f"i{i}", 1), (f"r{i}", dilation)) for i, dilation in enumerate(layer.dilations)]
         places = {"out": self._places("out", windows), "fil": self._places("fil"), "in": self._places("in")}
         return self._contraction(gradient, filters, places)
-
-    def _weights(self, gradient: ir.Value, image: ir.Value) -> ir.Value:
-        places = {"in": self._windows, "out": self._places("out"), "fil": self._places("fil")}
-        return self._contraction(self._with_padding(image), gradient, places)
 
     def _places(self, role: str, windows: Sequence[_Place] | None = None) -> list[_Place]:
         """The loops of a tensor's dimensions; a dimension that is split into groups is two."""
