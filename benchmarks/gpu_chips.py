@@ -26,9 +26,9 @@ from iree_tuner.device.bench import Bench
 from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.program import load_program
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
+from iree_tuner.program.source import load_program
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.io import Starter, read_starters
 from iree_tuner.targets import Target, target_for_device

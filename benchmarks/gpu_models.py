@@ -47,7 +47,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from torch_on_gpu import SAMPLE_S, Contender, error_of, on_torch
 
-from examples.models import FURTHER_GPU_MODELS, GPU_MODELS, MODELS
+from examples.models import FURTHER_GPU_MODELS, GPU_MODELS, LARGE_MODELS, MODELS
 from examples.models.model import Model
 from examples.models.to_mlir import write_parameters
 from iree_tuner import TuningResult, tune_module
@@ -64,6 +64,7 @@ from iree_tuner.targets import target_for_device, with_flags
 from iree_tuner.tuning.source import usual_sources
 from iree_tuner.tuning.versions import FENCES
 
+EVERY = MODELS | GPU_MODELS | FURTHER_GPU_MODELS | LARGE_MODELS
 TUNED, WITHOUT = "tuned", "tuned without kernels"
 PROVIDED = ", memory provided"
 SOON_S = 60.0
@@ -85,7 +86,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="what examples/models/export.py wrote")
-    parser.add_argument("--model", action="append", choices=list(MODELS | GPU_MODELS | FURTHER_GPU_MODELS))
+    parser.add_argument("--model", action="append", choices=list(EVERY))
     parser.add_argument("--device", action="append", help="cuda://0; several are used side by side")
     parser.add_argument("--chip", default="host")
     parser.add_argument("--effort", default="default")
@@ -101,7 +102,7 @@ def main() -> None:
     given.device = given.device or ["cuda://0"]
     end = time.monotonic() + (given.seconds or 1e9)
     if given.alone:
-        tell(row_of((MODELS | GPU_MODELS | FURTHER_GPU_MODELS)[given.alone], given, end), given)
+        tell(row_of(EVERY[given.alone], given, end), given)
         return
     names = given.model or list(GPU_MODELS)
     for number, name in enumerate(names):

@@ -29,7 +29,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Ok, Timeout, Workers
 from iree_tuner.measure.candidate import Built, build_here
 from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.space import Space
+from iree_tuner.space.space import Space
 from iree_tuner.targets import Target, parse_target
 
 WANTED = {"contraction": 0.97}  # others: 0.95

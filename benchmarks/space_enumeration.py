@@ -23,12 +23,12 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.program.extract import extract_here
-from iree_tuner.space import Space, build_space
+from iree_tuner.space.build import build_space
 from iree_tuner.space.emitted import emit_here
 from iree_tuner.space.interpreter import read_program
 from iree_tuner.space.join import Join
-from iree_tuner.space.judge import Judge
 from iree_tuner.space.sampling import Members, enumerate_members, shuffled
+from iree_tuner.space.space import Judge, Space
 from iree_tuner.targets import CpuLimits, parse_target
 
 PROGRAMS = Path(__file__).parent.parent / "programs" / "ops"

@@ -12,8 +12,9 @@ from iree_tuner.errors import TunerError
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space import Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.emitted import Emitted, emit
+from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits, Target
 
 PROGRAMS = Path(__file__).parent.parent / "programs" / "ops"

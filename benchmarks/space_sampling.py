@@ -17,7 +17,7 @@ from space_programs import programs, spaces_of
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.space import Space
+from iree_tuner.space.space import Space
 from iree_tuner.targets import parse_target
 
 SAMPLES = 100

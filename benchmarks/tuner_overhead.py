@@ -34,8 +34,7 @@ from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.search.registry import make_strategy
-from iree_tuner.search.strategy import Strategy
+from iree_tuner.search.strategy import Strategy, make_strategy
 from iree_tuner.space.build import build_space
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.store.study import StudyKey

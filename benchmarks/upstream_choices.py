@@ -33,9 +33,10 @@ from iree_tuner.measure.builder import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space import Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.space.emitted import Emitted, emit
+from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, Target, parse_target
 
 _FUNCTION = re.compile(r"^func\.func (?:private )?@(\w+)\(", re.MULTILINE)

@@ -37,10 +37,10 @@ from iree_tuner.measure.candidate import Built, build_here
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space import Assignment, Space
 from iree_tuner.space.compilers_choice import Written
-from iree_tuner.space.configuration import Configuration
+from iree_tuner.space.configuration import Assignment, Configuration
 from iree_tuner.space.legality import Judgement, Rules
+from iree_tuner.space.space import Space
 from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.targets import Target, parse_target
 

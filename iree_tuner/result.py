@@ -22,8 +22,7 @@ from iree_tuner.profiling.profile import Profile, to_json
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
-from iree_tuner.report.page import check_installed
-from iree_tuner.report.report import Report
+from iree_tuner.report.page import Report, check_installed
 from iree_tuner.report.view import ReportedRun, Tried, view
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import save_spec

@@ -32,10 +32,10 @@ import numpy as np
 from search_report import draw, write_tables
 
 from iree_tuner.errors import TunerError
-from iree_tuner.search.registry import DEFAULT, GROUP, check_strategy, make_strategy
 from iree_tuner.search.replay.leave_out import can_train, others, train_prior
 from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
 from iree_tuner.search.replay.run import SHOWN_AFTER, WITHIN, ReplayRun, finite, replay_all, summarize
+from iree_tuner.search.strategy import DEFAULT, GROUP, check_strategy, make_strategy
 
 AFTER = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """Evaluations at which the curves are written down."""

@@ -165,8 +165,8 @@ def stack(parts: list[Array]) -> Array:
 
 
 def to_positions(x: Array) -> Array:
-    """An image as positions by channels."""
-    return x.reshape(-1, x.shape[-1])
+    """An image as positions by channels; several as a batch."""
+    return x.reshape(*(x.shape[:1] if x.shape[0] > 1 else ()), -1, x.shape[-1])
 
 
 def to_image(x: Array, like: Array) -> Array:
@@ -206,6 +206,11 @@ def waves(x: Array, width: int) -> Array:
     steps = jnp.arange(half, dtype=jnp.float32) * (-9.21034 / half)
     angles = x[:, None] * jnp.exp(steps)[None]
     return jnp.concatenate([jnp.cos(angles), jnp.sin(angles)], axis=-1)
+
+
+def as_type(x: Array, like: Array) -> Array:
+    """Of the type of `like`."""
+    return x.astype(like.dtype)
 
 
 def relu6(x: Array) -> Array:

@@ -142,13 +142,14 @@ def stack(parts: list[Tensor]) -> Tensor:
 
 
 def to_positions(x: Tensor) -> Tensor:
-    """An image as positions by channels."""
-    return x.flatten(2)[0].T
+    """An image as positions by channels; several as a batch."""
+    positions = x.flatten(2).mT
+    return positions if len(x) > 1 else positions[0]
 
 
 def to_image(x: Tensor, like: Tensor) -> Tensor:
     """Positions by channels as an image of the size of `like`."""
-    return x.T.reshape(like.shape)
+    return x.mT.reshape(like.shape)
 
 
 def join_channels(x: Tensor, y: Tensor) -> Tensor:
@@ -182,6 +183,11 @@ def waves(x: Tensor, width: int) -> Tensor:
     steps = torch.arange(half, dtype=torch.float32) * (-9.21034 / half)
     angles = x[:, None] * torch.exp(steps)[None]
     return torch.cat([torch.cos(angles), torch.sin(angles)], dim=-1)
+
+
+def as_type(x: Tensor, like: Tensor) -> Tensor:
+    """Of the type of `like`."""
+    return x.to(like.dtype)
 
 
 relu = F.relu

@@ -29,7 +29,7 @@ from iree_tuner.device.data import (
     values_in,
     written,
 )
-from iree_tuner.device.memory import Memory, StagedMemory, filled, read_back, run_commands, uploaded
+from iree_tuner.device.memory import Memory, StagedMemory, commands_on, copied, filled, read_back, uploaded
 from iree_tuner.device.numerics import (
     ALLOW,
     CHECK,
@@ -37,11 +37,12 @@ from iree_tuner.device.numerics import (
     SURVEY,
     FloatOutput,
     Floats,
+    Held,
     Terms,
+    finite,
     float_outputs,
     largest_finite,
     median_of,
-    numbers,
     partial_sums,
     same_bytes,
     tolerances,
@@ -212,13 +213,11 @@ class CheckProgram:
     def mask(self, ranges: Sequence[Kept]) -> rt.HalBuffer:
         """Ones in some ranges of a buffer, and where integers are written; zeros elsewhere."""
         found = filled(self.device, self.bench.harness.stride, 0)
-        commands = rt.HalCommandBuffer(self.device, begin=True)
         ones = np.array([0xFF], np.uint8)
         places = [(each.start, each.end - each.start) for each in ranges]
-        for start, size in [*places, *(span(*each) for each in integers(self.bench.harness))]:
-            commands.fill(found, ones, start, length=size)
-        commands.end()
-        run_commands(self.device, commands)
+        with commands_on(self.device) as commands:
+            for start, size in [*places, *(span(*each) for each in integers(self.bench.harness))]:
+                commands.fill(found, ones, start, length=size)
         return found
 
     def _function(self, name: str) -> rt.FunctionInvoker:
@@ -237,35 +236,26 @@ class CheckProgram:
         return rt.DeviceArray(self.device, rt.HalBufferView(buffer, shape, rt.HalElementType.INT_8))
 
 
+@dataclass(frozen=True)
 class DeviceCheck:
-    """The expected results of one seed, on a device.
+    """The expected results of one seed, on a device."""
 
-    Args:
-        program: what compares.
-        exact: bytes that must be equal where `mask` has ones (`CheckProgram.mask`).
-        mask: see `exact`.
-        wanted: what floats must be (`CheckProgram.allowed`).
-    """
-
-    def __init__(
-        self, program: CheckProgram, exact: rt.HalBuffer, mask: rt.HalBuffer, wanted: Sequence[rt.DeviceArray]
-    ) -> None:
-        self._program = program
-        self._exact = exact
-        self._mask = mask
-        self._wanted = wanted
+    program: CheckProgram  # what compares
+    exact: rt.HalBuffer  # bytes that must be equal where `mask` has ones (`CheckProgram.mask`)
+    mask: rt.HalBuffer
+    wanted: Sequence[rt.DeviceArray]  # what floats must be (`CheckProgram.allowed`)
 
     def worst(self, memory: Memory) -> float:
         """The largest error of a memory's contents, as a multiple of its tolerance.
 
         Infinite if anything else was written, or a value is not a number.
         """
-        differs, worst = self._program.compare(memory.buffer, self._exact, self._mask, self._wanted)
+        differs, worst = self.program.compare(memory.buffer, self.exact, self.mask, self.wanted)
         return math.inf if differs else worst
 
     def same(self, memory: StagedMemory) -> bool:
         """Whether a memory's contents are equal to the bit to those that it kept."""
-        return memory.kept is not None and self._program.same(memory.buffer, memory.kept)
+        return memory.kept is not None and self.program.same(memory.buffer, memory.kept)
 
 
 def integers(harness: Harness) -> list[tuple[Binding, TensorSlice]]:
@@ -393,7 +383,7 @@ class Expectations:
     def are_numbers(self, seed: int) -> bool:
         """Whether all of the default's results for a seed are finite."""
         found = self._there(seed)
-        return found.numbers if found else all(numbers(each) for each in self.of(seed).values)
+        return found.numbers if found else finite(list(map(Held, self.of(seed).values)))
 
     def is_right_too(self, seed: int, values: list[Array]) -> None:
         """Have the device accept other values of a seed, too."""
@@ -409,9 +399,7 @@ class Expectations:
             compared = self._bench.by_reference and isinstance(self.reference(seed), list)
             if compared or self._harness.bounded:
                 values = self.of(seed).values
-                found = _OnDevice(
-                    [self._check_of(memory, seed, values)], all(numbers(each) for each in values)
-                )
+                found = _OnDevice([self._check_of(memory, seed, values)], finite(list(map(Held, values))))
             else:
                 found = self._made_there(memory, seed)
             self._on_device[seed] = found
@@ -421,19 +409,17 @@ class Expectations:
         magnitudes = None if kind_of(seed) == "positive" else self._results_there(memory, magnitudes_of(seed))
         expected = self._results_there(memory, seed)
         tolerance = self._bench.tolerance.on(kind_of(seed))
-        wanted, finite = self._program.allowed(expected, magnitudes or expected, tolerance)
+        wanted, are_numbers = self._program.allowed(expected, magnitudes or expected, tolerance)
         exact, every = memory.image(seed), tuple(kept(self._harness.bindings, self._harness.stride))
         if equal := integers(self._harness):
-            exact = memory.copy_of(exact)
-            commands = rt.HalCommandBuffer(self._program.device, begin=True)
-            for start, size in (span(*each) for each in equal):
-                commands.copy(expected, exact, start, start, length=size, end=False)
-            commands.end()
-            run_commands(self._program.device, commands)
+            exact = copied(self._program.device, exact)
+            with commands_on(self._program.device) as commands:
+                for start, size in (span(*each) for each in equal):
+                    commands.copy(expected, exact, start, start, length=size)
         mask = self._mask(every)
         if self._program.compare(expected, exact, mask, wanted)[0]:
             mask = self._mask(tuple(self._left_alone(memory.read_of(expected), seed)))
-        return _OnDevice([DeviceCheck(self._program, exact, mask, wanted)], finite)
+        return _OnDevice([DeviceCheck(self._program, exact, mask, wanted)], are_numbers)
 
     def _results_there(self, memory: StagedMemory, seed: int) -> rt.HalBuffer:
         self.default.fill(seed)

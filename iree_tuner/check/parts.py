@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import step_for, stored
-from iree_tuner.device.memory import Recent, copied, hal_type, read_back, uploaded
+from iree_tuner.device.memory import Recent, copied, hal_type, push, read_back, uploaded
 from iree_tuner.device.numerics import (
     FILLINGS,
     Agreement,
@@ -35,16 +35,16 @@ from iree_tuner.device.numerics import (
     without,
 )
 from iree_tuner.device.program_inputs import argument, why_no_value
-from iree_tuner.device.program_loaded import SEEDS, first_line
+from iree_tuner.device.program_loaded import SEEDS
 from iree_tuner.device.program_parameters import with_parameters
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import Floats, Spread, deviations
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
+from iree_tuner.ops.element_type import NARROW_FLOATS
 from iree_tuner.program.entries import Taken, plain_name
 from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets import on_host
-from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, first_line
 
 Array = npt.NDArray[np.generic]
 Values = dict[int, Held]
@@ -118,13 +118,9 @@ class LoadedParts:
         """The same; scalars stay numbers."""
         arguments, results = rt.VmVariantList(len(read) + 1), rt.VmVariantList(len(part.writes))
         for number, held in zip(part.reads, read, strict=True):
-            value = held.within(byte)
-            if isinstance(value, np.ndarray):
-                arguments.push_ref(self._view(self.parts.values[number], held, value, byte))
-            elif ElementType.named(self.parts.values[number].element_type).is_float:
-                arguments.push_float(float(value))
-            else:
-                arguments.push_int(int(value))
+            own, value = self.parts.values[number], held.within(byte)
+            made = self._view(own, held, value, byte) if isinstance(value, np.ndarray) else value
+            push(arguments, made, own.element_type)
         arguments.push_int(byte)
         function = self._module.lookup_function(part.function)
         assert function is not None, "`take_apart` exports it"
@@ -136,6 +132,10 @@ class LoadedParts:
             else each
             for each in made
         ]
+
+    def varies(self, part: ProgramPart, read: Sequence[Held], before: Sequence[Array], byte: int) -> bool:
+        """Whether results also differ on the same memory, and therefore do not depend on its contents."""
+        return any(not equal(self.call(part, read, byte), before) for _ in range(_AGAIN))
 
     def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
         """A value on the device, in memory of its own: a dispatch may write to it (docs/upstream)."""
@@ -372,7 +372,7 @@ class _DispatchJudge:
             again = [each[index] for each in others]
             holes = self._holes[place, index] = left_alone(own, again)
             wrong = next((each for each in again if not equal([each], [own], holes)), None)
-            if wrong is not None and self._varies(self._base, part, read, expected):
+            if wrong is not None and self._base.varies(part, read, expected, FILLINGS[0]):
                 wrong = None
             if wrong is not None and place not in self._own:
                 message = f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
@@ -402,7 +402,7 @@ class _DispatchJudge:
                 continue
             for ours, before, own in zip(got, first, expected, strict=True):
                 if not equal([ours], [before], own.holes):
-                    if self._varies(self._other, self._theirs[place], read, first):
+                    if self._other.varies(self._theirs[place], read, first, FILLINGS[0]):
                         # From run to run, as where threads race: each must be right.
                         found = None if place in self._own else self._agreement(part, got, expected, read)
                         if found is None or found.ok:
@@ -414,13 +414,6 @@ class _DispatchJudge:
                     )
                     return DispatchFault(part.dispatch, place, "unwritten", message)
         return None
-
-    @staticmethod
-    def _varies(
-        loaded: LoadedParts, part: ProgramPart, read: Sequence[Held], before: Sequence[Array]
-    ) -> bool:
-        """Whether results also differ on the same memory, and therefore do not depend on its contents."""
-        return any(not equal(loaded.call(part, read, FILLINGS[0]), before) for _ in range(_AGAIN))
 
     def _agreement(
         self, part: ProgramPart, got: Sequence[Array], expected: Sequence[Held], read: Sequence[Held]

@@ -29,11 +29,11 @@ from iree_tuner.device.numerics import (
     left_alone,
     real_parts,
 )
-from iree_tuner.device.program_loaded import SEEDS, first_line
+from iree_tuner.device.program_loaded import SEEDS
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
 from iree_tuner.program.parts import ProgramPart
-from iree_tuner.targets.runtime import RUNTIME_ERRORS
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, first_line
 
 Array = npt.NDArray[np.generic]
 
@@ -42,7 +42,6 @@ Holes = npt.NDArray[np.bool_] | None
 _NEAR = 16.0
 """Times a dispatch's tolerance: what is fused differently rounds elsewhere, and is no defect."""
 
-_AGAIN = 8
 _SAMPLE = 4096
 _ROUGH = 0.02  # of the largest value: what is further off in a sample is not compared value by value
 
@@ -182,14 +181,11 @@ class _Follower:
             holes = left_alone(again[0], [own, again[1]])
             found.append(holes)
             wrong = next((each for each in again if not equal([each], [own], holes)), None)
-            if wrong is not None and self._is_steady(part, got):
-                message = (
-                    message or f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
-                )
+            if wrong is not None and not message:
+                read = [self._theirs[number] for number in part.reads]
+                if not self._other.varies(part, read, got, FILLINGS[1]):
+                    message = f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
         return message, found
-
-    def _is_steady(self, part: ProgramPart, got: Sequence[Array]) -> bool:
-        return all(equal(self._call(self._other, part, self._theirs), got) for _ in range(_AGAIN))
 
     def _take(self, place: int, part: ProgramPart, got: Sequence[Held]) -> _Made:
         """Keep results; those that the base also has are replaced by the base's."""

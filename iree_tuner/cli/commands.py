@@ -69,8 +69,6 @@ CORE: Mapping[str, Command] = {
         "Measure a random sample of each workload's search space and write it as a recording."),
     "db replay": Command("iree_tuner.cli.replay:replay",
         "Run search strategies on recordings, without a device. Results depend only on the seed."),
-    "spec shipped": Command("iree_tuner.cli.spec_shipped:shipped",
-        "List the specs that ship, with their workloads, hardware and measured speedup."),
     "report": Command("iree_tuner.cli.report_html:report",
         "Write a report of a tuning run: one HTML file with tables and charts."),
     "docs": Command("iree_tuner.cli.docs:docs",

@@ -17,7 +17,7 @@ from typing import Annotated, Literal, TextIO, TypeVar
 from cyclopts import App, Parameter
 from rich.table import Table
 
-from iree_tuner.cli.output import AsJson, answers, people, print_json
+from iree_tuner.cli.output import AsJson, answers, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.device.outcome import Outcome
 from iree_tuner.errors import TunerError, UsageError
@@ -263,9 +263,10 @@ def list_(*, db: Database = None, as_json: AsJson = False) -> None:
     for each in found:
         setting = each.key.setting
         ends = ", ".join(f"{count} {outcome}" for outcome, count in each.outcomes.items())
+        last_run = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.last_run)) if each.last_run else ""
         studies.add_row(
-            str(each.number), _workload(each), setting.target, _device(each), ends,
-            _time(each.best), _score(each.best), _day(each.last_run),
+            str(each.number), _workload(each), setting.target, f"{setting.device}\n{setting.processor}",
+            ends, _time(each.best), _score(each.best), last_run,
         )  # fmt: skip
     print_table(answers, studies, spare=("last run", "target"), otherwise="no studies")
 
@@ -312,7 +313,7 @@ def best(*, db: Database = None, as_json: AsJson = False) -> None:
             continue
         leaders.add_row(
             str(each.number), _workload(each), each.key.setting.target, _time(trial), _score(trial),
-            _verdict(each.verdict), _knobs(trial),
+            _verdict(each.verdict), knobs_text(trial.assignment),
         )  # fmt: skip
     if not as_json:
         print_table(answers, leaders, spare=("target",), otherwise="no successful trials")
@@ -371,7 +372,7 @@ def _trials(shown: list[Trial]) -> Table:
     for trial in shown:
         trials.add_row(
             trial.outcome, _time(trial), _score(trial), str(len(trial.samples_us)),
-            f"{trial.compile_s:.2f} s", _conditions(trial), _knobs(trial),
+            f"{trial.compile_s:.2f} s", _conditions(trial), knobs_text(trial.assignment),
         )  # fmt: skip
     return trials
 
@@ -392,14 +393,6 @@ def _workload(each: StudySummary) -> str:
     return f"{each.key.workload.name}\n{each.key.space_label}"
 
 
-def _device(each: StudySummary) -> str:
-    return f"{each.key.setting.device}\n{each.key.setting.processor}"
-
-
-def _knobs(trial: Trial) -> str:
-    return " ".join(f"{name}={value}" for name, value in trial.assignment.items())
-
-
 def _time(trial: Trial | None) -> str:
     return "" if trial is None or trial.time_us is None else f"{trial.time_us:.2f} us"
 
@@ -413,7 +406,3 @@ def _verdict(found: LastVerdict | None) -> str:
         return "not compared"
     low, high = found.comparison.interval
     return f"{found.comparison.verdict} {found.comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
-
-
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else ""

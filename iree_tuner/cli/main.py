@@ -30,7 +30,6 @@ _UNKNOWN_CPU = re.compile(
     r"Unknown CPU for target architecture (\w+)\.\s+List of accepted CPUs:\s+([\w ,.+-]+)"
 )
 
-_COMPLETION = "--install-completion"
 
 _LONGEST = 1000
 """Characters of a message on one line."""
@@ -86,7 +85,7 @@ def application(arguments: Sequence[str]) -> App:
         if group != list(arguments[: len(group)]) or (group and group[0] not in app):
             continue
         called = name.split() == list(arguments[: len(group) + 1])
-        if CORE.get(name) is not command and (called or arguments[:1] == [_COMPLETION]):
+        if CORE.get(name) is not command and (called or arguments[:1] == ["--install-completion"]):
             command = command.imported(name)
         if called and command.problem is not None:
             raise command.problem
@@ -268,7 +267,3 @@ def _tell(message: str, status: int) -> int:
         Console(stderr=True, soft_wrap=True, highlight=False).print("[bold red]error:[/]", end=" ")
         print(line, file=sys.stderr)
     return status
-
-
-if __name__ == "__main__":
-    main()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, cast
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -15,6 +15,7 @@ from iree_tuner.cli.compile import with_kernels
 from iree_tuner.cli.db import default_database
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
 from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
+from iree_tuner.cli.run import DEVICE, RunDevice
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
@@ -26,13 +27,16 @@ from iree_tuner.profiling.profile import Method, Profile, ProfileRow, to_json
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.profiling.run import profile_program
 from iree_tuner.spec.external import located, problems_in
-from iree_tuner.targets import DEFAULT_DEVICE, on_host, target_for_device
+from iree_tuner.targets import on_host
 from iree_tuner.tuning.options import CompilerFlags
 
 Profiler = Callable[[Path], OtherProfile]
 """Profiles a model on this CPU: what an entry point of `iree_tuner.profilers` names."""
 
-_METHODS = cast("tuple[str, ...]", get_args(Method))
+_HOW: Mapping[Method, str] = {
+    "hal": "measured with the runtime's profiler",
+    "standalone": "each dispatch measured alone, multiplied by its calls",
+}
 _COLUMNS = ("share", "calls", "time us", "GFLOP/s", "GB/s", "bound us", "of bound", "dispatch", "workload")
 _SHORTEST = 0.0005  # rows below this share are summed, unless all are asked for
 
@@ -80,8 +84,7 @@ def profile(
     program: ProgramName,
     /,
     *,
-    device: str = DEFAULT_DEVICE,
-    chip: str = "host",
+    on: RunDevice = DEVICE,
     compiling: CompilerFlags = NO_FLAGS,
     inputs: InputFlags = INPUTS,
     method: str | None = None,
@@ -100,10 +103,6 @@ def profile(
 
     Parameters
     ----------
-    device
-        Run on this device: local-task, local-sync, cuda://0.
-    chip
-        Compile for this chip: host, or a GPU's architecture. Options follow a +: host+data-tiling.
     method
         hal: use the runtime's profiler, on CPUs only. standalone: measure each dispatch alone. Default: hal
         if it is available.
@@ -118,13 +117,13 @@ def profile(
     as_json
         Print the dispatches, the workloads and the totals as JSON, one object per line.
     """
-    if method is not None and method not in _METHODS:
-        raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_METHODS)}")
-    profilers = others.profilers(device)
+    if method is not None and method not in _HOW:
+        raise UsageError(f"unknown method '{method}'", hint=f"one of: {', '.join(_HOW)}")
+    profilers = others.profilers(on.device)
     source = inputs.sized(opened(program))
     if output is not None:
         planned_output(output, ".json")
-    target = compiling.on(target_for_device(device, chip))
+    target = on.target(compiling)
     with with_kernels(target, kernels) as flagged, people.status("profiling"):
         found = profile_program(
             source, flagged, run=inputs.request(source, compiling.flags), with_roofline=not no_roofline,
@@ -178,7 +177,10 @@ def _tell(found: Profile, others: Sequence[OtherProfile], *, every: bool, as_jso
 
 def _show(found: Profile, every: bool, console: Console) -> None:
     parts = table(*_COLUMNS, words=_COLUMNS[-2:])
-    shown = [row for row in found.rows if every or row.share >= _SHORTEST or _tells(row)]
+    shown = [  # a dispatch that could not be measured has a note instead of a time
+        row for row in found.rows
+        if every or row.share >= _SHORTEST or (row.kind == "dispatch" and not row.time_us and row.note)
+    ]  # fmt: skip
     for row in shown:
         parts.add_row(*_cells(row))
     hidden = [row for row in found.rows if row not in shown]
@@ -188,7 +190,7 @@ def _show(found: Profile, every: bool, console: Console) -> None:
         parts.add_row(part, f"{calls:g}", f"{time_us:.1f}", "", "", "", "", f"({len(hidden)} others)", "")
     print_table(console, parts, spare=("workload", "bound us", "GB/s"))
     low, high = found.whole_range_us
-    console.print(f"{one_line(', '.join(found.functions))} on {found.device}, {_told(found.method)}")
+    console.print(f"{one_line(', '.join(found.functions))} on {found.device}, {_HOW[found.method]}")
     spread = f"quartiles {low:.1f} to {high:.1f}"
     console.print(f"program      {found.whole_us:10.1f} us per invocation ({spread})")
     console.print(f"dispatches   {found.dispatches_us:10.1f} us, {_part(found.dispatches_us, found)}")
@@ -232,11 +234,6 @@ def _compared(other_us: float, own_us: float) -> str:
     return f"{other_us:.0f} ({other_us / own_us:.2f}x)" if own_us else f"{other_us:.0f}"
 
 
-def _tells(row: ProfileRow) -> bool:
-    """Whether to show a row without a time: a dispatch that could not be measured."""
-    return row.kind == "dispatch" and not row.time_us and bool(row.note)
-
-
 def _cells(row: ProfileRow) -> tuple[str, ...]:
     achieved = row.attainable_us / row.time_us if row.time_us else 0.0
     return (
@@ -250,12 +247,6 @@ def _cells(row: ProfileRow) -> tuple[str, ...]:
 
 def _part(time_us: float, found: Profile) -> str:
     return f"{time_us / found.whole_us:.1%}" if found.whole_us else "-"
-
-
-def _told(method: Method) -> str:
-    if method == "hal":
-        return "measured with the runtime's profiler"
-    return "each dispatch measured alone, multiplied by its calls"
 
 
 def roofline_line(roofline: Roofline) -> str:

@@ -16,11 +16,10 @@ from cyclopts import Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from iree_tuner.cli.output import answers, answers_to, people, print_json
+from iree_tuner.cli.output import answers, answers_to, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.search.cost.terms import Array, CostTerm, Estimate
-from iree_tuner.search.registry import DEFAULT, check_strategy
 from iree_tuner.search.replay.leave_out import can_train, others, train_prior
 from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
 from iree_tuner.search.replay.run import (
@@ -34,6 +33,7 @@ from iree_tuner.search.replay.run import (
     replay_all,
     summarize,
 )
+from iree_tuner.search.strategy import DEFAULT, check_strategy
 from iree_tuner.space.configuration import Assignment
 
 _TITLES = {"estimate": "first by the cost model", "time": "fastest recorded"}
@@ -118,8 +118,7 @@ def _print(space: RecordedSpace, each: _Explained) -> None:
     first = each.estimated_place if each.by == "estimate" else each.recorded_place
     if first == 1:
         answers.print(f"\n{space.name}: {_TITLES[each.by]}", style="bold")
-    knobs = " ".join(f"{name}={value}" for name, value in each.member.items())
-    answers.print(f"\n{first}. {knobs}", soft_wrap=True)
+    answers.print(f"\n{first}. {knobs_text(each.member)}", soft_wrap=True)
     recorded = "it did not run"
     if each.time_us is not None:
         times = each.time_us / space.best_us
@@ -135,7 +134,6 @@ def _print(space: RecordedSpace, each: _Explained) -> None:
     answers.print(terms)
 
 
-_LEARN = "pip install 'iree-tuner[learn]'"
 _NAMED = {f"evaluations_to_{within * 100:.0f}_percent": within for within in WITHIN}
 
 
@@ -199,7 +197,7 @@ def _tell_left_out(spaces: Sequence[RecordedSpace]) -> None:
     which = f" for {', '.join(alone)}" if can_train() and len(alone) < len(spaces) else ""
     reason = "no recording of another workload of the same kind"
     if not can_train():
-        reason = f"scikit-learn is not installed ({_LEARN})"
+        reason = "scikit-learn is not installed (pip install 'iree-tuner[learn]')"
     if alone or not can_train():
         people.print(f"no prior{which}: {reason}", soft_wrap=True)
 

@@ -10,8 +10,7 @@ from cyclopts import Parameter
 from iree_tuner.cli.db import to_read
 from iree_tuner.cli.output import AsJson, people, print_json
 from iree_tuner.files import planned_output
-from iree_tuner.report.page import check_installed
-from iree_tuner.report.report import Report
+from iree_tuner.report.page import Report, check_installed
 from iree_tuner.report.view import report_of_run
 
 _DEFAULT = Path("report.html")

@@ -18,7 +18,7 @@ from iree_tuner.spec.io import embed_bytes, load_spec
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import CompilerFlags
-from iree_tuner.tuning.sanitize import CUDA_TOOLS, Sanitized, sanitize
+from iree_tuner.tuning.sanitize import CUDA_TOOLS, sanitize
 
 
 def sanitize_(
@@ -74,14 +74,10 @@ def sanitize_(
     if found.hits:
         print_table(console, hits)
     wrong = len({hit.dispatch for hit in found.hits})
-    console.print(_summary(found, wrong))
+    left = f"; not run: {'; '.join(found.left_out)}" if found.left_out else ""
+    checked = f"{found.dispatches} dispatches checked with {', '.join(found.tools)}"
+    console.print(f"{checked}: {wrong} with out-of-bounds accesses{left}")
     if as_json:
         print_json({"dispatches": found.dispatches, "wrong": wrong, "tools": list(found.tools),
                     "left_out": list(found.left_out)})  # fmt: skip
     return 1 if found.hits else 0
-
-
-def _summary(found: Sanitized, wrong: int) -> str:
-    left = f"; not run: {'; '.join(found.left_out)}" if found.left_out else ""
-    checked = f"{found.dispatches} dispatches checked with {', '.join(found.tools)}"
-    return f"{checked}: {wrong} with out-of-bounds accesses{left}"

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from iree_tuner.cli.extract import chosen_target
 from iree_tuner.cli.inputs import NO_FLAGS, ProgramName, opened
-from iree_tuner.cli.output import Json, one_line, people, print_json
+from iree_tuner.cli.output import Json, knobs_text, one_line, people, print_json
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
@@ -28,10 +28,12 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.space import Assignment, Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.compilers_choice import find_default, parse_assignment
+from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.emitted import Emitted, emit
 from iree_tuner.space.interpreter import smtlib
+from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits, GpuLimits, Target
 from iree_tuner.targets.limits import limits_from
 from iree_tuner.targets.registry import DEFAULT_DEVICE
@@ -198,7 +200,7 @@ def _show_why(given: WorkloadSpaces, built: Space, text: str, as_json: bool) -> 
     console = Console(soft_wrap=True, highlight=False, markup=False)
     console.print(f"{one_line(given.name)}: {built.label}: {'legal' if legal else 'illegal'}")
     if assignment is not None and legal:
-        console.print(f"  {_line(assignment)}")
+        console.print(f"  {knobs_text(assignment)}")
     for reason in reasons:
         console.print(f"  {reason}")
     return legal
@@ -236,13 +238,9 @@ def _show_all(given: WorkloadSpaces, built: Space, shown: SpaceFlags, console: C
     for knob in built.knobs:
         console.print(f"  {knob.name}: {' '.join(map(str, knob.values))}")
     for assignment in built.sample(shown.sample, shown.seed) if shown.sample else []:
-        console.print(f"  {_line(assignment)}")
+        console.print(f"  {knobs_text(assignment)}")
         for op in built.configuration(assignment).ops:
             console.print(f"    {op.label} {op.attribute} = {op.value}")
-
-
-def _line(assignment: Assignment) -> str:
-    return " ".join(f"{knob}={value}" for knob, value in assignment.items())
 
 
 @Parameter(name="*")

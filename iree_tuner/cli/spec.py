@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from iree.compiler import ir
 from rich.table import Table
 
 from iree_tuner.cli.inputs import NO_FLAGS, opened
-from iree_tuner.cli.output import AsJson, answers, people, print_json
+from iree_tuner.cli.output import AsJson, Json, answers, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
@@ -29,10 +30,11 @@ from iree_tuner.spec.explain import explain as explain_spec
 from iree_tuner.spec.external import KernelUse
 from iree_tuner.spec.grammar import pairs
 from iree_tuner.spec.io import embed as embed_spec
-from iree_tuner.spec.io import load_spec, save_spec
+from iree_tuner.spec.io import load_spec, save_spec, shipped_specs
 from iree_tuner.spec.link import link_specs
-from iree_tuner.spec.near import NearMiss
+from iree_tuner.spec.near.miss import NearMiss
 from iree_tuner.targets import Target, parse_target, target_for_device
+from iree_tuner.targets.registry import kinds
 from iree_tuner.tuning.options import CompilerFlags
 
 # Messages about the dispatches that a spec's matchers hit.
@@ -209,7 +211,8 @@ def check(
         people.print("near misses are unknown: the compiler crashed during the search", style="yellow")
     if as_json:
         for hits in found.matchers:
-            print_json(_hits_to_json(hits))
+            reached = None if hits.hits is None else [asdict(hit) for hit in hits.hits]
+            print_json({"matcher": hits.matcher, "hits": hits.count, "dispatches": reached})
         for problem in problems:
             print_json({"problem": problem.kind, "where": problem.where, "message": problem.message})
         for dispatch in found.dispatches:
@@ -325,11 +328,6 @@ def _write(
         people.print(f"{output}: {matchers} {noun}", soft_wrap=True)
 
 
-def _hits_to_json(found: MatcherHits) -> dict[str, object]:
-    hits = None if found.hits is None else [asdict(hit) for hit in found.hits]
-    return {"matcher": found.matcher, "hits": found.count, "dispatches": hits}
-
-
 def _dispatch_to_json(dispatch: str, found: ProgramCheck) -> dict[str, object]:
     misses = [miss for miss in found.near or () if miss.dispatch == dispatch]
     near = [{**asdict(miss), "reason": miss.reason} for miss in misses]
@@ -417,3 +415,66 @@ def _measured(found: Provenance | None) -> str:
         return ""
     compiler = f"IREE {found.compiler}" if found.compiler else ""
     return "\n".join(filter(None, (found.device, found.chip, compiler, found.date, found.dispatch)))
+
+
+@app.command
+def shipped(
+    *,
+    backend: Annotated[
+        str | None, Parameter(help="List only the specs for this backend: llvm-cpu, cuda, hip, vulkan.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the specs that ship, with their workloads, hardware and measured speedup.
+
+    The speedup is the geometric mean over a spec's workloads.
+
+    Example: `iree-tuner spec shipped --backend cuda`
+
+    Parameters
+    ----------
+    as_json
+        Print JSON, one object per spec.
+    """
+    backends = [name for name, kind in kinds().items() if kind.usual]
+    if backend is not None and backend not in backends:
+        raise UsageError(f"unknown backend '{backend}'", hint=f"one of: {', '.join(backends)}")
+    context = new_context()
+    names = ("backend", "spec", "workloads", "speedup", "measured on", "date")
+    listed = table(*names, words=("backend", "spec", "measured on"))
+    for each in (backend,) if backend else backends:
+        for path in shipped_specs(each):
+            record = _record(each, path, explain_spec(load_spec(path, context)))
+            if as_json:
+                print_json(asdict(record))
+            listed.add_row(
+                each, _below(path, each), str(record.workloads), f"{record.speedup:.2f}x",
+                "; ".join(record.chips), ", ".join(record.dates),
+            )  # fmt: skip
+    if not as_json:
+        print_table(answers, listed, spare=("date",), otherwise="no specs ship for this backend")
+
+
+def _below(path: Path, backend: str) -> str:
+    return "/".join(path.parts[len(path.parts) - path.parts[::-1].index(backend) :])
+
+
+@dataclass(frozen=True)
+class _Shipped:
+    """A spec that ships; `speedup` is the geometric mean over its workloads."""
+
+    backend: str
+    spec: str
+    workloads: int
+    speedup: float
+    chips: tuple[str, ...]
+    dates: tuple[str, ...]
+    compilers: tuple[str, ...]
+
+
+def _record(backend: str, path: Path, rows: Sequence[ExplainedEntry]) -> _Shipped:
+    told = [row.provenance for row in rows if row.provenance is not None]
+    gains = [math.log(each.speedup) for each in told]
+    speedup = math.exp(sum(gains) / len(gains)) if gains else 1.0
+    facts = (tuple(sorted({getattr(each, name) for each in told})) for name in ("chip", "date", "compiler"))
+    return _Shipped(backend, str(path), len(rows), speedup, *facts)

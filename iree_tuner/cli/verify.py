@@ -22,7 +22,7 @@ from iree_tuner.space.verify.program import verify_carried
 from iree_tuner.space.verify.spec import verify_spec
 from iree_tuner.spec.grammar import ENTRYPOINT, ENTRYPOINT_NAME, entry_sequence
 from iree_tuner.spec.io import load_spec
-from iree_tuner.targets import Target, parse_target, target_for_device
+from iree_tuner.targets import parse_target, target_for_device
 from iree_tuner.targets.registry import DEFAULT_DEVICE
 from iree_tuner.tuning.options import CompilerFlags
 
@@ -86,31 +86,24 @@ def verify(
         if dim:
             raise UsageError("--dim requires a program, but the input is a spec")
         chosen = parse_target(target) if target else target_for_device(device)
-        report = _of_spec(given, compiling.on(chosen), program)
+        spec = load_spec(given.data, new_context(), name=given.name)
+        chosen = with_own_flags(compiling.on(chosen), spec)
+        where = opened(program) if program is not None else None
+        report = verify_spec(spec, chosen, name=given.name, program=where)
     else:
         if program is not None:
             raise UsageError("--program requires a spec, but the input is a program")
         lifted, carried = carrying(given)
         report = verify_carried(lifted, carried, compiling.on(chosen_target(lifted, target, device)), dim)
     _show(report, given.name, diagnostics=diagnostics, as_json=as_json)
-    return 0 if report.legal and not (strict and _is_doubtful(report)) else 1
-
-
-def _of_spec(given: Program, target: Target, program: Path | None) -> VerifyReport:
-    """Check a spec, with the compiler flags that it records."""
-    spec = load_spec(given.data, new_context(), name=given.name)
-    where = opened(program) if program is not None else None
-    return verify_spec(spec, with_own_flags(target, spec), name=given.name, program=where)
+    doubtful = report.count("warning") or report.count("unchecked")
+    return 0 if report.legal and not (strict and doubtful) else 1
 
 
 def _is_spec(given: Program) -> bool:
     if ENTRYPOINT.encode() not in given.data and ENTRYPOINT_NAME.encode() not in given.data:
         return False
     return entry_sequence(parse_module(given.data, new_context(), given.name)) is not None
-
-
-def _is_doubtful(report: VerifyReport) -> bool:
-    return bool(report.count("warning") or report.count("unchecked"))
 
 
 def _show(report: VerifyReport, name: str, *, diagnostics: bool, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from iree_tuner.cluster import need_dask
 from iree_tuner.errors import UsageError
-from iree_tuner.space.restriction import Restriction
+from iree_tuner.space.build import Restriction
 from iree_tuner.targets import on_host
 from iree_tuner.targets.machine import architecture, processor_name
 from iree_tuner.tuning.lab import Lab

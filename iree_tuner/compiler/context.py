@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, TypeVar
 
 from iree.compiler import ir
+
+T = TypeVar("T")
+
+_known: ContextVar[dict[Callable[..., Any], dict[ir.Operation, Any]] | None] = ContextVar(
+    "_known", default=None
+)
 
 
 def new_context() -> ir.Context:
@@ -30,6 +40,19 @@ def walk(op: ir.Operation, *, inner_first: bool = False) -> Iterator[ir.Operatio
         yield op
 
 
+def ops_in(block: ir.Block) -> list[ir.Operation]:
+    """The ops of a block in order, not those inside of them. They may be erased meanwhile."""
+    return [view.operation for view in block.operations]
+
+
+def ops_around(op: ir.Operation) -> Iterator[ir.Operation]:
+    """The op, and all ops that it is inside of, the innermost first."""
+    yield op
+    while op.parent is not None:
+        op = op.parent.operation
+        yield op
+
+
 def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:
     """The op that a value is a result of, if it has one of these names; None for a block's argument."""
     owner = value.owner
@@ -48,3 +71,32 @@ def to_bytecode(module: ir.Module) -> bytes:
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()
+
+
+@contextmanager
+def unchanged() -> Generator[None]:
+    """In the block, what functions with `remembered` say of ops is found out once: no such op may change.
+
+    Ops that are known stay alive, so that no other op has the place of one.
+    """
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def remembered(function: Callable[[ir.Operation], T]) -> Callable[[ir.Operation], T]:
+    """Remember a function's results, which must not be changed, while the ops are `unchanged`."""
+
+    @wraps(function)
+    def found(op: ir.Operation) -> T:
+        known = _known.get()
+        if known is None:
+            return function(op)
+        results = known.setdefault(function, {})
+        if op not in results:
+            results[op] = function(op)
+        return results[op]
+
+    return found

@@ -58,11 +58,6 @@ def from_callback(severity: str, text: str) -> Diagnostic:
     return Diagnostic(cast(Severity, match["severity"] or severity), match["text"].strip(), match["where"])
 
 
-def first_error(diagnostics: Sequence[Diagnostic]) -> Diagnostic | None:
-    """The first error: later ones mostly say that a pass failed because of it."""
-    return next((d for d in diagnostics if d.severity == "error"), None)
-
-
 Phase = Literal[
     "start", "input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow", "stream",
     "executable-sources", "executable-configurations", "executable-targets", "hal", "vm", "end",
@@ -73,7 +68,6 @@ CUT = "iree_tuner.cut"
 
 Passes of global optimization would walk into them and rewrite code that must stay, so they are left out.
 """
-_UNKNOWN_CPU = "Unknown CPU for target architecture"
 _UNNAMED = "-"  # the parser calls a program from memory so
 _ASSIGNED: Phase = "abi"  # devices are assigned, and functions take buffers
 _CUT_OUT: Phase = "dispatch-creation"
@@ -102,8 +96,9 @@ class CompileError(TunerError):
 
     def __init__(self, diagnostics: Sequence[Diagnostic], doing: str) -> None:
         # For other architectures than x86-64 this is a warning, and code for no CPU fails to link.
-        unknown = next((d for d in diagnostics if _UNKNOWN_CPU in d.message), None)
-        error = unknown or first_error(diagnostics)
+        unknown = next((d for d in diagnostics if "Unknown CPU for target architecture" in d.message), None)
+        # The first error: later ones mostly say that a pass failed because of it.
+        error = unknown or next((d for d in diagnostics if d.severity == "error"), None)
         headline = error.headline if error else "the compiler failed without a diagnostic"
         if unknown:
             headline = " ".join(unknown.message.split())

@@ -108,7 +108,8 @@ def serve(read: int, write: int) -> None:
                 import_module(module)
         while True:
             payload = _next(read)
-            _begin()
+            _flush()
+            os.ftruncate(_log, 0)  # the call's own log: the file is opened to append, so that it may shrink
             _put(write, BEGUN)
             _put(write, pickle.dumps(run(payload), pickle.HIGHEST_PROTOCOL))
             del payload
@@ -212,12 +213,6 @@ def _described(error: BaseException) -> str:
         return f"{type(error).__qualname__}: {error}"
     except BaseException:  # a hostile __str__
         return type(error).__qualname__
-
-
-def _begin() -> None:
-    """Start a call's log: the file is opened to append, so that it may shrink. Raises OSError."""
-    _flush()
-    os.ftruncate(_log, 0)
 
 
 def _flush() -> None:

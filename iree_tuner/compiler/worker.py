@@ -233,18 +233,15 @@ def _bare(error: BaseException) -> BaseException:
 class _RemoteTracebackError(Exception):
     """Shows where in the worker an exception was raised."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
     def __str__(self) -> str:
-        return f"\n{self.text}"
+        return f"\n{self.args[0]}"
 
 
 # Calls of functions that run elsewhere: in processes of this machine, or of others (`cluster`).
 
 
-TIMEOUT_S = 300.0
+TIMEOUT_S = 1800.0
+"""Of calls that look at whole programs: thousands of dispatches take minutes on few cores."""
 
 
 class SentPath(str):
@@ -329,11 +326,6 @@ class Calls(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-
-__all__ = [
-    "Calls", "Crash", "End", "Lost", "Ok", "SpentError", "Timeout", "WorkerError", "Workers",
-    "memory_of_machine", "session_for",
-]  # fmt: skip
 
 R = TypeVar("R")
 

@@ -146,18 +146,30 @@ def stepped(
         return np.asarray(values.astype(wide) * (1.0 + step * signs)).astype(values.dtype)
 
 
-def fill(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
+@functools.lru_cache(maxsize=3)
+def fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
     """The buffer of a harness before a run, not to be written to: the last few are kept.
 
     Inputs are random by seed. Outputs, and all bytes between and behind tensors, are poisoned, with another
     pattern for the next seed. Bindings with unknown contents are zero.
     """
-    return _fill(tuple(bindings), buffer_bytes, seed)
+    buffer = np.empty(buffer_bytes + buffer_bytes % 2, np.uint8)
+    for each in parts(bindings, buffer_bytes, seed):
+        place, values = buffer[each.start : each.end], each.values
+        if values.size <= 2 and place.size % values.size == 0:
+            kind = np.dtype(f"u{values.size}")
+            place.view(kind)[:] = values.view(kind)
+            continue
+        for start in range(0, place.size, values.size):  # as `np.resize` repeats them
+            place[start : start + values.size] = values[: place.size - start]
+    buffer = buffer[:buffer_bytes]
+    buffer.flags.writeable = False
+    return buffer
 
 
 def forget_values() -> None:
     """Release the data that `fill` keeps."""
-    _fill.cache_clear()
+    fill.cache_clear()
     _drawn.cache_clear()
 
 
@@ -190,22 +202,6 @@ def parts(bindings: Sequence[Binding], buffer_bytes: int, seed: int) -> list[Buf
         start, size = span(binding, tensor)
         found.append(BufferPart(start, start + size, values))
     return [each for each in found if each.end > each.start]
-
-
-@functools.lru_cache(maxsize=3)
-def _fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.NDArray[np.uint8]:
-    buffer = np.empty(buffer_bytes + buffer_bytes % 2, np.uint8)
-    for each in parts(bindings, buffer_bytes, seed):
-        place, values = buffer[each.start : each.end], each.values
-        if values.size <= 2 and place.size % values.size == 0:
-            kind = np.dtype(f"u{values.size}")
-            place.view(kind)[:] = values.view(kind)
-            continue
-        for start in range(0, place.size, values.size):  # as `np.resize` repeats them
-            place[start : start + values.size] = values[: place.size - start]
-    buffer = buffer[:buffer_bytes]
-    buffer.flags.writeable = False
-    return buffer
 
 
 @functools.lru_cache(maxsize=16)
@@ -248,13 +244,6 @@ def _between_inputs(bindings: Sequence[Binding], size: int) -> list[tuple[int, i
 def is_opaque(binding: Binding) -> bool:
     """Whether the place, size or type of something in a binding is unknown."""
     return not binding.tensors or any(dtype_of(each.element_type) is None for each in binding.tensors)
-
-
-def outputs(
-    bindings: Sequence[Binding], buffer: npt.NDArray[np.uint8]
-) -> list[tuple[TensorSlice, npt.NDArray[np.generic]]]:
-    """The tensors that a dispatch writes, read from its buffer."""
-    return [(tensor, values_in(buffer, binding, tensor)) for binding, tensor, _ in written(bindings)]
 
 
 def written(bindings: Sequence[Binding]) -> list[tuple[Binding, TensorSlice, int]]:

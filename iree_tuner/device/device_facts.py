@@ -9,6 +9,7 @@ from pathlib import Path
 
 from iree_tuner.device.hal_device import HalDevice, find_hal_device
 from iree_tuner.device.sensors.amd import AmdSensors, open_amd
+from iree_tuner.device.sensors.cpu import usable
 from iree_tuner.device.sensors.nvidia import NvidiaSensors, open_nvidia
 from iree_tuner.errors import UsageError
 from iree_tuner.program.bindings import Harness
@@ -47,9 +48,9 @@ class DeviceFacts:
         driver: version of its driver.
         units: cores or multiprocessors; 0 if unknown.
         cores: of the host, that a process may use.
-        near_bytes, middle_bytes: of a core's own caches; 0 if unknown.
+        near_bytes, middle_bytes: of a core's first-level data cache and second-level cache; 0 if unknown.
         last_level_bytes: see `last_level_cache`.
-        rotation_bytes: see `rotation_bytes`.
+        rotation_bytes: of copies that exceed all caches, limited by its memory.
     """
 
     name: str
@@ -65,9 +66,10 @@ class DeviceFacts:
 @cache
 def facts_of(device_uri: str) -> DeviceFacts:
     """The facts that this host knows about a device."""
+    near, middle = (min(_caches(_ROOT).get(level, {}).values(), default=0) for level in (1, 2))
     return DeviceFacts(
-        *device_setting(device_uri), usable_cores(), *private_caches(), last_level_cache(device_uri),
-        rotation_bytes(device_uri),
+        *device_setting(device_uri), usable_cores(), near, middle, last_level_cache(device_uri),
+        min(_limits(device_uri)),
     )  # fmt: skip
 
 
@@ -82,11 +84,6 @@ def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
         return 1
     most, wanted = _limits(device_uri)
     return max(1, min(-(-wanted // harness.stride), most // harness.stride))
-
-
-def rotation_bytes(device_uri: str) -> int:
-    """Bytes of copies that exceed all caches, limited by the device's memory."""
-    return min(_limits(device_uri))
 
 
 def device_setting(device_uri: str) -> tuple[str, str, int]:
@@ -159,7 +156,7 @@ def memory_bytes(device_uri: str) -> int | None:
 
 def usable_cores() -> int:
     """Cores that this process may use."""
-    return len(_affinity())
+    return len(usable())
 
 
 @cache
@@ -174,16 +171,6 @@ def _gpu(device: HalDevice) -> NvidiaSensors | AmdSensors | None:
     return open_nvidia(device.uuid) or open_amd(device.uuid)
 
 
-def _affinity() -> set[int]:
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
-
-
-def private_caches(root: Path = _ROOT) -> tuple[int, int]:
-    """Bytes of a core's first-level data cache and second-level cache; 0 if unknown."""
-    near, middle = (min(_caches(root).get(level, {}).values(), default=0) for level in (1, 2))
-    return near, middle
-
-
 def _cpu_cache(root: Path) -> int:
     """Bytes of the highest level of cache, summed over the instances of usable cores."""
     sizes = _caches(root)
@@ -194,7 +181,7 @@ def _caches(root: Path) -> dict[int, dict[str, int]]:
     """Bytes of data caches, by level and by the cores that share them."""
     sizes: dict[int, dict[str, int]] = {}
     names = ("type", "level", "size", "shared_cpu_list")
-    for cpu in sorted(_affinity()):
+    for cpu in usable():
         for index in (root / f"sys/devices/system/cpu/cpu{cpu}/cache").glob("index*"):
             try:
                 kind, level, size, shared = ((index / name).read_text().strip() for name in names)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import string
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypeVar, cast
 
 import iree.runtime as rt
@@ -91,17 +92,10 @@ class Memory:
         opened, size = device_for(device)[0].device, harness.stride
         one, every = _own_buffer(opened, size), _own_buffer(opened, size * copies)
         _fill_there(opened, one, harness, 0)
-        commands = rt.HalCommandBuffer(opened, begin=True)
-        for number in range(copies):
-            commands.copy(one, every, 0, number * size, length=size)
-        commands.end()
-        run_commands(opened, commands)
+        with commands_on(opened) as commands:
+            for number in range(copies):
+                commands.copy(one, every, 0, number * size, length=size)
         return cls(harness, every, copies)
-
-    def fill_all(self) -> None:
-        """Set all copies to the values of seed 0."""
-        block = fill(self.harness.bindings, self.harness.stride, 0)
-        _mapped(self.buffer, block.size * self.copies).reshape(self.copies, block.size)[:] = block
 
     def fill(self, seed: int) -> None:
         """Set inputs by seed, and poison the rest, including the guard behind the last binding."""
@@ -142,7 +136,7 @@ class Arena:
             room = -(-size // _STEP) * _STEP  # the next one may need a little more
             self._buffer = _shared_buffer(device_for(self._device)[0].device, room)
         self._held = Memory(harness, self._buffer, copies)
-        self._held.fill_all()
+        _mapped(self._buffer, size).reshape(copies, -1)[:] = fill(harness.bindings, harness.stride, 0)
         return self._held
 
 
@@ -158,7 +152,7 @@ class StagedMemory(Memory):
         super().__init__(harness, _own_buffer(device, harness.stride))
         self.kept: rt.HalBuffer | None = None
         self._staging = device.allocator.allocate_buffer(_READ_BACK, _MAPPED, allocation_size=harness.stride)
-        self._images: OrderedDict[int, rt.HalBuffer] = OrderedDict()
+        self._images: Recent[int, rt.HalBuffer] = Recent()
         self._semaphore = device.create_semaphore(0)
         self._copies = 0
 
@@ -170,14 +164,13 @@ class StagedMemory(Memory):
 
     def image(self, seed: int) -> rt.HalBuffer:
         """Its contents after it was filled; not to be changed."""
-        if seed not in self._images:
-            while len(self._images) >= _IMAGES_KEPT:
-                self._images.popitem(last=False)
+
+        def make() -> rt.HalBuffer:
             found = _own_buffer(self._device, self.harness.stride)
             _fill_there(self._device, found, self.harness, seed)
-            self._images[seed] = found
-        self._images.move_to_end(seed)
-        return self._images[seed]
+            return found
+
+        return self._images.get(seed, 1, _IMAGES_KEPT, make)
 
     def read(self) -> npt.NDArray[np.uint8]:
         return self.read_of(self.buffer)
@@ -189,22 +182,15 @@ class StagedMemory(Memory):
 
     def snapshot(self) -> rt.HalBuffer:
         """A buffer of the device with its current contents."""
-        return self.copy_of(self.buffer)
+        return copied(self._device, self.buffer)
 
     def restore(self, held: rt.HalBuffer) -> None:
         """Restore the contents of a snapshot."""
         self._copy(held, self.buffer)
 
-    def copy_of(self, buffer: rt.HalBuffer) -> rt.HalBuffer:
-        """A buffer of the device with the contents of another one of this size."""
-        found = _own_buffer(self._device, self.harness.stride)
-        self._copy(buffer, found)
-        return found
-
     def keep(self) -> None:
         """Keep its current contents, on the device."""
-        if self.kept is None:
-            self.kept = _own_buffer(self._device, self.harness.stride)
+        self.kept = self.kept or _own_buffer(self._device, self.harness.stride)
         self._copy(self.buffer, self.kept)
 
     def _copy(self, source: rt.HalBuffer, target: rt.HalBuffer) -> None:
@@ -217,22 +203,23 @@ def _fill_there(device: rt.HalDevice, target: rt.HalBuffer, harness: Harness, se
     """Write the contents of `data.fill` on the device; only the repeated values are sent to it."""
     for part in parts(harness.bindings, harness.stride, seed):
         size, values = part.end - part.start, part.values
-        commands = rt.HalCommandBuffer(device, begin=True)  # one a part: they have no barriers
-        if values.size <= 2:
-            commands.fill(target, values.view(f"u{values.size}"), part.start, length=size, end=True)
-            run_commands(device, commands)
-            continue
-        repeated = np.resize(values, min(size, max(1, _SENT // values.size) * values.size))
-        sent = uploaded(device, repeated)
-        for start in range(0, size, repeated.size):
-            length = min(repeated.size, size - start)
-            commands.copy(sent, target, 0, part.start + start, length=length)
-        commands.end()
-        run_commands(device, commands)
+        with commands_on(device) as commands:  # once a part: they have no barriers
+            if values.size <= 2:
+                commands.fill(target, values.view(f"u{values.size}"), part.start, length=size)
+                continue
+            repeated = np.resize(values, min(size, max(1, _SENT // values.size) * values.size))
+            sent = uploaded(device, repeated)
+            for start in range(0, size, repeated.size):
+                length = min(repeated.size, size - start)
+                commands.copy(sent, target, 0, part.start + start, length=length)
 
 
-def run_commands(device: rt.HalDevice, commands: rt.HalCommandBuffer) -> None:
-    """Run them, and wait for their end."""
+@contextmanager
+def commands_on(device: rt.HalDevice) -> Generator[rt.HalCommandBuffer]:
+    """Commands for a device, which run when the block has recorded them; waits for their end."""
+    commands = rt.HalCommandBuffer(device, begin=True)
+    yield commands
+    commands.end()
     semaphore = device.create_semaphore(0)
     device.queue_execute(commands, [], [(semaphore, 1)])
     rt.HalFence.create_at(semaphore, 1).wait()
@@ -294,22 +281,19 @@ def copy_range(
     device: rt.HalDevice, source: rt.HalBuffer, target: rt.HalBuffer, begin: int, to: int, length: int
 ) -> None:
     """Copy bytes on a device, from where they begin in the source to a place in the target."""
-    commands = rt.HalCommandBuffer(device, begin=True)
-    commands.copy(source, target, begin, to, length=length, end=True)
-    run_commands(device, commands)
+    with commands_on(device) as commands:
+        commands.copy(source, target, begin, to, length=length)
 
 
 def copied(device: rt.HalDevice, source: rt.HalBuffer, behind: int = 0, byte: int = 0) -> rt.HalBuffer:
     """A buffer with the bytes of another, copied on the device, and `behind` times `byte` behind them."""
     size = source.byte_length()
     found = _own_buffer(device, size + behind)
-    commands = rt.HalCommandBuffer(device, begin=True)
-    if size:
-        commands.copy(source, found, length=size)
-    if behind:
-        commands.fill(found, np.array([byte], np.uint8), size, length=behind)
-    commands.end()
-    run_commands(device, commands)
+    with commands_on(device) as commands:
+        if size:
+            commands.copy(source, found, length=size)
+        if behind:
+            commands.fill(found, np.array([byte], np.uint8), size, length=behind)
     return found
 
 
@@ -329,9 +313,18 @@ def filled(device: rt.HalDevice, size: int, byte: int) -> rt.HalBuffer:
 
 def fill_again(device: rt.HalDevice, buffer: rt.HalBuffer, byte: int) -> None:
     """Fill all of a buffer, on its device."""
-    commands = rt.HalCommandBuffer(device, begin=True)
-    commands.fill(buffer, np.array([byte], np.uint8), length=buffer.byte_length(), end=True)
-    run_commands(device, commands)
+    with commands_on(device) as commands:
+        commands.fill(buffer, np.array([byte], np.uint8), length=buffer.byte_length())
+
+
+def push(arguments: rt.VmVariantList, value: object, element_type: str = "") -> None:
+    """Add a reference, or a number of a type (Python's own without one), to a call's arguments."""
+    if not isinstance(value, int | float):
+        arguments.push_ref(cast(rt.VmRef, value))  # any ref object will do; the stubs name one
+    elif ElementType.named(element_type).is_float if element_type else isinstance(value, float):
+        arguments.push_float(float(value))
+    else:
+        arguments.push_int(int(value))
 
 
 def _shared_buffer(device: rt.HalDevice, size: int) -> rt.HalBuffer:

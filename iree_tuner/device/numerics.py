@@ -135,13 +135,6 @@ class Agreement:
     loose: bool = False
 
 
-def numbers(values: Array) -> bool:
-    """Whether all values are finite."""
-    if values.dtype.kind in "iub":
-        return True
-    return bool(np.isfinite(real_parts(values).astype(np.float32, copy=False)).all())
-
-
 def in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:
     """The result for each block of `size` values, in order; on several cores if there are many blocks."""
     blocks = [slice(start, min(start + _BLOCK, size)) for start in range(0, size, _BLOCK)]
@@ -174,11 +167,6 @@ def sum_error(accumulator_type: str, reduction_length: int) -> float:
     return _SUMS * math.sqrt(reduction_length) * epsilon(accumulator_type)
 
 
-def factor_error(factor_type: str, factors: int) -> float:
-    """How much two sums of computed and rounded factors may differ, relative to partial sums."""
-    return _SUMS * epsilon(factor_type) / math.sqrt(factors) if factor_type else 0.0
-
-
 def halting_error(accumulator_type: str, reduction_length: int) -> float:
     """Like `sum_error`, for sums that grow with each value, if they are too long for their type; otherwise 0.
 
@@ -187,11 +175,6 @@ def halting_error(accumulator_type: str, reduction_length: int) -> float:
     """
     worst = reduction_length * epsilon(accumulator_type) / 2
     return worst if worst >= 1 else 0.0
-
-
-def function_error(accumulator_type: str) -> float:
-    """The error of functions that are applied to sums, relative to the largest result."""
-    return _FUNCTIONS * min(epsilon("f32"), epsilon(accumulator_type) or 1.0)
 
 
 def compare(
@@ -280,11 +263,12 @@ class Terms:
         cls, element_type: str, accumulator_type: str, reduction_length: int, factors: Factors = NO_FACTORS
     ) -> Terms:
         """The terms of results of a type; the arguments are those of `compare`."""
-        limits = ml_dtypes.finfo(_held(element_type))
+        limits, (factor_type, count) = ml_dtypes.finfo(_held(element_type)), factors
+        by_factors = _SUMS * epsilon(factor_type) / math.sqrt(count) if factor_type else 0.0
         return cls(
             _RESULT_ROUNDINGS * epsilon(element_type),
-            function_error(accumulator_type),
-            sum_error(accumulator_type, reduction_length) + factor_error(*factors),
+            _FUNCTIONS * min(epsilon("f32"), epsilon(accumulator_type) or 1.0),
+            sum_error(accumulator_type, reduction_length) + by_factors,
             halting_error(accumulator_type, reduction_length),
             # f16: where the processor does not convert it, code does, and flushes to zero
             float(limits.smallest_normal) if element_type == "f16" else 0.0,
@@ -298,9 +282,13 @@ def tolerances(
 ) -> Floats:  # fmt: skip
     """How much each float may differ; see the module's text. The arguments are those of `compare`."""
     values = real_parts(expected)
-    scales = None if magnitudes is None else _scales_of(magnitudes)
+    scales = None if magnitudes is None else magnitudes.reshape(-1)
+    if scales is not None and scales.dtype.kind == "c":  # for both parts: one may cancel in a product
+        scales = np.repeat(np.abs(scales), 2)
     terms = Terms.of(element_type, accumulator_type, reduction_length, factors)
-    least = None if sums is None else _parts_of_sums(sums, expected)
+    least = None
+    if sums is not None:  # one for each real number of the expected values
+        least = np.repeat(sums.reshape(-1), 2 if expected.dtype.kind == "c" else 1)
     flat, allowed = values.reshape(-1), np.empty(values.size)
     largest = _largest(flat)
     median = 0.0 if scales is None else median_of(flat[:: sampling_step(flat.size)], largest)
@@ -417,18 +405,6 @@ def real_parts(values: Array) -> Array:
         return values
     own = np.ascontiguousarray(values)
     return own.view(own.real.dtype).reshape(*values.shape, 2)
-
-
-def _parts_of_sums(sums: Floats, expected: Array) -> Floats:
-    """One for each real number of the expected values, in their order."""
-    return np.repeat(sums.reshape(-1), 2 if expected.dtype.kind == "c" else 1)
-
-
-def _scales_of(magnitudes: Array) -> Array:
-    """Flat; of complex numbers, the absolute value for both parts: one of them may cancel in a product."""
-    if magnitudes.dtype.kind != "c":
-        return magnitudes.reshape(-1)
-    return np.repeat(np.abs(magnitudes.reshape(-1)), 2)
 
 
 def same_bytes(a: Array, b: Array) -> bool:

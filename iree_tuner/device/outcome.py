@@ -71,6 +71,9 @@ class Sensors(Protocol):
 class NoSensors:
     """For devices that report nothing."""
 
+    source = "none"
+    tells_throttling = False
+
     def start(self) -> None: ...
 
     def disturbed(self) -> bool:

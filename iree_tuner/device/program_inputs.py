@@ -175,7 +175,8 @@ def check_input(number: int, taken: Taken, value: InputValue) -> None:
     elif isinstance(value, Filled):
         if dtype_of(value.element_type) is None:
             raise TunerError(f"input {number}: type {value.element_type} is not supported")
-        same = _same(taken.element_type, value.element_type)
+        # Up to signs of integers.
+        same = taken.element_type.lstrip("su") == value.element_type.lstrip("su")
         _check_type(number, taken, value.shape, same, Taken(value.element_type, value.shape), None)
         _check_number(number, taken, value.value)
     elif value is not None:
@@ -297,11 +298,6 @@ def _check_type(
         key = f"'{value.key}' " if isinstance(value, ArchiveMember) else ""
         path = value.path if isinstance(value, ArchiveMember) else cast("str | None", value)
         raise TunerError(f"input {number} must have the type {taken}, but {key}has {found}", location=path)
-
-
-def _same(element_type: str, other: str) -> bool:
-    """Whether values of one MLIR type fit another, up to signs of integers."""
-    return element_type == other or element_type.lstrip("su") == other.lstrip("su")
 
 
 def _check_number(number: int, taken: Taken, value: float) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from iree_tuner.device.checks import Checks
 from iree_tuner.device.data import stored, stored_size
-from iree_tuner.device.memory import Recent, copied, fill_again, filled, hal_type, read_back, uploaded
+from iree_tuner.device.memory import Recent, copied, fill_again, filled, hal_type, push, read_back, uploaded
 from iree_tuner.device.numerics import FILLINGS, difference, equal, is_float
 from iree_tuner.device.program_inputs import LoadedFunction, Signature, arguments, functions_of
 from iree_tuner.device.program_parameters import with_parameters
@@ -38,7 +38,7 @@ from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 from iree_tuner.program.entries import Taken
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
-from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, first_line
 
 SEEDS = (0, 1, 2)
 """Seeds of the inputs for which results are compared."""
@@ -160,7 +160,9 @@ class LoadedProgram:
             found = [self.results_of(first)]
             self.known.checks = () if self._checks is None else tuple(self._checks.found)
             self.known.overwrites = self._overwrites()
-            self.known.once = time.perf_counter() - start > _VERY_LONG_S and self._all_given
+            every = [(each.taken, each.given) for each in self._functions]
+            all_given = all(len(taken) == len(given) and None not in given for taken, given in every)
+            self.known.once = all_given and time.perf_counter() - start > _VERY_LONG_S
             self._fill_differently(found[0])
             found += [found[0] if self.known.once else self.results_of(seed) for seed in others]
             self.known.results = found
@@ -220,10 +222,6 @@ class LoadedProgram:
             found.append((self.results_of(seed, near), widened.results_of(seed, near)))
         return found
 
-    @property
-    def _all_given(self) -> bool:
-        return all(len(each.given) == len(each.taken) and None not in each.given for each in self._functions)
-
     def result_and_spreads(self, seed: int, depth: ErrorDepth, exact: Sequence[Array] | None = None) -> Alone:
         """All results for a seed, and how much correct versions may differ in each; computed once.
 
@@ -252,10 +250,6 @@ class LoadedProgram:
                 self._mapped.madvise(mmap.MADV_DONTNEED)  # read constants from the file again
             self._context = rt.VmContext(self._instance, modules=[*self._modules])
             self._used = False
-
-    def forget_results(self) -> None:
-        """Free results, which may be large and are not needed after a comparison."""
-        self.known.results = None
 
     def _overwrites(self) -> str:
         """A note that the invocation changed constants; empty if it did not."""
@@ -331,11 +325,8 @@ class LoadedProgram:
             each.arguments = rt.VmVariantList(len(each.taken))
             for taken, value in zip(taken_here, values, strict=True):
                 if isinstance(value, np.ndarray):
-                    each.arguments.push_ref(self._view(taken, value, keep=not nudges and not self._widened))
-                elif ElementType.named(taken.element_type).is_float:
-                    each.arguments.push_float(float(value))
-                else:
-                    each.arguments.push_int(int(value))
+                    value = self._view(taken, value, keep=not nudges and not self._widened)
+                push(each.arguments, value, taken.element_type)
             each.memory = each.memory or self._memory(each.signature)
             for memory in self._views(each):
                 each.arguments.push_ref(memory)
@@ -369,24 +360,13 @@ class LoadedProgram:
         Versions of a program use the same arrays, which are sent to a GPU once.
         """
         if keep and value.size and not on_host(self._uri):
-            buffer = copied(self._device, self._upload(value, taken.element_type))
+            key, raw = (self._uri, id(value)), stored(value, taken.element_type)
+            held = _uploads.get(key, raw.size, _MOST_KEPT, lambda: (value, uploaded(self._device, raw)))
+            buffer = copied(self._device, held[1])
         else:
             buffer = uploaded(self._device, stored(value, taken.element_type))
         view = rt.HalBufferView(buffer, list(value.shape), hal_type(taken.element_type))
         return cast(rt.VmRef, view)  # any ref object will do; the stubs name one
-
-    def _upload(self, value: Array, element_type: str) -> rt.HalBuffer:
-        """An array's copy on the device, which is not changed."""
-        key, raw = (self._uri, id(value)), stored(value, element_type)
-        return _uploads.get(key, raw.size, _MOST_KEPT, lambda: (value, uploaded(self._device, raw)))[1]
-
-    def _call(self, each: LoadedFunction, byte: int) -> rt.VmVariantList:
-        for buffer in each.memory:
-            fill_again(self._device, buffer, byte)
-        results = self._begin(each, byte)
-        if each.filled_fenced if each.filled is not None else each.signature.fenced:
-            self._wait()
-        return results
 
     def _begin(self, each: LoadedFunction, byte: int | None = None) -> rt.VmVariantList:
         """Invoke a function; its results are valid when it returns, or with fences after `_wait`.
@@ -399,7 +379,7 @@ class LoadedProgram:
         if fenced or filled is not None:
             arguments = rt.VmVariantList(len(each.values) + 3)
             for value in each.values:
-                _push_again(value, arguments)
+                push(arguments, value)
         if fenced:
             for timepoint in (self._begun, self._begun + 1):
                 arguments.push_ref(cast(rt.VmRef, rt.HalFence.create_at(self._semaphore, timepoint)))
@@ -434,7 +414,11 @@ class LoadedProgram:
         return [*found, *self._checks.end()]
 
     def _outputs_of(self, each: LoadedFunction, byte: int) -> list[Array]:
-        results = self._call(each, byte)
+        for buffer in each.memory:
+            fill_again(self._device, buffer, byte)
+        results = self._begin(each, byte)
+        if each.filled_fenced if each.filled is not None else each.signature.fenced:
+            self._wait()
         found: list[Array] = []
         for index in range(results.size):
             value = results.get_variant(index)
@@ -462,17 +446,3 @@ def _scalar(signature: Signature, index: int) -> np.dtype[np.generic] | None:
     """The type of a result that is a number; None for NumPy's widest one."""
     given = signature.gives[index] if index < len(signature.gives) else None
     return None if given is None else ElementType.named(given.element_type).dtype
-
-
-def _push_again(value: object, arguments: rt.VmVariantList) -> None:
-    if isinstance(value, rt.VmRef):
-        arguments.push_ref(value)
-    elif isinstance(value, float):
-        arguments.push_float(value)
-    else:
-        arguments.push_int(cast(int, value))
-
-
-def first_line(error: BaseException) -> str:
-    """The runtime's message, without the stack."""
-    return (str(error).splitlines() or [type(error).__name__])[0]

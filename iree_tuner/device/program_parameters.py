@@ -28,7 +28,6 @@ _IMMUTABLE = 1 << 19
 _SIGNATURES = {"gather": "0rIrrrrrrr_v", "load": "0rIrrrIiirrr_r", "scatter": "0rIrrrrrrr_v"}
 """The functions of the runtime's module, and their types (`iree/modules/io/parameters/exports.inl`)."""
 _PLACE = re.compile(r"c/\S+:\d+: \w+; ")  # in the runtime's source
-Archives = Sequence[tuple[str, str]]
 
 
 def with_parameters(
@@ -231,8 +230,15 @@ def generate(parameter: Parameter) -> npt.NDArray[np.generic]:
 def _indices(
     archives: tuple[tuple[str, str], ...], wanted: tuple[Parameter, ...]
 ) -> list[tuple[str, rt.ParameterIndex]]:
-    scopes = dict.fromkeys((*(scope for scope, _ in archives), *scopes_of(wanted)))
-    return [(scope, _index(scope, archives, wanted)) for scope in scopes]
+    found: dict[str, rt.ParameterIndex] = {}
+    for scope in (*(scope for scope, _ in archives), *scopes_of(wanted)):
+        if scope not in found:
+            found[scope] = load_index([path for own, path in archives if own == scope])
+            present = {key for key, _ in found[scope].items()}
+            for parameter in wanted:
+                if parameter.scope == scope and parameter.key not in present:
+                    found[scope].add_buffer(parameter.key, _aligned(generate(parameter)))
+    return list(found.items())
 
 
 @lru_cache(1)
@@ -240,15 +246,6 @@ def _resident(
     device: rt.HalDevice, archives: tuple[tuple[str, str], ...], wanted: tuple[Parameter, ...]
 ) -> ResidentParameters:
     return ResidentParameters(device, _indices(archives, wanted))
-
-
-def _index(scope: str, archives: Archives, wanted: Sequence[Parameter]) -> rt.ParameterIndex:
-    index = load_index([path for own, path in archives if own == scope])
-    present = {key for key, _ in index.items()}
-    for parameter in wanted:
-        if parameter.scope == scope and parameter.key not in present:
-            index.add_buffer(parameter.key, _aligned(generate(parameter)))
-    return index
 
 
 def _aligned(values: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:

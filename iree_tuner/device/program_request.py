@@ -154,6 +154,11 @@ def _request(
     refused = [entry.refusal for entry in run if entry.refusal]
     if refused and (functions or len(refused) == len(run)):
         raise TunerError(refused[0], location=program.name)
+    notes = _generated(wanted, archives)
+    types = {each.element_type for entry in entries for each in entry.inputs}
+    if demoted and types & {"f64", "complex<f64>"}:
+        what = "the compiler computes f64 in f32, and inputs are converted"
+        notes = (f"{what} ({_DEMOTION}=false keeps f64)", *notes)
     all_given = len(run) == 1 and len(inputs) == len(run[0].inputs) and None not in inputs
     ops = {op.name for op in walk(module.operation)}
     advice = suggestion(rules, case.sizes)
@@ -166,7 +171,7 @@ def _request(
         entries,
         () if all_given and (archives or not wanted) else valid.unclear,
         keeps_state(module),
-        (*(_demotion(entries) if demoted else ()), *_generated(wanted, archives)),
+        notes,
         advice,
         case.name,
         left_out=() if functions else _left_out(entries, inputs, case.sizes, advice),
@@ -207,13 +212,6 @@ def _demoted(flags: Sequence[str]) -> bool:
     return not values or values[-1].lower() not in ("false", "0")
 
 
-def _demotion(entries: Sequence[Entry]) -> tuple[str, ...]:
-    types = {each.element_type for entry in entries for each in entry.inputs}
-    if not types & {"f64", "complex<f64>"}:
-        return ()
-    return (f"the compiler computes f64 in f32, and inputs are converted ({_DEMOTION}=false keeps f64)",)
-
-
 def _generated(wanted: Sequence[Parameter], archives: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """A note on parameters that are missing in the archives of their scope."""
     held = {(scope, key) for scope, path in archives for key, _ in load_index([path]).items()}
@@ -242,8 +240,11 @@ def _valid(
 ) -> tuple[ValidInputs, tuple[Parameter, ...], tuple[Entry, ...]]:
     """Restrict parameters and entries to the integers that the program's uses allow."""
     inputs = [each for entry in entries for each in entry.inputs]
-    types = [each.element_type for each in (*wanted, *inputs)]
-    if not any(map(_may_be_index, types)) and not _converts(module):
+    kinds = [ElementType.named(each.element_type) for each in (*wanted, *inputs)]
+    may_be_index = any((each.is_integer and each.bits > 1) or each.kind == "index" for each in kinds)
+    # Integers made of floats may become indices.
+    made = (op.results[0].type for op in walk(module.operation) if op.name.endswith(_CONVERSIONS))
+    if not may_be_index and not any(ElementType.of(kind).is_integer for kind in made):
         return ValidInputs(), wanted, entries
     with Workers(1) as workers:
         try:
@@ -265,17 +266,6 @@ def _sent(program: Program, module: ir.Module) -> bytes:
     return module.operation.get_asm(
         large_elements_limit=_MOST_ELEMENTS, large_resource_limit=_MOST_RESOURCE
     ).encode()
-
-
-def _may_be_index(element_type: str) -> bool:
-    kind = ElementType.named(element_type)
-    return (kind.is_integer and kind.bits > 1) or kind.kind == "index"
-
-
-def _converts(module: ir.Module) -> bool:
-    """Whether an op may make integers of floats, which may become indices."""
-    made = (op.results[0].type for op in walk(module.operation) if op.name.endswith(_CONVERSIONS))
-    return any(ElementType.of(kind).is_integer for kind in made)
 
 
 def _with_values(entry: Entry, found: ValidInputs) -> Entry:

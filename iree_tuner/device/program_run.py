@@ -97,10 +97,6 @@ class ProgramRun:
         """The runs of all cases of sizes."""
         return (replace(self, others=()), *self.others)
 
-    def refusal(self, function: str) -> str:
-        """Why a function cannot be called with the sizes; empty if it can."""
-        return next((entry.refusal for entry in self.entries if entry.name == function), "")
-
     def written(self, function: str, number: int) -> Taken | None:
         """The type of an input in the program, which the compiler may change: f64 becomes f32."""
         inputs = next((entry.inputs for entry in self.entries if entry.name == function), ())

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import zip_longest
 from typing import Any, cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import symbol_of, unchanged, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
-from iree_tuner.compiler.worker import Calls, Workers, session_for
+from iree_tuner.compiler.worker import TIMEOUT_S, Calls, Workers, session_for
 from iree_tuner.errors import TunerError
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts, find_joint
@@ -33,7 +34,7 @@ _JOINT, _NORMS = JointProducts(), TritonNorms()
 _COMMANDS = ("flow.dispatch", "flow.tensor.update", "flow.tensor.slice", "flow.tensor.splat")
 """Ops that become commands of a device."""
 
-_ROOT = "iree_tuner_root_"
+_ROOT, _PART = "iree_tuner_root_", "part"
 
 
 @dataclass(frozen=True)
@@ -97,15 +98,19 @@ def find_places(program: Program, target: Target, workers: Workers, kernels: Seq
 
 
 def begin_finding(
-    program: Program, target: Target, workers: Calls, kernels: Sequence[Kernel]
+    program: Program, target: Target, workers: Calls, kernels: Sequence[Kernel], limit_s: float = TIMEOUT_S
 ) -> Callable[[], Places]:
-    """Begin `find_places`. The function that is returned waits for the places, and raises what it raises."""
+    """Begin `find_places`. The function that is returned waits for the places, and raises what it raises.
+
+    If it takes longer than `limit_s`, it raises WorkerError.
+    """
     names = {each.name for each in kernels}
     chains, norms = FusedOps.name in names, _NORMS.name in names
     given = program.data, program.name, target
     joint = JointProducts.name in names
-    rewritten = workers.submit(find_joint_here, *given, chains=chains, norms=norms) if joint else None
-    own = workers.submit(find_here, *given, chains=chains, norms=norms)
+    begin = partial(workers.submit, timeout_s=limit_s, chains=chains, norms=norms)
+    rewritten = begin(find_joint_here, *given) if joint else None
+    own = begin(find_here, *given)
 
     def found() -> Places:
         places = workers.wait(own)
@@ -166,33 +171,47 @@ def _every(
     With `chains`, also chains that save dispatches, and sums to split. With `norms`, sums and the elementwise
     ops that normalise by them.
     """
-    blocks = blocks_of(module) if chains or norms else []
-    chained = find_chains(blocks) if chains else []
-    fewer = {site for site in set(chained) if _saves_dispatches(site, session, target)}
-    wanted = [*(site for site in chained if site in fewer), *find_sums(blocks)]
-    wanted += [
-        site for site in (find_normalizing(blocks) if norms else ()) if not _NORMS.refuses(site.problem)
-    ]
-    return [*find_sites(module), *((site,) for site in wanted)]
+    with unchanged():
+        blocks = blocks_of(module) if chains or norms else []
+        chained = find_chains(blocks) if chains else []
+        normal = find_normalizing(blocks) if norms else []
+        sums, sites = find_sums(blocks), find_sites(module)
+    fewer = _saving(list(dict.fromkeys(chained)), session, target)
+    wanted = [*(site for site in chained if site in fewer), *sums]
+    wanted += [site for site in normal if not _NORMS.refuses(site.problem)]
+    return [*sites, *((site,) for site in wanted)]
 
 
-def _saves_dispatches(site: Site, session: CompilerSession, target: Target) -> bool:
-    """Whether a chain takes fewer dispatches and copies when it is written as one op."""
+def _saving(sites: Sequence[Site], session: CompilerSession, target: Target) -> set[Site]:
+    """The chains that take fewer dispatches and copies when they are written as one op."""
     try:
-        before, after = (
-            dispatches_of(each, session, target) for each in (site.case, site.problem.fused)
-        )  # fmt: skip
-    except CompileError:
-        return False
-    return after < before
+        counts = dispatches_of(
+            [each for site in sites for each in (site.case, site.problem.fused)], session, target
+        )
+    except CompileError:  # of one of them
+        half = len(sites) // 2
+        parts = (sites[:half], sites[half:]) if half else ()
+        return {site for part in parts for site in _saving(part, session, target)}
+    return {
+        site for site, before, after in zip(sites, counts[::2], counts[1::2], strict=True) if after < before
+    }
 
 
-def dispatches_of(program: bytes | str, session: CompilerSession, target: Target) -> int:
-    """The number of dispatches and copies in a compiled program."""
-    module = session.parse(program)
+def dispatches_of(programs: Sequence[bytes | str], session: CompilerSession, target: Target) -> list[int]:
+    """The numbers of dispatches and copies in programs of one function each, compiled as one program."""
+    module = ir.Module.create(ir.Location.unknown(session.context))
+    for number, parsed in enumerate(map(session.parse, programs)):
+        (function,) = parsed.body.operations
+        copy = function.operation.clone(ip=ir.InsertionPoint(module.body)).operation
+        copy.attributes["sym_name"] = ir.StringAttr.get(f"{_PART}{number}", session.context)
     select_target(module, target)
     session.run(module, stop="flow")
-    return sum(op.name in _COMMANDS for op in walk(module.operation))
+    counts = [0] * len(programs)
+    for function in module.body.operations:
+        name = symbol_of(function.operation).lstrip("_").removeprefix(_PART)
+        if name.isdigit():
+            counts[int(name)] += sum(op.name in _COMMANDS for op in walk(function.operation))
+    return counts
 
 
 def executable_target(target: Target, workers: Calls) -> str:

@@ -8,7 +8,7 @@ ops, so that one joint product is left.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -40,6 +40,10 @@ _Follows = tuple[tuple[str, ...], tuple[ElementType, ...]]
 _PLAIN = {"linalg.matmul": ((0, 2), (2, 1), (0, 1)), "linalg.vecmat": ((1,), (1, 0), (0,))}
 _MOST_RESULTS = 1 << 22
 """The most elements of a result: a larger product fills a device alone."""
+
+_MOST_PARTS = 8
+"""The most products in a joint one: a text's keys and values in all layers are hundreds, each of which names
+all constants of its group."""
 
 _WIDTH = 64
 """The columns of a part are a multiple of this, so that each part begins at an aligned address."""
@@ -100,11 +104,18 @@ def find_joint(module: ir.Module) -> list[Site]:
     numbers = {op: number for number, op in enumerate(roots_of(module))}
     for own in groups.values():
         _give_zeros(own)
-        for group in own.values():
+        for group in (part for every in own.values() for part in _parts(every)):
             apart = len({each.symbols for each in group}) == len(group) > 1
             if apart and (_width(group) or not _is_row(group)):
                 found += [replace(_site(each, group, symbols), roots=(numbers[each.sums],)) for each in group]
     return found
+
+
+def _parts(group: Sequence[_Product]) -> Iterator[Sequence[_Product]]:
+    """A group in parts of about equal size, in the order of the program."""
+    count = -(-len(group) // _MOST_PARTS)
+    for number in range(count):
+        yield group[number * len(group) // count : (number + 1) * len(group) // count]
 
 
 def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, linalg, tensor
 
+from iree_tuner.compiler.context import remembered
 from iree_tuner.compiler.linalg import collapse, expand
 from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Packed, Packing, Problem
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, digits
@@ -32,6 +33,7 @@ _PURE = ("arith.", "math.")
 _TRAPS = ("arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.ceildivsi", "arith.floordivsi")
 
 
+@remembered
 def is_static(op: ir.Operation) -> bool:
     """Whether an op has one result, and all its tensors have static shapes."""
     values = (*op.operands, *op.results)
@@ -71,6 +73,7 @@ def is_followed(op: ir.Operation) -> bool:
     return op.name == CONCAT or is_elementwise(op)
 
 
+@remembered
 def is_elementwise(op: ir.Operation) -> bool:
     """Whether an op is a linalg op with parallel loops and a body of scalar ops without side effects."""
     if not op.name.startswith("linalg.") or len(op.results) != 1 or not is_static(op):

@@ -28,7 +28,7 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import Target, with_flags
-from iree_tuner.targets.options import fusing_more
+from iree_tuner.targets.find import fusing_more
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CandidateKind, default_scale
 from iree_tuner.tuning.finals import NEARLY
@@ -476,7 +476,9 @@ class Kernels(CandidateSource):
         return Kernels(found) if found else None
 
     def begin(self, run: Run) -> Callable[[], Found]:
-        finding = begin_finding(run.program, run.lab.target, run.lab.compilers, self._kernels)
+        finding = begin_finding(
+            run.program, run.lab.target, run.lab.compilers, self._kernels, run.budget.finding_s
+        )  # fmt: skip
         most = most_variants(run.effort.name, limited=run.options.budget_s is not None)
 
         def found() -> Found:

@@ -95,7 +95,7 @@ def _chains_of(block: OpsOfBlock) -> list[Site]:
         own = _cone(op, place, ops, left)
         taken |= own
         if any(each.name in (*JOINS, SLICE) for each in own) and len(own) >= _LEAST_OPS:
-            chain = _chain([each for each in ops if each in own])
+            chain = _chain(sorted(own, key=place.__getitem__))
             found = [chain, *found] if chain is not None else found
     return found
 
@@ -112,16 +112,13 @@ def _cone(
         latest = max(waiting)
         waiting.remove(latest)
         op = ops[latest]
-        users = [use.owner.operation for each in op.results for use in each.uses]
-        inside = all(_top(user, place) in found for user in users)
-        if not inside or not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
+        uses = (use for each in op.results for use in each.uses)
+        if not all(_top(use.owner.operation, place) in found for use in uses):
+            continue  # a constant may have thousands
+        if not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
             continue
-        repeated = any(
-            value == op.result and repeats(user, at)
-            for user in users
-            for at, value in enumerate(user.operands)
-        )
-        if is_move(op) or not (op in left or repeated):
+        repeated = (repeats(use.owner.operation, use.operand_number) for use in op.result.uses)
+        if is_move(op) or not (op in left or any(repeated)):
             found.add(op)
             waiting |= _places_before(op, place)
     return {op for op in found if not is_source(op)}
@@ -276,7 +273,8 @@ def _site_of(
     if not is_large_sum(op):
         return None
     start, apart = zeros_of(op) or [], _loops_apart(op)
-    for before in (computed_before(op.operands[0], kept), list[ir.Operation]()):
+    own = [] if producer(op.operands[0]) in kept else computed_before(op.operands[0], kept)
+    for before in (own, list[ir.Operation]()):
         values, every = gathered(before) if before else ([op.operands[0]], [])
         try:
             plan = plan_of(every, op.operands[0])
@@ -291,26 +289,29 @@ def _site_of(
 def computed_before(
     whole: ir.Value, kept: Collection[ir.Operation], *, small: bool = False
 ) -> list[ir.Operation]:  # fmt: skip
-    """The elementwise ops and reshapes that compute a value and are as large, in order, except `kept`.
+    """The elementwise ops and reshapes that compute a value and are as large, in order.
 
-    With `small`, also smaller elementwise ops that nothing else of the program has to compute before.
+    Those in `kept` and what is before them are left out, except the op whose result it is. With `small`,
+    also smaller elementwise ops that nothing else of the program has to compute before.
     """
-    found: list[ir.Operation] = []
+    found: dict[ir.Operation, None] = {}
     least = math.prod(ir.RankedTensorType(whole.type).shape)
 
     def look(value: ir.Value) -> None:
         before = producer(value)
-        if before is None or before in found or before in kept or is_source(before):
+        if before is None or before in found or is_source(before):
+            return
+        if before in kept and value != whole:
             return
         of_all = math.prod(ir.RankedTensorType(value.type).shape) >= least
         first = small and is_elementwise(before) and all(map(_is_given, before.operands))
         if first or (of_all and (is_elementwise(before) or before.name in (EXPAND, COLLAPSE))):
             for each in before.operands:
                 look(each)
-            found.append(before)
+            found[before] = None
 
     look(whole)
-    return found
+    return [*found]
 
 
 def _is_given(value: ir.Value) -> bool:
@@ -388,7 +389,8 @@ def find_normalizing(blocks: Sequence[OpsOfBlock]) -> list[Site]:
         once = {op for op in block.once if not any(repeats(op, at) for at in range(len(op.operands)))}
         kept = block.epilogues | once
         ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
-        sites = [_normalizing_site(each, {*kept, *ends}) for each in ends]
+        kept |= set(ends)
+        sites = [_normalizing_site(each, kept) for each in ends]
         found.extend(each for each in sites if each is not None)
     return found
 
@@ -413,7 +415,7 @@ def _size(value: ir.Value) -> int:
 
 
 def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site | None:
-    ops = computed_before(op.result, [each for each in kept if each != op], small=True)
+    ops = computed_before(op.result, kept, small=True)
     values, every = gathered(ops)
     few = [each for each in values if _size(each) < _size(op.result)]
     if len(values) > MOST_INPUTS or not any(map(_of_large_sum, few)):

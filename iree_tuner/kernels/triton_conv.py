@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from operator import mod
 
@@ -140,7 +141,8 @@ class ConvTiling:
         return (one * 14 * waiting + knobs["bn"] * knobs["bk"] / 8 * 6) / _LANES
 
 
-def plans(shape: ConvShape) -> list[ConvTiling]:
+@cache
+def plans(shape: ConvShape) -> tuple[ConvTiling, ...]:
     """The plans whose stages fit into shared memory, promising ones first.
 
     The estimate is too coarse for plans with the same tile. Each further plan of a tile gets a small penalty,
@@ -160,7 +162,7 @@ def plans(shape: ConvShape) -> list[ConvTiling]:
         tile = each.knobs["boxed"], each.knobs.get("persistent", 0), each.bm, each.across, each.split
         costs.append(each.cycles * (1 + _NEXT * times[tile]))
         times[tile] += 1
-    return [fits[at] for at in sorted(range(len(fits)), key=costs.__getitem__)]
+    return tuple(fits[at] for at in sorted(range(len(fits)), key=costs.__getitem__))
 
 
 def _split(plan: ConvTiling) -> Iterator[ConvTiling]:

@@ -54,13 +54,6 @@ class Builder:
         """One executable; None is the compiler's own choice."""
         return self.result(self.submit(harness, configuration))
 
-    def build_placements(
-        self, harness: Harness, configuration: Configuration | None, count: int
-    ) -> list[Built]:
-        """The same code at `count` places (see `measure.candidate`)."""
-        futures = [self.submit(harness, configuration, placement) for placement in range(count)]
-        return [self.result(future) for future in futures]
-
     def build_all(self, harness: Harness, configurations: Sequence[Configuration]) -> Iterator[Built]:
         """One result for each configuration, in order, as they are ready."""
         futures = [self.submit(harness, configuration) for configuration in configurations]

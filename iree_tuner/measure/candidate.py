@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
+from iree_tuner.compiler.context import ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.outcome import Outcome
@@ -33,21 +33,11 @@ def place(module: ir.Module, placement: int) -> None:
     """Lengthen the name of a harness's executable by `placement` steps, in place; 0 changes nothing."""
     if placement == 0:
         return
-    (executable,) = (op.operation for op in module.body.operations if op.operation.name == "hal.executable")
-    old = ir.StringAttr(executable.attributes["sym_name"]).value
+    (executable,) = (op for op in ops_in(module.body) if op.name == "hal.executable")
+    old = symbol_of(executable)
     new = old + "_" * (placement * STEP_BYTES)
     executable.attributes["sym_name"] = ir.StringAttr.get(new)
-
-    def rename(op: ir.Operation) -> ir.WalkResult:
-        for name in list(op.attributes):
-            value = op.attributes[name]
-            if isinstance(value, ir.FlatSymbolRefAttr) and value.value == old:
-                op.attributes[name] = ir.FlatSymbolRefAttr.get(new)
-            elif isinstance(value, ir.SymbolRefAttr) and value.value[0] == old:
-                op.attributes[name] = ir.SymbolRefAttr.get([new, *value.value[1:]])
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(rename)
+    ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
 
 
 _LOWERING_CONFIG = "lowering_config"
@@ -155,7 +145,7 @@ def _build(
     if missing := _missing(module, expected):
         return Built("not_applied", message=missing)
     session.run(module, start="executable-configurations", stop="executable-targets")
-    ops = len(_walked(module, lambda _: True))
+    ops = sum(1 for _ in walk(module.operation))
     if most_ops and ops > most_ops:
         message = f"{GIVEN_UP} before code generation: {ops} operations"
         return Built("compile_timeout", message=message, ops=ops)
@@ -189,17 +179,5 @@ def _missing(module: ir.Module, expected: dict[str, ir.Attribute]) -> str:
 
 
 def _tagged(module: ir.Module) -> list[tuple[str, ir.Operation]]:
-    tagged = _walked(module, lambda op: OP_TAG in op.attributes)
+    tagged = (op for op in walk(module.operation) if OP_TAG in op.attributes)
     return [(ir.StringAttr(op.attributes[OP_TAG]).value, op) for op in tagged]
-
-
-def _walked(module: ir.Module, wanted: Callable[[ir.Operation], bool]) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if wanted(op):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found

@@ -17,7 +17,7 @@ import numpy as np
 
 from iree_tuner.compiler.worker import memory_of_machine
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.device.program_loaded import SEEDS, KnownResults, LoadedProgram, first_line, forget_inputs
+from iree_tuner.device.program_loaded import SEEDS, KnownResults, LoadedProgram, forget_inputs
 from iree_tuner.device.program_run import ArchiveMember, ProgramRun
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.device.slack import ErrorDepth, Results, Spreads, agreement_of, arbitrated
@@ -26,7 +26,7 @@ from iree_tuner.measure.sampling import interleave
 from iree_tuner.measure.timing import let_go
 from iree_tuner.targets import DEFAULT_DEVICE
 from iree_tuner.targets.kind import RuntimeFlags
-from iree_tuner.targets.runtime import OUT_OF_MEMORY, RUNTIME_ERRORS
+from iree_tuner.targets.runtime import OUT_OF_MEMORY, RUNTIME_ERRORS, first_line
 
 _KEPT = 16
 _MOST_KNOWN = 1 << 28  # bytes
@@ -187,7 +187,7 @@ def same_here(table: Table, index: int, depth: ErrorDepth, *, brief: bool = Fals
         for message in filter(None, (_failing(default), default.overwrites)):
             found = replace(found, note="; ".join(filter(None, (f"by default, {message}", found.note))))
         if found.ok and other.known is not default:
-            other.forget_results()
+            other.known.results = None  # they may be large
         return found
 
 

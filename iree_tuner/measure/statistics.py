@@ -125,7 +125,9 @@ def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comp
         groups: for each group an array of rounds by (default, candidates), in microseconds.
         margin: the relative difference that is worth a change.
     """
-    estimates = [_estimate(groups, length) for length in _lengths(groups)]
+    shortest = min(len(rows) for rows in groups)  # enough values must be left in each group
+    lengths = [length for length in _JOINED if length == 1 or shortest // length >= _LEAST_BLOCKS]
+    estimates = [_estimate(groups, length) for length in lengths]
     errors = np.stack([error for _, error in estimates])
     surest = errors.argmin(axis=0)
     every = np.arange(len(surest))
@@ -133,7 +135,9 @@ def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comp
     centers = np.stack([center for center, _ in estimates])[surest, :, every].T
     speedups = centers.mean(axis=0)
     lows, highs = np.exp(speedups - CONFIDENCE_Z * errors), np.exp(speedups + CONFIDENCE_Z * errors)
-    quartiles = np.log(np.stack([_quartiles(rows) for rows in groups]))
+    # Each is a sample, not a value between two.
+    lower = [np.sort(rows, axis=0)[int(_LOW * (len(rows) - 1))] for rows in groups]
+    quartiles = np.log(np.stack(lower))
     floors = np.exp((quartiles[:, :1] - quartiles[:, 1:]).mean(axis=0))
     medians = np.median(np.concatenate(groups), axis=0)
     pairs = sum(len(rows) for rows in groups)
@@ -166,12 +170,6 @@ def center_of(samples_us: Sequence[float]) -> tuple[float, float]:
         raise ValueError("samples must be above 0, and there must be some")
     centers, variances = _centers(np.log(found)[None, :, None])
     return float(centers[0, 0]), float(np.sqrt(variances.max()))
-
-
-def _lengths(groups: Sequence[Floats]) -> list[int]:
-    """Numbers of rounds that can be joined to one value, with enough values left in each group."""
-    shortest = min(len(rows) for rows in groups)
-    return [length for length in _JOINED if length == 1 or shortest // length >= _LEAST_BLOCKS]
 
 
 def _estimate(groups: Sequence[Floats], length: int) -> tuple[Floats, Floats]:
@@ -230,11 +228,6 @@ def _far_verdict(groups: Sequence[Floats], candidate: int, pairs: int) -> Verdic
     if pairs < FAR_PAIRS or (ratios.min() < FAR and ratios.max() > 1.0 / FAR):
         return "tie"
     return "win" if ratios.min() >= FAR else "lose"
-
-
-def _quartiles(rows: Floats) -> Floats:
-    """Lower quartiles of columns; each is a sample, not a value between two."""
-    return np.sort(rows, axis=0)[int(_LOW * (len(rows) - 1))]
 
 
 def _verdict(low: float, high: float, floor: float, margin: float) -> Verdict:

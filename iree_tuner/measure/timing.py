@@ -28,7 +28,7 @@ from iree_tuner.device.sensors import sensors_for
 from iree_tuner.measure.sampling import Batches, ScreenPlan, call_cost, interleave, screen
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import on_host
-from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, probe
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, first_line, probe
 
 ENDED_BY = signal.SIGALRM
 """Ends this process if a run takes far too long: its candidate is too slow, which is not a crash."""
@@ -193,7 +193,7 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
     except RUNTIME_ERRORS as error:
         with _device_errors():
             probe(bench.device)  # is it the executable, or the device?
-        return Timed("run_error", message=_first_line(error))
+        return Timed("run_error", message=first_line(error))
     try:
         if station:
             with checking:
@@ -225,8 +225,8 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
         found = screen(source, sensors, plan, limit_us)
     except RUNTIME_ERRORS as error:
         if not on_host(bench.device):
-            raise DeviceError(_first_line(error)) from None
-        return Timed("run_error", message=_first_line(error))
+            raise DeviceError(first_line(error)) from None
+        return Timed("run_error", message=first_line(error))
     return Timed(
         "too_slow" if found.too_slow else "ok",
         found.samples_us,
@@ -336,8 +336,4 @@ def _device_errors() -> Generator[None]:
     try:
         yield
     except RUNTIME_ERRORS as error:
-        raise DeviceError(_first_line(error)) from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+        raise DeviceError(first_line(error)) from None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import remembered, walk
 
 # Inherent attributes that the generated Python classes have no property for.
 _INHERENT = frozenset({"operandSegmentSizes", "resultSegmentSizes", "linalg.memoized_indexing_maps"})
@@ -34,6 +34,7 @@ def strip_discardable(op: ir.Operation) -> None:
                 del inner.attributes[name]
 
 
+@remembered
 def captured(op: ir.Operation) -> list[ir.Value]:
     """Values that an op's regions use and that are defined outside of it, each once, in order of use."""
     inside = (inner for inner in walk(op, inner_first=True) if inner != op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -19,7 +19,6 @@ from iree_tuner.ops.matching import any_op
 from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of, structure
 from iree_tuner.ops.workload import DynamicLoop, Workload, from_json, to_json
 
-_ENTRY = "__probe"
 _MARK = "iree_tuner.probed."
 
 
@@ -69,22 +68,19 @@ def _spec(family: OpFamily, workload: Workload) -> ir.Module:
             transform.YieldOp([])
         match = transform.NamedSequenceOp("match", [handle], [handle] * len(labels), arg_attrs=[readonly])
         with ir.InsertionPoint(match.body):
-            found = _checked(family.matcher(workload, match.body.arguments[0]), labels, workload)
+            found = family.matcher(workload, match.body.arguments[0])
+            if sorted(found) != sorted(labels):
+                what = f"returns {sorted(found)}, not {sorted(labels)}"
+                raise ValueError(f"the matcher of {workload.name} {what}")
             transform.YieldOp([found[label] for label in labels])
         entry = transform.NamedSequenceOp(
-            _ENTRY, [handle], [], arg_attrs=[{"transform.consumed": ir.UnitAttr.get()}]
+            "__probe", [handle], [], arg_attrs=[{"transform.consumed": ir.UnitAttr.get()}]
         )
         with ir.InsertionPoint(entry.body):
             names = [ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name)]) for name in ("match", "mark")]
             transform.ForeachMatchOp(handle, [], entry.body.arguments[0], [], *names)
             transform.YieldOp([])
     return module
-
-
-def _checked(found: Mapping[str, ir.Value], labels: list[str], workload: Workload) -> Mapping[str, ir.Value]:
-    if sorted(found) != sorted(labels):
-        raise ValueError(f"the matcher of {workload.name} returns {sorted(found)}, not {sorted(labels)}")
-    return found
 
 
 def _marked(payload: ir.Module) -> list[dict[str, int]]:
@@ -212,8 +208,9 @@ def _transpose(op: ir.Operation, number: int) -> bool:
     with op.context, ir.Location.unknown():
         maps[number] = IndexingMap.of(maps[number]).exchanged().to_ir()
         op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
-        first, second, *rest = ir.RankedTensorType(value.type).shape
-        value.set_type(ir.RankedTensorType.get([second, first, *rest], _element(value.type)))
+        kind = ir.RankedTensorType(value.type)
+        first, second, *rest = kind.shape
+        value.set_type(ir.RankedTensorType.get([second, first, *rest], kind.element_type))
         function = value.owner.owner.operation
         signature = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
         inputs = [argument.type for argument in value.owner.arguments]
@@ -232,10 +229,6 @@ def _recast(each: ir.Type, before: ElementType, after: ElementType) -> ir.Type:
     if isinstance(each, ir.RankedTensorType):
         return ir.RankedTensorType.get(each.shape, _recast(each.element_type, before, after))
     return after.to_ir() if ElementType.of(each) == before else each
-
-
-def _element(each: ir.Type) -> ir.Type:
-    return each.element_type if isinstance(each, ir.ShapedType) else each
 
 
 def _verifies(module: ir.Module) -> bool:
@@ -296,7 +289,8 @@ def check_op_family(
 def _check(
     family: OpFamily, payload: ir.Module, near_misses: Sequence[ir.Module | str], ignores_attributes: bool
 ) -> Iterator[str]:
-    described = _described(family, payload)
+    found = ((index, family.describe(op)) for index, op in enumerate(all_ops(payload)))
+    described = {index: workload for index, workload in found if workload is not None}
     if not described:
         yield "no op is described"
     for root, workload in described.items():
@@ -365,11 +359,6 @@ def _check_changed_payloads(
             yield f"{workload.name} is described alike where {what}"
         if any(found[ROOT] == root for found in matches(family, workload, changed)):
             yield f"the matcher of {workload.name} also matches where {what}"
-
-
-def _described(family: OpFamily, payload: ir.Module) -> dict[int, Workload]:
-    found = ((index, family.describe(op)) for index, op in enumerate(all_ops(payload)))
-    return {index: workload for index, workload in found if workload is not None}
 
 
 def _module(source: ir.Module | str, context: ir.Context | None) -> ir.Module:

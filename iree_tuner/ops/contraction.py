@@ -38,8 +38,10 @@ class Contraction(ProductFamily):
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """A contraction of two operands whose n and k are static; else None."""
-        roles, found, body = self.roles(op), structure(op, dynamic=True), ScalarBody.of(op)
-        if roles is None or found is None or body is None or not body.multiplies_and_accumulates:
+        if (roles := self.roles(op)) is None:
+            return None
+        found, body = structure(op, dynamic=True), ScalarBody.of(op)
+        if found is None or body is None or not body.multiplies_and_accumulates:
             return None
         parameters = initial_parameters(op)
         called = packed_name(found.maps) or _called(roles)

@@ -36,8 +36,10 @@ class Convolution(ProductFamily):
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """A convolution with channels, in which only the batch and the image may be dynamic; else None."""
-        roles, found, body = self.roles(op), structure(op, dynamic=True), ScalarBody.of(op)
-        if roles is None or found is None or body is None or not body.multiplies_and_accumulates:
+        if (roles := self.roles(op)) is None:
+            return None
+        found, body = structure(op, dynamic=True), ScalarBody.of(op)
+        if found is None or body is None or not body.multiplies_and_accumulates:
             return None
         name = _called(roles)
         if name is None:

@@ -101,9 +101,7 @@ def facts_of(dag: str) -> DagFacts:
 
 
 _SCALING = frozenset({"math.absf", "math.fma"})
-_DIVIDE = "arith.divf"
 _LIMITING = ("math.", "arith.min", "arith.fpto", "arith.cmpf")
-_SOFTMAX = "linalg.softmax"
 _ADD = "arith.addf"
 
 
@@ -132,7 +130,7 @@ def _after(ops: list[ir.Operation]) -> list[ir.Operation]:
 
 
 def _limits(op: ir.Operation) -> bool:
-    if op.name == _SOFTMAX:
+    if op.name == "linalg.softmax":
         return True
     body = ScalarBody.of(op) if op.name.startswith("linalg.") else None
     if body is None:
@@ -142,5 +140,5 @@ def _limits(op: ir.Operation) -> bool:
 
 def _divides(op: ir.Operation) -> bool:
     """Whether a body divides by a value other than a constant."""
-    divisors = [each.operands[1] for each in op.regions[0].blocks[0] if each.operation.name == _DIVIDE]
+    divisors = [each.operands[1] for each in op.regions[0].blocks[0] if each.operation.name == "arith.divf"]
     return any(defining_op(each, "arith.constant") is None for each in divisors)

@@ -13,20 +13,18 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, cast
 
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
-from iree_tuner.compiler.context import defining_op
+from iree_tuner.compiler.context import defining_op, remembered
 from iree_tuner.compiler.unbound import parameters_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import DynamicLoop, Iterator, Workload
 
-_ASSUME = "util.assume.int"
-_SAME = "iree_tensor_ext.dispatch.workload.ordinal"
-_LOAD = "iree_tensor_ext.dispatch.tensor.load"
 _SAYS_NOTHING = 2**53 - 1
 """The compiler's assumptions about every size: IREE's bound on dimensions of tensors."""
 
@@ -48,15 +46,32 @@ def extent(tensor: ir.Value, position: int) -> ir.Value | None:
     if op.name == "tensor.empty":
         return op.operands[list(ir.RankedTensorType(tensor.type).shape[:position]).count(dynamic)]
     if op.name == _LOAD:
-        static = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
-        if len(static) != ir.RankedTensorType(tensor.type).rank or static[position] != dynamic:
-            return None
-        segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-        return op.operands[sum(segments[:3]) + static[:position].count(dynamic)]
+        sizes = mixed(op, "sizes")
+        size = sizes[position] if len(sizes) == ir.RankedTensorType(tensor.type).rank else 0
+        return None if isinstance(size, int) else size
     if op.name.startswith("linalg."):
         inits = len(op.operands) - len(op.results)
         return extent(op.operands[inits + ir.OpResult(tensor).result_number], position)
     return None
+
+
+_GROUPS = {"offsets": -3, "sizes": -2, "strides": -1, "low": 1, "high": 2}
+
+
+def mixed(op: ir.Operation, name: str) -> list[int | ir.Value]:
+    """The offsets, sizes or strides of a slice, or the `low` or `high` of a padding; operands if dynamic."""
+    given = iter(operand_groups(op)[_GROUPS[name]])
+    dynamic = ir.ShapedType.get_dynamic_size()
+    static = ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"])
+    return [next(given) if size == dynamic else size for size in static]
+
+
+def operand_groups(op: ir.Operation) -> list[list[ir.Value]]:
+    """An op's operands in the groups that its definition has."""
+    operands = iter(op.operands)
+    return [
+        list(islice(operands, size)) for size in ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+    ]
 
 
 def bounds(size: ir.Value | None) -> Extents:
@@ -67,9 +82,9 @@ def bounds(size: ir.Value | None) -> Extents:
     if op.name == "arith.constant":
         value = ir.IntegerAttr(op.attributes["value"]).value
         return Extents(value, value, max(value, 1))
-    if op.name == _SAME:
+    if op.name == "iree_tensor_ext.dispatch.workload.ordinal":
         return bounds(op.operands[0])
-    if op.name == _ASSUME:
+    if op.name == "util.assume.int":
         return _assumed(ir.ArrayAttr(op.attributes["assumptions"])[ir.OpResult(size).result_number])
     divided = quotient(op)
     if divided is not None:
@@ -134,6 +149,7 @@ def is_compute(op: ir.Operation) -> bool:
     return in_dialect and op.name not in _NOT_COMPUTE and bool(indexing_maps(op))
 
 
+@remembered
 def indexing_maps(op: ir.Operation) -> tuple[ir.AffineMap, ...]:
     """One map for each operand; empty for an op without maps."""
     if op.name.startswith("linalg."):
@@ -145,6 +161,7 @@ def indexing_maps(op: ir.Operation) -> tuple[ir.AffineMap, ...]:
     return tuple(ir.AffineMapAttr(attribute).value for attribute in cast("Iterable[ir.Attribute]", found))
 
 
+@remembered
 def accesses(op: ir.Operation) -> tuple[IndexingMap, ...]:
     """How the loops index each operand; empty for an op without maps."""
     return tuple(map(IndexingMap.of, indexing_maps(op)))
@@ -174,6 +191,7 @@ def structure(op: ir.Operation, *, dynamic: bool = False) -> Structure | None:
     )
 
 
+@remembered
 def loop_sizes(op: ir.Operation) -> tuple[int | None, ...] | None:
     """Sizes of the iteration space, None for a dynamic one; None if a loop indexes no dimension directly.
 
@@ -203,6 +221,7 @@ def shape_of(shaped: ir.Type) -> tuple[int | None, ...]:
     return tuple(None if size == ir.ShapedType.get_dynamic_size() else size for size in shaped.shape)
 
 
+@remembered
 def iterators(op: ir.Operation) -> tuple[Iterator, ...]:
     """Kind of each loop: as a generic states it, else parallel if a result is indexed by it."""
     if "iterator_types" in op.attributes:
@@ -265,7 +284,7 @@ def initial_parameters(op: ir.Operation) -> Parameters:
     return [(ACCUMULATES, (1,))] if filled is None else []
 
 
-_INTEGER_CASTS = (
+INTEGER_CASTS = (
     "arith.index_cast", "arith.index_castui", "arith.extui", "arith.extsi", "arith.trunci",
     "iree_tensor_ext.dispatch.workload.ordinal",
 )  # fmt: skip
@@ -285,7 +304,7 @@ def fold(value: ir.Value, constants: Sequence[int] | None) -> int | None:
         return ir.IntegerAttr(op.attributes["value"]).value
     if op.name == "hal.interface.constant.load":
         return None if constants is None else constants[ir.IntegerAttr(op.attributes["ordinal"]).value]
-    if op.name in _INTEGER_CASTS:
+    if op.name in INTEGER_CASTS:
         return fold(op.operands[0], constants)
     if op.name == "util.assume.int":
         return fold(op.operands[ir.OpResult(value).result_number], constants)

@@ -41,14 +41,16 @@ class Work:
 def work_of(dispatch: Dispatch) -> Work:
     """The work of one call; bytes are 0 for a dispatch without a harness and without a workload."""
     workload = dispatch.workload
-    flops = flops_of(workload) if workload else 0.0
-    kind = element_type_of(workload) if workload else ""
+    flops, kind = 0.0, None
+    if workload is not None:
+        family = family_of(workload)
+        flops, kind = family.flops(workload), family.computed_in(workload)
     read, written = 0.0, 0.0
     if dispatch.harness is not None:
         read, written = _moved(dispatch.harness, workload)
     elif workload is not None:
         read, written = _operand_bytes(workload)
-    return Work(flops, read, written, kind)
+    return Work(flops, read, written, kind.name if kind else "")
 
 
 def floor_us(dispatch: Dispatch, roofline: Roofline) -> float:
@@ -58,17 +60,6 @@ def floor_us(dispatch: Dispatch, roofline: Roofline) -> float:
     """
     work = work_of(dispatch)
     return roofline.attainable_us(work.flops, work.bytes, work.element_type)
-
-
-def flops_of(workload: Workload) -> float:
-    """Arithmetic operations of one run, a multiply-add as two; a function such as `exp` as one."""
-    return family_of(workload).flops(workload)
-
-
-def element_type_of(workload: Workload) -> str:
-    """Type of the multiplied elements; for an op that does not multiply, the type of its result."""
-    found = family_of(workload).computed_in(workload)
-    return found.name if found else ""
 
 
 def _moved(harness: Harness, workload: Workload | None) -> tuple[float, float]:

@@ -19,7 +19,6 @@ from typing import Any
 
 BETWEEN = "(between dispatches)"
 _TRANSFERS = ("fill", "copy", "update")
-_ENVELOPE = "execute"
 _NO_INDEX = 0xFFFFFFFF
 
 
@@ -68,7 +67,7 @@ def read_recording(lines: Iterable[str]) -> EventRecording:
         record: dict[str, Any] = json.loads(line)
         kind = record.get("record_type")
         if kind == "host_execution_event" and record["valid"]:
-            (executions if record["op"] == _ENVELOPE else work).append(_span(record))
+            (executions if record["op"] == "execute" else work).append(_span(record))
         elif kind == "queue_event":
             submitted.append(record["host_time_ns"])
         elif kind == "command_operation" and record["op"] in _TRANSFERS:

@@ -62,7 +62,8 @@ def by_kind(profile: Profile, others: Sequence[OtherProfile]) -> list[KindTimes]
         kind = kind_of(row)
         own[kind] += row.time_us
         if kind in ARITHMETIC:
-            flops[kind] += row.flops or row.calls * _flops(_described(row))
+            sizes = _sizes(_described(row))
+            flops[kind] += row.flops or (2.0 * row.calls * math.prod(sizes) if sizes else 0.0)
     found: list[KindTimes] = []
     for each in KINDS:
         others_us = {other.runtime: other.kinds_us.get(each, 0.0) for other in others}
@@ -97,10 +98,6 @@ def _window(name: str) -> int:
 def _sizes(name: str) -> tuple[int, ...]:
     found = _SIZES.search(name)
     return tuple(map(int, found[1].split("x"))) if found else ()
-
-
-def _flops(name: str) -> float:
-    return 2.0 * math.prod(_sizes(name)) if _sizes(name) else 0.0
 
 
 def samples_of(run: Callable[[], object]) -> list[float]:

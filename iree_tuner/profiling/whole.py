@@ -17,13 +17,13 @@ import iree.runtime as rt
 import numpy as np
 
 from iree_tuner.device.program_inputs import Array, argument
-from iree_tuner.device.program_loaded import LoadedProgram, first_line
+from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_parameters import generate, load_index
 from iree_tuner.device.program_run import ProgramRun, scopes_of
 from iree_tuner.errors import TunerError
 from iree_tuner.profiling.hal_events import EventRecording, Times, invocations_of, read_recording
 from iree_tuner.program.entries import Taken
-from iree_tuner.targets.runtime import RUNTIME_ERRORS
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, first_line
 
 _FLUSHED = "--device_profiling_flush_interval_ms=1"  # for more events of an invocation than are kept
 _FAMILIES = "host-execution,queue-events,executable-metadata"

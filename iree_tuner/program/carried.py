@@ -9,13 +9,12 @@ where it is read and the configuration is taken off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.compiler.context import new_context, to_bytecode, walk
+from iree_tuner.compiler.context import new_context, ops_around, ops_in, to_bytecode, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.program.bindings import OP_TAG
 from iree_tuner.program.dispatch import Carried
@@ -47,14 +46,17 @@ def carrying(source: ProgramSource) -> tuple[Program, tuple[Carried, ...]]:
     program = read_program(source)
     module = parse_module(program.data, new_context(), program.name)
     with module.context, ir.Location.unknown():
-        found = tuple(_note(op, program.name) for op in _configured(module.operation))
+        every = [
+            op for op in walk(module.operation) if any(name in op.attributes for name in CONFIGURATIONS[:2])
+        ]
+        found = tuple(_note(op, program.name) for op in every)
         _keep_executables(module)
         return called(Program(program.name, to_bytecode(module))), found
 
 
 def _keep_executables(module: ir.Module) -> None:
     """Drop calls of the executables of a program that has reached them; dumps stay unchanged."""
-    operations = [view.operation for view in module.body.operations]
+    operations = ops_in(module.body)
     others = [op for op in operations if op.name not in _DUMPED and not is_benchmark(op)]
     if others and any(op.name == _EXECUTABLE for op in operations):
         for op in operations:
@@ -83,14 +85,11 @@ def carried_in(function: ir.Operation) -> tuple[Carried, ...]:
     return tuple(found)
 
 
-def _configured(root: ir.Operation) -> Iterator[ir.Operation]:
-    return (op for op in list(walk(root)) if any(name in op.attributes for name in CONFIGURATIONS[:2]))
-
-
 def _note(op: ir.Operation, name: str) -> Carried:
     attributes = op.attributes
     lowering = str(attributes[LOWERING_CONFIG]) if LOWERING_CONFIG in attributes else ""
-    translation = _translation_around(op)
+    around = (each for each in ops_around(op) if TRANSLATION_INFO in each.attributes)
+    translation = next((str(each.attributes[TRANSLATION_INFO]) for each in around), "")
     if COMPILATION_INFO in attributes:
         info = attributes[COMPILATION_INFO]
         if isinstance(info, iree_codegen.CompilationInfoAttr):
@@ -100,16 +99,6 @@ def _note(op: ir.Operation, name: str) -> Carried:
     entries = {key: value for key, value in vars(found).items() if value}
     op.attributes[NOTE] = ir.DictAttr.get({key: ir.StringAttr.get(text) for key, text in entries.items()})
     return found
-
-
-def _translation_around(op: ir.Operation) -> str:
-    """The translation info of the function that an op is in."""
-    around: ir.Operation | None = op
-    while around is not None:
-        if TRANSLATION_INFO in around.attributes:
-            return str(around.attributes[TRANSLATION_INFO])
-        around = around.parent.operation if around.parent is not None else None
-    return ""
 
 
 def place_of(op: ir.Operation, name: str) -> str:

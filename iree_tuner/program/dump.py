@@ -17,7 +17,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, flow, func, stream, tensor, util
 
-from iree_tuner.compiler.context import defining_op, new_context, symbol_of, to_bytecode, walk
+from iree_tuner.compiler.context import defining_op, new_context, ops_in, symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CUT, CompileError, parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.structure import fold
@@ -81,19 +81,17 @@ def _program(calls: Sequence[_DumpedCall], context: ir.Context) -> ir.Module:
 
 def _calls(module: ir.Module) -> list[_DumpedCall]:
     """The dispatches that a dump calls, or has; none if the module is something else."""
-    views = list(module.body.operations)
-    nested = [view for view in views if view.operation.name == "builtin.module"]
-    if views and len(nested) == len(views):  # several files, as they are written to standard output
-        parts = [_calls_of(list(view.operation.regions[0].blocks[0].operations)) for view in nested]
+    ops = ops_in(module.body)
+    if ops and all(op.name == "builtin.module" for op in ops):  # files, as written to standard output
+        parts = [_calls_of(ops_in(op.regions[0].blocks[0])) for op in ops]
         return [call for part in parts for call in part] if all(parts) else []
-    return _calls_of(views)
+    return _calls_of(ops)
 
 
-def _calls_of(views: Sequence[ir.OpView]) -> list[_DumpedCall]:
+def _calls_of(ops: Sequence[ir.Operation]) -> list[_DumpedCall]:
     executables: dict[str, ir.Operation] = {}
     benchmarks: list[ir.Operation] = []
-    for view in views:
-        op = view.operation
+    for op in ops:
         if op.name == "hal.executable":
             executables[symbol_of(op)] = op
         elif is_benchmark(op):
@@ -155,14 +153,11 @@ def _add(program: ir.Module, call: _DumpedCall) -> None:
 
 def _parts(executable: ir.Operation) -> tuple[ir.Operation, dict[str, ir.Operation], ir.Operation]:
     """The variant of an executable, its exports, and the module with its functions."""
-    variants = [
-        view.operation
-        for view in executable.regions[0].blocks[0].operations
-        if view.operation.name == "hal.executable.variant"
-    ]
+    held = ops_in(executable.regions[0].blocks[0])
+    variants = [op for op in held if op.name == "hal.executable.variant"]
     if len(variants) != 1:
         raise TunerError(f"its executable has {len(variants)} variants", hint="dump it for one target")
-    inside = [view.operation for view in variants[0].regions[0].blocks[0].operations]
+    inside = ops_in(variants[0].regions[0].blocks[0])
     exports = {symbol_of(op): op for op in inside if op.name == "hal.executable.export"}
     modules = [op for op in inside if op.name == "builtin.module"]
     others = sorted({op.name for op in inside} - {"hal.executable.export", "builtin.module", _END})
@@ -176,8 +171,7 @@ def _parts(executable: ir.Operation) -> tuple[ir.Operation, dict[str, ir.Operati
 def _only_function(module: ir.Operation, name: str) -> ir.Operation:
     """A function of an executable; its configuration and functions of other exports are erased."""
     found: ir.Operation | None = None
-    for view in list(module.regions[0].blocks[0].operations):
-        op = view.operation
+    for op in ops_in(module.regions[0].blocks[0]):
         if op.name == "func.func" and symbol_of(op) == name:
             found = op
         elif op.name == "iree_codegen.dispatch_config" or (op.name == "func.func" and op.regions[0].blocks):
@@ -213,7 +207,7 @@ def _add_export(export: ir.Operation) -> int:
     name = symbol_of(export)
     block.append_to(stream.ExecutableExportOp(name, name).workgroup_count)
     block.erase_argument(0)
-    end = list(block.operations)[-1].operation
+    end = ops_in(block)[-1]
     with ir.InsertionPoint(end):
         stream.ReturnOp(list(end.operands))
     end.erase()
@@ -295,7 +289,7 @@ def _unknown() -> TunerError:
 
 def _free(program: ir.Module, name: str) -> str:
     """A symbol that is not taken: a dispatch may have the name of its executable."""
-    taken = {symbol_of(view.operation) for view in program.body.operations}
+    taken = set(map(symbol_of, ops_in(program.body)))
     while name in taken:
         name += "_"
     return name

@@ -14,7 +14,7 @@ from typing import cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, hal, iree_codegen, iree_tensor_ext, memref, stream
 
-from iree_tuner.compiler.context import defining_op, new_context, walk
+from iree_tuner.compiler.context import defining_op, new_context, ops_in, walk
 from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.compiler.unbound import binding_type, held_type
 from iree_tuner.errors import TunerError
@@ -147,8 +147,7 @@ def index(value: int) -> ir.Value[ir.IndexType]:
 
 def _undo_copies(entry: ir.Block) -> None:
     """Turn the compiler's copies between buffers back into a load and a store."""
-    for view in list(entry.operations):
-        op = view.operation
+    for op in ops_in(entry):
         if op.name != "linalg.generic" or not all(
             isinstance(each.type, ir.MemRefType) for each in op.operands
         ):
@@ -156,8 +155,8 @@ def _undo_copies(entry: ir.Block) -> None:
         inside = op.regions[0].blocks[0]
         maps = indexing_maps(op)
         identity = ir.AffineMap.get_identity(maps[0].n_dims)
-        copies = list(inside.operations)[-1].operation.operands[0] == inside.arguments[0]
-        if not copies or len(inside.operations) != 1 or maps != (identity, identity):
+        copies = len(inside.operations) == 1 and ops_in(inside)[0].operands[0] == inside.arguments[0]
+        if not copies or maps != (identity, identity):
             continue
         source, target = op.operands
         kind = ir.MemRefType(source.type)
@@ -265,8 +264,7 @@ def _numbers(entry: ir.Block) -> list[ir.Value]:
     """The numbers that a function assembles from its constants: the value that it works with, for each."""
     assembling: dict[ir.Value, bool] = {}
     found: list[ir.Value] = []
-    for view in entry.operations:
-        op = view.operation
+    for op in ops_in(entry):
         parts = [operand for operand in op.operands if assembling.get(operand)]
         if op.name == _CONSTANT or (parts and op.name in _ASSEMBLING):
             assembling[op.result] = True
@@ -295,11 +293,10 @@ def _number(value: ir.Value, constants: Sequence[int] | None, entry: ir.Block) -
         for number, dimension, size in _sizes(span, list(entry.arguments))
         if _source(size) == argument
     ]
-    ordinals = [view.operation for view in entry.operations if view.operation.name == _ORDINAL]
     workload = [
         ir.IntegerAttr(op.attributes["ordinal"]).value
-        for op in ordinals
-        if _source(op.operands[0]) == argument
+        for op in ops_in(entry)
+        if op.name == _ORDINAL and _source(op.operands[0]) == argument
     ]
     return Number(value.type, bits, tuple(sizes), tuple(workload))
 
@@ -328,8 +325,7 @@ def _source(value: ir.Value) -> ir.Value:
 
 
 def _erase_unused(entry: ir.Block) -> None:
-    for view in reversed(list(entry.operations)):
-        op = view.operation
+    for op in reversed(ops_in(entry)):
         if op.name in _WITHOUT_EFFECT and not any(list(result.uses) for result in op.results):
             op.erase()
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import new_context, symbol_of, walk
+from iree_tuner.compiler.context import new_context, ops_around, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession, parse_module
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.ops.family import dynamic_parts
@@ -92,15 +92,10 @@ def sized_cases(program: Program, given: Given) -> Program:
             f"--dim has different numbers of sizes: {counts}",
             hint="give each dimension one size, or as many as the others: they are used together",
         )
-    rules = rules_of(program)
+    rules = size_rules(parse_module(program.data, new_context(), program.name))
     named = [{name: sizes[number % len(sizes)] for name, sizes in given.items()} for number in range(count)]
     cases = dict.fromkeys(_case(program, rules, each) for each in named)
     return SizedProgram(program.name, program.data, tuple(cases))
-
-
-def rules_of(program: Program) -> Mapping[str, SizeRules]:
-    """The rules of a program's sizes, by function. Raises CompileError."""
-    return size_rules(parse_module(program.data, new_context(), program.name))
 
 
 def _label(name: Variable | None) -> str:
@@ -173,14 +168,10 @@ def given_sizes(dim: Dim) -> Given:
     found: dict[Variable | None, tuple[int, ...]] = {}
     for name, given in named.items():
         sizes = tuple(given) if isinstance(given, Sequence) else (given,)
-        if not sizes or any(not _is_size(size) for size in sizes):
+        if not sizes or any(type(size) is not int or size < 1 for size in sizes):
             raise UsageError(f"dim must have integers of at least 1, but has {given!r}")
         found[_place_named(str(name)) if name else None] = sizes
     return found
-
-
-def _is_size(size: object) -> bool:
-    return isinstance(size, int) and not isinstance(size, bool) and size >= 1
 
 
 def _place_named(text: str) -> Variable:
@@ -210,7 +201,10 @@ def pin(module: ir.Module, sizes: Sequence[DimensionSize], session: CompilerSess
             op.erase()
         for each in sizes:
             for value in _numbers(module, each):
-                with ir.InsertionPoint.at_block_begin(_entry_of(value)):
+                owner = value.owner
+                op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
+                function = next(around for around in ops_around(op) if around.name == "util.func")
+                with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
                     constant = arith.ConstantOp(value.type, each.size).result
                 value.replace_all_uses_with(constant)
     run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
@@ -224,18 +218,14 @@ def pin_scalars(module: ir.Module, session: CompilerSession) -> None:
     `flow.tensor.dynamic_constant` does with the sizes of its type, are constants again.
     """
     hidden: list[tuple[ir.Value, ir.Value]] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "util.optimization_barrier":
-            pairs = zip(op.results, op.operands, strict=True)
-            hidden.extend((to, of) for to, of in pairs if fold(of, None) is not None)
-        return ir.WalkResult.ADVANCE
-
     arguments: list[ir.Value] = []
-    for view in module.body.operations:
-        if view.operation.name == "util.func" and view.operation.regions[0].blocks:
-            view.operation.walk(visit)
-            block = view.operation.regions[0].blocks[0]
+    for function in ops_in(module.body):
+        if function.name == "util.func" and function.regions[0].blocks:
+            for op in walk(function):
+                if op.name == "util.optimization_barrier":
+                    pairs = zip(op.results, op.operands, strict=True)
+                    hidden.extend((to, of) for to, of in pairs if fold(of, None) is not None)
+            block = function.regions[0].blocks[0]
             arguments += [
                 each for each in block.arguments if isinstance(each.type, ir.FloatType) and list(each.uses)
             ]
@@ -309,8 +299,7 @@ def _numbers(module: ir.Module, size: DimensionSize) -> list[ir.Value]:
         return []
     number = size.dimension[0]
     found: list[ir.Value] = []
-    for view in module.body.operations:
-        op = view.operation
+    for op in ops_in(module.body):
         if op.name != "util.func" or not op.regions[0].blocks:
             continue
         arguments = list(op.regions[0].blocks[0].arguments)
@@ -355,14 +344,3 @@ def _copies_of(execute: ir.Operation, operand: int) -> list[tuple[ir.Value, int 
         if use.owner.operation.name == "stream.cmd.copy" and use.operand_number == 0
     ]
     return [(outside[op.operands[3]], fold(op.operands[5], [])) for op in copies]
-
-
-def _entry_of(value: ir.Value) -> ir.Block:
-    """The first block of the function that a value is in."""
-    owner = value.owner
-    op = owner.owner.operation if isinstance(owner, ir.Block) else owner.operation
-    while op.name != "util.func":
-        above = op.parent
-        assert above is not None, "numbers are read in functions"
-        op = above.operation
-    return op.regions[0].blocks[0]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import defining_op, new_context, symbol_of
+from iree_tuner.compiler.context import defining_op, new_context, ops_in, symbol_of
 from iree_tuner.compiler.session import Phase, parse_module
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.errors import UsageError
@@ -58,19 +58,13 @@ class Feed:
 PLAIN = Feed()
 
 
-def feeds_of(function: ir.Operation) -> tuple[Feed, ...]:
-    """The role of each of a function's arguments, also if functions that it calls take them."""
-    others = functions_beside(function)
-    return tuple(_feed(argument, others) for argument in function.regions[0].blocks[0].arguments)
-
-
 def functions_beside(function: ir.Operation) -> dict[str, ir.Operation]:
     """The functions of a function's module, by symbol."""
-    every = (view.operation for view in function.block.operations)
-    return {symbol_of(op): op for op in every if "sym_name" in op.attributes}
+    return {symbol_of(op): op for op in ops_in(function.block) if "sym_name" in op.attributes}
 
 
 def _feed(argument: ir.Value, others: Mapping[str, ir.Operation]) -> Feed:
+    """The role of a function's argument, also if functions that it calls take it."""
     summed, positive, fraction = 0, False, False
     seen = set[ir.Value]()
     todo = [(argument, True, False)]
@@ -135,18 +129,15 @@ def _reduces(op: ir.Operation) -> bool:
     """Whether a generic op multiplies and sums."""
     if op.name != "linalg.generic" or len(op.operands) < 3:
         return False
-    return _adds_up(op) and any(each.operation.name == "arith.mulf" for each in _body(op))
+    multiplies = any(each.name == "arith.mulf" for each in ops_in(op.regions[0].blocks[0]))
+    return multiplies and "reduction" in iterators(op)
 
 
 def _moves(op: ir.Operation) -> bool:
     """Whether a generic op only moves or converts values."""
-    if op.name != "linalg.generic":
+    if op.name != "linalg.generic" or "reduction" in iterators(op):
         return False
-    return not _adds_up(op) and len(_body(op)) <= 2
-
-
-def _adds_up(op: ir.Operation) -> bool:
-    return "reduction" in iterators(op)
+    return len(op.regions[0].blocks[0].operations) <= 2
 
 
 def _rooted(op: ir.Operation, place: int) -> str:
@@ -178,10 +169,6 @@ def _constant(value: ir.Value) -> bool:
     words = _words(op)
     moved = len(op.operands) == 1 and words & set(_SAME)
     return _constant(op.operands[0]) if moved else bool(words & {"constant", "splat"})
-
-
-def _body(op: ir.Operation) -> Sequence[ir.OpView]:
-    return list(op.regions[0].blocks[0].operations)
 
 
 ASYNC = "$async"
@@ -257,8 +244,7 @@ def entries_of(program: Program) -> tuple[Entry, ...]:
 
 def keeps_state(module: ir.Module) -> bool:
     """Whether a module has globals that calls may change."""
-    globals_ = [view.operation for view in module.body.operations if view.operation.name in _GLOBALS]
-    return any("is_mutable" in op.attributes for op in globals_)
+    return any(op.name in _GLOBALS and "is_mutable" in op.attributes for op in ops_in(module.body))
 
 
 def entries_in(module: ir.Module) -> tuple[Entry, ...]:
@@ -269,15 +255,15 @@ def entries_in(module: ir.Module) -> tuple[Entry, ...]:
         arguments = op.regions[0].blocks[0].arguments
         fences = [each.type == fence for each in arguments]
         own = [taken_as(each) for each in arguments if each.type != fence]
-        feeds, reason = feeds_of(op)[: len(own)], _why_not_callable(op, fences)
+        others, reason = functions_beside(op), _why_not_callable(op, fences)
+        feeds = tuple(_feed(each, others) for each in list(arguments)[: len(own)])
         found.append(Entry(name, tuple(own), feeds, fenced=any(fences), not_callable=reason))
     return tuple(found)
 
 
 def entry_operations(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions themselves, by their names."""
-    operations = (view.operation for view in module.body.operations)
-    every = {symbol_of(op): op for op in operations if is_entry(op)}
+    every = {symbol_of(op): op for op in ops_in(module.body) if is_entry(op)}
     names = {symbol: plain_name(symbol) for symbol in every}
     return {name: every[symbol] for symbol, name in names.items() if name == symbol or name not in every}
 
@@ -335,9 +321,9 @@ def has_f64_views(module: ir.Module) -> bool:
         passed = [
             each for each in (*kinds.inputs, *kinds.results) if not isinstance(each, ir.RankedTensorType)
         ]
-        for inner in op.regions[0].blocks[0]:
-            if inner.operation.name in (_IMPORT, _EXPORT):
-                values = (*inner.operation.operands, *inner.operation.results)
+        for inner in ops_in(op.regions[0].blocks[0]):
+            if inner.name in (_IMPORT, _EXPORT):
+                values = (*inner.operands, *inner.results)
                 passed += [each.type for each in values if isinstance(each.type, ir.RankedTensorType)]
         if any(each.shape is not None and each.element_type in _F64 for each in map(_taken, passed)):
             return True
@@ -397,7 +383,11 @@ def argument_names(program: Program, module: ir.Module, function: str) -> dict[s
     lines = [] if program.is_bytecode else program.data.decode().splitlines()
     own = [_name(each.location, lines) for each in arguments]
     if Path(program.name).suffix == ".onnx":
-        own = _names_of_onnx(program.name)
+        import onnx
+
+        graph = onnx.load(program.name, load_external_data=False).graph
+        constant = {each.name for each in graph.initializer}
+        own = [each.name for each in graph.input if each.name not in constant]
     return found | {name: number for number, name in enumerate(own) if name}
 
 
@@ -410,14 +400,6 @@ def _name(location: ir.Location, lines: list[str]) -> str:
     return ""
 
 
-def _names_of_onnx(path: str) -> list[str]:
-    import onnx
-
-    graph = onnx.load(path, load_external_data=False).graph
-    constant = {each.name for each in graph.initializer}
-    return [each.name for each in graph.input if each.name not in constant]
-
-
 # The phase that a program has reached: `iree-compile --compile-to=PHASE` writes programs at any of them.
 
 
@@ -427,24 +409,24 @@ _CONFIGURED = "translation_info"
 
 def phase_after_flow(module: ir.Module) -> Phase | None:
     """The last phase of a program that is past `flow`, found by its ops; None for others."""
-    every = [view.operation for view in module.body.operations]
+    every = ops_in(module.body)
     if any(op.name == "vm.module" for op in every):
         return "vm"
     executables = [op for op in every if op.name == _EXECUTABLE]
     if not executables:
         return "stream" if _is_scheduled(every) else None
-    inside = [each.operation for each in executables[0].regions[0].blocks[0]]
+    inside = ops_in(executables[0].regions[0].blocks[0])
     if any(op.name == _BINARY for op in inside):
         return "hal"
     if not _is_scheduled(every):
         return None
     code = [
-        part.operation
+        part
         for variant in inside
         if variant.name == "hal.executable.variant"
-        for held in variant.regions[0].blocks[0]
-        if held.operation.name == "builtin.module"
-        for part in held.operation.regions[0].blocks[0]
+        for held in ops_in(variant.regions[0].blocks[0])
+        if held.name == "builtin.module"
+        for part in ops_in(held.regions[0].blocks[0])
     ]
     if any(op.name.startswith(("llvm.", "spirv.")) for op in code):
         return "executable-targets"

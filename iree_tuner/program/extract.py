@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
+from iree_tuner.compiler.context import ops_in, symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, Diagnostic
 from iree_tuner.compiler.worker import Calls as Workers
 from iree_tuner.compiler.worker import session_for
@@ -45,6 +45,7 @@ from iree_tuner.program.harness import (
 )
 from iree_tuner.program.phases import own_target_name, select_target
 from iree_tuner.program.runtime_values import (
+    STAND_INS,
     count_calls,
     dispatched_exports,
     pin_values,
@@ -145,13 +146,6 @@ def prologue_of(workload: Workload, ops: Sequence[ir.Operation], target: Target)
     return target.merging if generic and _are_merged(ops) else ()
 
 
-def out_of_reach(workload: Workload, prologue: Sequence[str]) -> str:
-    """Why no spec with this prologue matches a dumped workload in its program; empty if one does."""
-    if workload.op in _MATRICES and not prologue:
-        return "data tiling packed its matrices: pass --target llvm-cpu:host+data-tiling or --chip"
-    return ""
-
-
 def _has_run(name: str, workload: Workload, ops: Sequence[ir.Operation]) -> bool:
     match name:
         case "iree-codegen-insert-batch-dim-for-batchless-conv":
@@ -186,8 +180,7 @@ def _expressions(generic: ir.Operation) -> set[_Expression]:
     block = generic.regions[0].blocks[0]
     known: dict[ir.Value, object] = dict(zip(block.arguments, generic.operands, strict=True))
     found = set[_Expression]()
-    for view in list(block.operations)[:-1]:
-        op = view.operation
+    for op in ops_in(block)[:-1]:
         expression = (op.name, *(known.get(operand, operand) for operand in op.operands))
         known |= dict.fromkeys(op.results, expression)
         found.add(expression)
@@ -262,7 +255,8 @@ def _dispatches(
     module: ir.Module, calls: dict[str, CallCount], target: Target, session: CompilerSession,
     sizes: tuple[DimensionSize, ...], advice: str,
 ) -> tuple[Dispatch, ...]:  # fmt: skip
-    exports, own_spec = _exports(module), module.operation.attributes.get(IN_MEMORY, None)
+    exports = [symbol_of(op) for op in walk(module.operation) if op.name == "hal.executable.export"]
+    own_spec = module.operation.attributes.get(IN_MEMORY, None)
     code = set(map(symbol_of, functions_in(module)))
     found: dict[str, Dispatch] = {}
     settle(module, session)
@@ -282,7 +276,7 @@ def _dispatches(
     for export, raws in with_values(module, dispatched - found.keys(), session).items():
         found[export] = _sized(_with_value([describe_as(raw) for raw in raws], advice))
     if dispatched - found.keys() and is_open(module):
-        pin_values(module, session)
+        pin_values(module, STAND_INS[-1], session)
         pin(module, (_STAND_IN,), session)
         for raw in _harnesses(module, session):
             if raw.export not in found:
@@ -351,7 +345,8 @@ def _describe(raw: RawHarness, calls: CallCount, target: Target, session: Compil
     workload, reason = _tag_root(function, choice.root, prologue, raw.constants)
     if configured and workload is not None:
         own = prologue_of(workload, compute_ops(function), target)
-        reason = out_of_reach(workload, own)
+        if workload.op in _MATRICES and not own:  # no spec matches it in its program
+            reason = "data tiling packed its matrices: pass --target llvm-cpu:host+data-tiling or --chip"
         workload = None if reason else replace(workload, prologue=prologue or own)
     carried = carried_in(function)
     harness = Harness(
@@ -400,10 +395,6 @@ def prepare(module: ir.Module, passes: tuple[str, ...], session: CompilerSession
     # IR as text: a pipeline of passes is text for the pass manager too
     pipeline = f"builtin.module(hal.executable(hal.executable.variant(builtin.module({nested}))))"
     run_passes(module, session, pipeline)
-
-
-def _exports(module: ir.Module) -> list[str]:
-    return [symbol_of(op) for op in walk(module.operation) if op.name == "hal.executable.export"]
 
 
 def _target_attributes(module: ir.Module) -> list[ir.Attribute]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, flow, hal, stream
 
-from iree_tuner.compiler.context import defining_op, symbol_of, walk
+from iree_tuner.compiler.context import defining_op, ops_in, symbol_of, walk
 from iree_tuner.compiler.unbound import staging_resource
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.entries import FILLED, is_public
@@ -26,21 +26,19 @@ if TYPE_CHECKING:
 
 _ALLOCATIONS = ("stream.resource.alloc", "stream.resource.alloca")
 _EXECUTE = "stream.cmd.execute"
-_NOT_THE_TWINS = ("iree.reflection",)  # it declares what the function itself takes
+_DECLARED = "iree.reflection"
 
 
 def add_filled(module: ir.Module) -> None:
     """Give each public function that allocates a twin that fills; in place, at the end of phase `stream`."""
     with module.context, ir.Location.unknown():
-        for view in list(module.body.operations):
-            function = view.operation
+        for function in ops_in(module.body):
             if not is_public_function(function) or not _fresh(function):
                 continue
             twin = function.clone(ir.InsertionPoint(module.body))
             twin.attributes["sym_name"] = ir.StringAttr.get(symbol_of(function) + FILLED)
-            for name in _NOT_THE_TWINS:
-                if name in twin.attributes:
-                    del twin.attributes[name]
+            if _DECLARED in twin.attributes:  # what the function itself takes
+                del twin.attributes[_DECLARED]
             take_byte(twin)
             fill(twin)
 
@@ -141,11 +139,10 @@ def callee_of(op: ir.Operation) -> str:
 
 def mutable_globals(module: ir.Module) -> dict[str, ir.Type]:
     """The globals that a program changes, and their types."""
-    globals_ = [view.operation for view in module.body.operations if view.operation.name == "util.global"]
     return {
         symbol_of(op): ir.TypeAttr(op.attributes["type"]).value
-        for op in globals_
-        if "is_mutable" in op.attributes
+        for op in ops_in(module.body)
+        if op.name == "util.global" and "is_mutable" in op.attributes
     }
 
 
@@ -205,9 +202,9 @@ def narrow(executable: ir.Operation) -> str:
     for op in walk(executable):
         if op.name.startswith("linalg.") and op.regions:
             kinds = [
-                str(view.operation.results[0].type)
-                for view in op.regions[0].blocks[0].operations
-                if view.operation.name.startswith(_ROUNDING)
+                str(each.results[0].type)
+                for each in ops_in(op.regions[0].blocks[0])
+                if each.name.startswith(_ROUNDING)
             ]
             found = next((each for each in _NARROW if kinds.count(each) > 1), found)
     return found

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, hal, util
+from iree.compiler.dialects import arith, hal
 from iree.compiler.passmanager import PassManager
 
-from iree_tuner.compiler.context import defining_op, symbol_of, walk
+from iree_tuner.compiler.context import defining_op, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, Diagnostic
 from iree_tuner.compiler.unbound import hal_type, held_by
 from iree_tuner.ops.element_type import ElementType
@@ -68,11 +68,11 @@ def dump_benchmarks(module: ir.Module, session: CompilerSession) -> list[ir.Modu
 
 def _name_as_files(module: ir.Module) -> None:
     """Rename executables whose names are not valid for files: `a/b`, or too long."""
-    for number, op in enumerate(list(module.body.operations)):
-        if op.operation.name != "hal.executable" or _FILE_NAME.fullmatch(old := symbol_of(op.operation)):
+    for number, op in enumerate(ops_in(module.body)):
+        if op.name != "hal.executable" or _FILE_NAME.fullmatch(old := symbol_of(op)):
             continue
         new = f"executable_{number}"
-        op.operation.attributes["sym_name"] = ir.StringAttr.get(new, module.context)
+        op.attributes["sym_name"] = ir.StringAttr.get(new, module.context)
         ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
 
 
@@ -89,14 +89,15 @@ def run_passes(module: ir.Module, session: CompilerSession, pipeline: str) -> No
 def take_buffer(benchmark: ir.Module) -> list[RawHarness]:
     """Rewrite every benchmark function of a module; one harness for each export, the first of its sizes."""
     found: dict[str, RawHarness] = {}
-    functions = [op for op in benchmark.body.operations if is_benchmark(op.operation)]
-    functions = functions if functions_in(benchmark) else []  # an object has none
-    sizes = _buffer_sizes(benchmark)
-    for function in functions:
-        harness = _take_buffer(benchmark, function.operation, sizes)
+    top, buffer = ops_in(benchmark.body), hal_type("buffer", benchmark.context)
+    sizes = _buffer_sizes(top)
+    for function in filter(is_benchmark, top if functions_in(benchmark) else ()):  # an object has none
+        harness = _take_buffer(benchmark, function, sizes)
         found.setdefault(harness.export, harness)
-    for op in list(benchmark.body.operations):
-        if isinstance(op, util.InitializerOp) or (isinstance(op, util.GlobalOp) and _is_buffer(op)):
+    for op in top:
+        if op.name == "util.initializer" or (
+            op.name == "util.global" and ir.TypeAttr(op.attributes["type"]).value == buffer
+        ):
             op.erase()
     return list(found.values())
 
@@ -109,19 +110,16 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
     argument = entry.add_argument(buffer_type, function.location)
     signature = ir.FunctionType.get([integer] * 3 + [buffer_type], [], module.context)
     function.attributes["function_type"] = ir.TypeAttr.get(signature)
-    loads = [op for op in entry.operations if op.operation.name == "util.global.load"]
     size = 0
-    for load in loads:
-        size = max(size, sizes[ir.FlatSymbolRefAttr(load.operation.attributes["global"]).value])
-        load.operation.result.replace_all_uses_with(argument)
-        load.operation.erase()
+    for load in [op for op in ops_in(entry) if op.name == "util.global.load"]:
+        size = max(size, sizes[ir.FlatSymbolRefAttr(load.attributes["global"]).value])
+        load.result.replace_all_uses_with(argument)
+        load.erase()
     dispatch = find_dispatch(function)
-    lookup = defining_op(dispatch.entry_point)
-    assert lookup is not None, "the entry point is looked up by an op"
-    export = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
+    export = dispatched_export(dispatch)
     ranges = zip(dispatch.binding_offsets, dispatch.binding_lengths, strict=True)
     constants = [_constant(value) for value in dispatch.constants]
-    body = find_function(module, export[-1])
+    body = find_function(module, export)
     uses = _uses(body, constants)
     tensors = _tensors(body, constants, uses)
     bindings = tuple(
@@ -135,7 +133,7 @@ def _take_buffer(module: ir.Module, function: ir.Operation, sizes: dict[str, int
         _place(dispatch, bindings)
     _rotate(dispatch, copies, first, stride_of(size))
     unclear = uses.unclear if uses else ()
-    return RawHarness(module, export[-1], symbol_of(function), size, bindings, tuple(constants), unclear)
+    return RawHarness(module, export, symbol_of(function), size, bindings, tuple(constants), unclear)
 
 
 def _packed(bindings: Sequence[Binding], used: Mapping[int, tuple[int, int]]) -> tuple[Binding, ...]:
@@ -192,19 +190,23 @@ def find_dispatch(function: ir.Operation) -> hal.CommandBufferDispatchOp:
     return dispatch
 
 
-def _buffer_sizes(module: ir.Module) -> dict[str, int]:
-    """Bytes of each buffer global, from its initializer."""
+def dispatched_export(dispatch: hal.CommandBufferDispatchOp) -> str:
+    """The name of the export that a dispatch of a benchmark runs."""
+    lookup = defining_op(dispatch.entry_point)
+    assert lookup is not None, "the entry point is looked up by an op"
+    return ir.SymbolRefAttr(lookup.attributes["entry_point"]).value[-1]
+
+
+def _buffer_sizes(top: Sequence[ir.Operation]) -> dict[str, int]:
+    """Bytes of each buffer global of a module, from its initializer."""
     sizes: dict[str, int] = {}
-    for op in module.body.operations:
-        if not isinstance(op, util.InitializerOp):
-            continue
+    for op in top:
         allocated = 0
-        for inner in op.operation.regions[0].blocks[0].operations:
-            if inner.operation.name == "hal.allocator.allocate":
-                operands = inner.operation.operands
-                allocated = _constant(operands[len(operands) - 1])
-            elif inner.operation.name == "util.global.store":
-                sizes[ir.FlatSymbolRefAttr(inner.operation.attributes["global"]).value] = allocated
+        for inner in ops_in(op.regions[0].blocks[0]) if op.name == "util.initializer" else ():
+            if inner.name == "hal.allocator.allocate":
+                allocated = _constant(list(inner.operands)[-1])
+            elif inner.name == "util.global.store":
+                sizes[ir.FlatSymbolRefAttr(inner.attributes["global"]).value] = allocated
     return sizes
 
 
@@ -220,13 +222,9 @@ def functions_in(module: ir.Module) -> list[ir.Operation]:
 
 def _uses(function: ir.Operation, constants: list[int]) -> Uses | None:
     """The uses of a dispatch's integers; None for a dispatch without any."""
-
-    def takes_integers(op: ir.OpView) -> bool:
-        return op.operation.name == _SUBSPAN and ElementType.of(held_by(op.result.type)[1]).is_integer
-
-    if not any(map(takes_integers, function.regions[0].blocks[0].operations)):
-        return None
-    return Uses(function, Ranges(constants=constants))
+    spans = (op for op in ops_in(function.regions[0].blocks[0]) if op.name == _SUBSPAN)
+    takes_integers = any(ElementType.of(held_by(op.result.type)[1]).is_integer for op in spans)
+    return Uses(function, Ranges(constants=constants)) if takes_integers else None
 
 
 def _tensors(
@@ -234,10 +232,10 @@ def _tensors(
 ) -> dict[int, tuple[TensorSlice, ...]]:
     """The tensors in each binding, from the dispatch function's subspans."""
     tensors: dict[int, list[TensorSlice]] = {}
-    for op in function.regions[0].blocks[0].operations:
-        if op.operation.name == _SUBSPAN:
-            binding = ir.IntegerAttr(op.operation.attributes["binding"]).value
-            found = _tensor(op.operation, constants)
+    for op in ops_in(function.regions[0].blocks[0]):
+        if op.name == _SUBSPAN:
+            binding = ir.IntegerAttr(op.attributes["binding"]).value
+            found = _tensor(op, constants)
             values = None if uses is None else uses.of(op.result)
             if found is not None:
                 tensors.setdefault(binding, []).append(replace(found, values=values))
@@ -308,7 +306,3 @@ def is_benchmark(op: ir.Operation) -> bool:
     if op.name != "util.func" or "iree.reflection" not in op.attributes:
         return False
     return "iree.benchmark" in ir.DictAttr(op.attributes["iree.reflection"])
-
-
-def _is_buffer(op: util.GlobalOp) -> bool:
-    return ir.TypeAttr(op.attributes["type"]).value == hal_type("buffer", op.operation.context)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context, walk
-from iree_tuner.compiler.session import parse_module
+from iree_tuner.compiler.context import walk
 from iree_tuner.program.source import Program
 from iree_tuner.program.valid.interval import Interval
 
@@ -34,16 +33,6 @@ class Parameter:
 
     def __str__(self) -> str:
         return f"{self.scope}::{self.key}" if self.scope else self.key
-
-
-def parameters_of(program: Program) -> tuple[Parameter, ...]:
-    """The parameters that a program names, each once, in its order.
-
-    Raises CompileError if the program does not parse.
-    """
-    if not names_parameters(program):  # parsing takes long for a program that holds its weights
-        return ()
-    return parameters_in(parse_module(program.data, new_context(), program.name))
 
 
 def names_parameters(program: Program) -> bool:

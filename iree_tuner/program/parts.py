@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import util
 
-from iree_tuner.compiler.context import defining_op, symbol_of, walk
+from iree_tuner.compiler.context import defining_op, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
@@ -58,8 +58,9 @@ _POLICY = "inlining_policy"
 
 def inline(module: ir.Module, session: CompilerSession) -> None:
     """Put the bodies of private functions where they are called."""
-    functions = [view.operation for view in module.body.operations if view.operation.name == "util.func"]
-    private = {symbol_of(op): op for op in functions if not is_public_function(op) and _has_body(op)}
+    functions = [op for op in ops_in(module.body) if op.name == "util.func"]
+    own = [op for op in functions if not is_public_function(op) and list(op.regions[0].blocks)]
+    private = {symbol_of(op): op for op in own}
     called = {callee_of(op) for function in functions for op in walk(function) if op.name == CALL}
     for op in (private[symbol] for symbol in called & private.keys()):
         if _POLICY in op.attributes:
@@ -68,24 +69,19 @@ def inline(module: ir.Module, session: CompilerSession) -> None:
         run_passes(module, session, "builtin.module(inline)")
 
 
-def _has_body(function: ir.Operation) -> bool:
-    return bool(list(function.regions[0].blocks))
-
-
 def find_functions(module: ir.Module, name: str, functions: Sequence[str]) -> list[ir.Operation]:
     """The functions with these names, or all; of twins with and without fences the one that has code.
 
     Raises TunerError if none of them has dispatches.
     """
-    every = {symbol_of(view.operation): view.operation
-             for view in module.body.operations if is_public_function(view.operation)}  # fmt: skip
-    own = {symbol: op for symbol, op in every.items() if not symbol.endswith(FILLED)}
+    public = {symbol_of(op): op for op in ops_in(module.body) if is_public_function(op)}
+    own = {symbol: op for symbol, op in public.items() if not symbol.endswith(FILLED)}
     asked = functions or list(dict.fromkeys(map(plain_name, own)))
     found: list[ir.Operation] = []
     for each in asked:
         twins = [own[symbol] for symbol in (each, f"{each}{ASYNC}") if symbol in own]
-        found += [op for op in twins if any(True for _ in dispatches(op))][:1] or twins[:1]
-    if not any(True for op in found for _ in dispatches(op)):
+        found += [op for op in twins if any(dispatches(op))][:1] or twins[:1]
+    if not any(any(dispatches(op)) for op in found):
         called = f" is called {', '.join(functions)}" if functions else ""
         raise TunerError(f"no function with dispatches{called}", location=name)
     return found
@@ -93,29 +89,14 @@ def find_functions(module: ir.Module, name: str, functions: Sequence[str]) -> li
 
 def erase_others(module: ir.Module, made: set[str]) -> None:
     """Remove code that is not needed: other functions, and executables that none of ours call."""
-    used = set[str]()
-    for view in list(module.body.operations):
-        op = view.operation
-        if op.name != "util.func":
-            continue
-        if symbol_of(op) in made:
-            used |= _used_by(op)
-        elif is_public_function(op):
+    for op in ops_in(module.body):
+        if is_public_function(op) and symbol_of(op) not in made:
             op.erase()
-        else:
-            used |= _used_by(op)
-    for view in list(module.body.operations):
-        op = view.operation
-        if op.name == "util.initializer":
-            used |= _used_by(op)
-    for view in list(module.body.operations):
-        op = view.operation
+    calling = [op for op in ops_in(module.body) if op.name in ("util.func", "util.initializer")]
+    used = {each for op in calling for called in dispatches(op) for each in executables_of(called)}
+    for op in ops_in(module.body):
         if op.name == "flow.executable" and symbol_of(op) not in used:
             op.erase()
-
-
-def _used_by(function: ir.Operation) -> set[str]:
-    return {each for op in dispatches(function) for each in executables_of(op)}
 
 
 RESULTS = "iree_tuner.results"
@@ -216,9 +197,8 @@ def take_apart_flow(
         made = found.write(only)
         erase_others(module, made)
         session.run(module, start="flow", stop="stream")
-        for view in module.body.operations:
-            if is_public_function(view.operation):
-                fill(view.operation)
+        for op in filter(is_public_function, ops_in(module.body)):
+            fill(op)
         return found.parts(session.to_vmfb(module, start="stream"))
 
 
@@ -238,8 +218,7 @@ class _Apart:
         self._results: ProgramPart | None = None
         self._takes: list[tuple[str, int]] = []
         self._views: dict[ir.Value, ir.Value] = {}
-        top = [view.operation for view in module.body.operations]
-        self._executables = {symbol_of(op): op for op in top if op.name == "flow.executable"}
+        self._executables = {symbol_of(op): op for op in ops_in(module.body) if op.name == "flow.executable"}
         self._steps = FlowSteps(module, self._functions)
         self._left_out = dict(self._steps.left_out)
         every = [each for function in self._functions for each in walk(function)]
@@ -256,8 +235,7 @@ class _Apart:
                     self._number(value)
                     computed.add(id(step))
         for step in self._steps.found:
-            if step.is_dispatch:
-                assert step.op is not None
+            if step.op is not None and step.op.name == DISPATCH:
                 if only is None or export_of(step.op) in only:
                     self._add_dispatch(step.op, step)
             elif only is None and id(step) in computed:
@@ -281,8 +259,7 @@ class _Apart:
     def _take_arguments(self, function: ir.Operation) -> None:
         """Number a function's arguments, tensors first."""
         name, block = plain_name(symbol_of(function)), function.regions[0].blocks[0]
-        for view in block.operations:
-            op = view.operation
+        for op in ops_in(block):
             if op.name == IMPORT and isinstance(op.operands[0].owner, ir.Block):
                 self._number(op.results[0])
                 self._views.setdefault(op.operands[0], op.results[0])
@@ -324,8 +301,8 @@ class _Apart:
 
     def _add_results(self) -> None:
         """A part that makes the program's results, unless blocks decide them or they have other types."""
-        lasts = [list(each.regions[0].blocks)[-1].operations for each in self._functions]
-        given = [value for last in lasts for value in list(last)[-1].operation.operands]
+        lasts = [ops_in(list(each.regions[0].blocks)[-1])[-1] for each in self._functions]
+        given = [value for last in lasts for value in last.operands]
         exports = (self._views.get(value) or exported(value) for value in given)  # an argument, or a result
         values = [found for found in exports if found is not None]
         branches = any(len(each.regions[0].blocks) > 1 for each in self._functions)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
+from iree_tuner.compiler.context import ops_in, symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import Diagnostic, Phase
 from iree_tuner.compiler.unbound import device_name, executable_targets_in, is_affinity
 from iree_tuner.compiler.worker import Calls, Workers, session_for
@@ -49,9 +49,9 @@ def take_devices(module: ir.Module, target: Target) -> None:
         del attributes[DEVICE_TARGETS]
     if _DEFAULT in attributes and len(named) == 1 and not _is_used(module, named[0]):
         del attributes[_DEFAULT]
-        for view in list(module.body.operations):
-            if view.operation.name == _GLOBAL and symbol_of(view.operation) == named[0]:
-                view.operation.erase()
+        for op in ops_in(module.body):
+            if op.name == _GLOBAL and symbol_of(op) == named[0]:
+                op.erase()
 
 
 def check_devices(module: ir.Module, target: Target) -> list[str]:
@@ -110,8 +110,7 @@ def _devices(module: ir.Module) -> list[tuple[str, ir.Attribute]]:
     found: list[tuple[str, ir.Attribute]] = []
     if DEVICE_TARGETS in attributes:
         found += [(DEVICE_TARGETS, each) for each in _elements(attributes[DEVICE_TARGETS])]
-    for view in module.body.operations:
-        op = view.operation
+    for op in ops_in(module.body):
         if op.name == _GLOBAL and _VALUE in op.attributes and device_name(op.attributes[_VALUE]):
             found.append((f"@{symbol_of(op)}", op.attributes[_VALUE]))
     return found
@@ -132,8 +131,8 @@ def _is_used(module: ir.Module, symbol: str) -> bool:
     """Whether an op inside refers to a device by its symbol."""
     return any(
         is_affinity(op.attributes[name], symbol)
-        for view in module.body.operations
-        for op in walk(view.operation)
+        for top in ops_in(module.body)
+        for op in walk(top)
         for name in op.attributes
         if "affinity" in name
     )
@@ -163,7 +162,6 @@ def compile_program(
     *,
     stop: Phase | None = None,
     output: Output = "vmfb",
-    extra_flags: tuple[str, ...] = (),
 ) -> Compiled:
     """Run the compiler up to the end of phase `stop`, or to a VM module.
 
@@ -172,8 +170,7 @@ def compile_program(
         TunerError: the program has nothing to compile.
         WorkerError: the compiler died or did not come back.
     """
-    chosen = replace(target, flags=(*target.flags, *extra_flags))
-    return workers.call(run_phases, program.data, program.name, chosen, stop=stop, output=output)
+    return workers.call(run_phases, program.data, program.name, target, stop=stop, output=output)
 
 
 def submit_program(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import new_context, symbol_of, to_bytecode
+from iree_tuner.compiler.context import new_context, ops_in, symbol_of, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.errors import TunerError
@@ -21,7 +21,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.program.valid.bodies import constant, terminator
 
 _OUTPUT, _TRANSIENTS = "iree.abi.output", "iree.abi.transients"  # attributes of arguments, IREE's ABI
-_TYPE, _ATTRIBUTES, _NAME = "function_type", "arg_attrs", "sym_name"
+_TYPE, _ATTRIBUTES = "function_type", "arg_attrs"
 _LENGTH, _SIZE = "hal.buffer.length", "_transients_size"
 """An op, and the end of the names of functions that return how much memory is needed."""
 
@@ -36,9 +36,8 @@ def with_provided_memory(program: Program) -> Program:
     """
     module = parse_module(program.data, new_context(), program.name)
     with module.context, ir.Location.unknown():
-        for view in module.body.operations:
-            if is_entry(view.operation):
-                _take_memory(view.operation, program.name)
+        for op in filter(is_entry, ops_in(module.body)):
+            _take_memory(op, program.name)
         return replace(program, data=to_bytecode(module))
 
 
@@ -68,9 +67,9 @@ def takes_memory(module: ir.Module) -> bool:
     """Whether a function of a program, before any phase, takes memory for temporary values."""
     return any(
         _TRANSIENTS in ir.DictAttr(own)
-        for each in module.body.operations
-        if _ATTRIBUTES in each.operation.attributes
-        for own in ir.ArrayAttr(each.operation.attributes[_ATTRIBUTES])
+        for op in ops_in(module.body)
+        if _ATTRIBUTES in op.attributes
+        for own in ir.ArrayAttr(op.attributes[_ATTRIBUTES])
     )
 
 
@@ -81,21 +80,17 @@ def fix_sizes(module: ir.Module) -> None:
     buffer when the program is loaded, instead of a new one in each call, and the function refuses memory that
     is too small.
     """
-    operations = (each.operation for each in module.body.operations)
-    functions = {symbol_of(op): op for op in operations if _NAME in op.attributes}
+    functions = {symbol_of(op): op for op in ops_in(module.body) if symbol_of(op)}
     with module.context, ir.Location.unknown():
         for name, function in functions.items():
             sizes = functions.get(f"{name}{_SIZE}")
             size = None if sizes is None else constant(terminator(sizes.regions[0]).operands[0])
-            if size is not None:
-                _fix_size(function, size)
-
-
-def _fix_size(function: ir.Operation, size: int) -> None:
-    """Use `size` bytes of the memory, which is the last buffer among the arguments."""
-    kind = hal_type("buffer")
-    memory = [each for each in function.regions[0].blocks[0].arguments if each.type == kind][-1]
-    for use in [each for each in memory.uses if each.owner.operation.name == _LENGTH]:
-        with ir.InsertionPoint(use.owner):
-            known = arith.constant(ir.IndexType.get(), size)
-        use.owner.operation.results[0].replace_all_uses_with(known)
+            if size is None:
+                continue
+            # The memory is the last buffer among the arguments.
+            arguments, kind = function.regions[0].blocks[0].arguments, hal_type("buffer")
+            memory = [each for each in arguments if each.type == kind][-1]
+            for use in [each for each in memory.uses if each.owner.operation.name == _LENGTH]:
+                with ir.InsertionPoint(use.owner):
+                    known = arith.constant(ir.IndexType.get(), size)
+                use.owner.operation.results[0].replace_all_uses_with(known)

@@ -10,15 +10,16 @@ remains within them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import defining_op, symbol_of, walk
+from iree_tuner.compiler.context import defining_op, ops_around, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import held_by
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.structure import assumption, fold, shape_of
+from iree_tuner.ops.structure import assumption, fold, mixed, operand_groups, shape_of
 from iree_tuner.program.dispatch import CallCount
 from iree_tuner.program.entries import ASYNC, is_public, plain_name
 from iree_tuner.program.harness import RawHarness, dump_benchmarks, find_function, run_passes, take_buffer
@@ -38,7 +39,7 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
     The module is at `executable-sources`. `entries` are functions that count instead; TunerError for an
     unknown one. Sites in initializers run once, while the program is loaded, and do not count.
     """
-    functions = {symbol_of(op): op for op in _top_level(module) if op.name in _BODIES}
+    functions = {symbol_of(op): op for op in ops_in(module.body) if op.name in _BODIES}
     sites = {name: _sites(function) for name, function in functions.items()}
     called = {callee for found in sites.values() for callee, _, is_call in found if is_call}
     public = [name for name, op in functions.items() if is_public(op) and name not in called]
@@ -58,7 +59,7 @@ def count_calls(module: ir.Module, entries: Sequence[str] = ()) -> dict[str, Cal
 
 def dispatched_exports(module: ir.Module) -> set[str]:
     """The exports that a module at `executable-sources` dispatches, called or not."""
-    return {symbol for op in _top_level(module) for symbol, _, is_call in _sites(op) if not is_call}
+    return {symbol for op in ops_in(module.body) for symbol, _, is_call in _sites(op) if not is_call}
 
 
 Site = tuple[str, bool, bool]  # symbol, in a loop, whether it is a function
@@ -97,12 +98,8 @@ def _sites(function: ir.Operation) -> list[Site]:
 
 
 def _in_loop(op: ir.Operation, function: ir.Operation) -> bool:
-    current = op
-    while current != function:
-        if current.name in _LOOPS or _block_repeats(current.block):
-            return True
-        current = current.parent.operation
-    return False
+    inside = takewhile(lambda each: each != function, ops_around(op))
+    return any(each.name in _LOOPS or _block_repeats(each.block) for each in inside)
 
 
 def _block_repeats(block: ir.Block) -> bool:
@@ -119,10 +116,6 @@ def _block_repeats(block: ir.Block) -> bool:
     return False
 
 
-def _top_level(module: ir.Module) -> list[ir.Operation]:
-    return [view.operation for view in module.body.operations]
-
-
 STAND_INS = (7, 1, 0)
 """Values to try in turn. 7 is not aligned, as most positions are not: code that reads at position 0 may be
 faster than at any other. A table with few rows has a row 1, and 0 is valid for every position."""
@@ -133,7 +126,6 @@ _EXTRACT, _INSERT = "tensor.extract_slice", "tensor.insert_slice"
 _ELEMENT = ("tensor.extract", "tensor.insert", "memref.load", "memref.store")
 _FUNCTIONS = ("util.func", "util.initializer")
 _ARITHMETIC, _ARITHMETIC_OPS = ("arith.", "affine.", "math.", "index."), (_ASSUME, "util.align")
-_OPEN = ir.ShapedType.get_dynamic_size()
 
 
 def with_values(
@@ -147,18 +139,13 @@ def with_values(
     found: dict[str, list[RawHarness]] = {}
     for value in STAND_INS if exports else ():
         copy = _calling(module, exports)
-        if not _pin(copy, value, session):
+        if not pin_values(copy, value, session):
             return {}
         for benchmark in dump_benchmarks(copy, session):
             for raw in take_buffer(benchmark):
                 if _stays_within(raw, proven=value != STAND_INS[-1]):
                     found.setdefault(raw.export, []).append(raw)
     return {export: tuple(raws) for export, raws in found.items()}
-
-
-def pin_values(module: ir.Module, session: CompilerSession) -> None:
-    """Make the values of dispatches constants that are valid for every position, in place."""
-    _pin(module, STAND_INS[-1], session)
 
 
 def takes_open_sizes(raw: RawHarness) -> bool:
@@ -175,8 +162,8 @@ def _calling(module: ir.Module, exports: Collection[str]) -> ir.Module:
         attributes = module.operation.attributes
         for name in attributes:
             copy.operation.attributes[name] = attributes[name]
-        for view in module.body.operations:
-            copy.body.append(view.operation.clone())
+        for op in ops_in(module.body):
+            copy.body.append(op.clone())
     for op in _dispatches(copy):
         entries = [ir.SymbolRefAttr(entry).value for entry in ir.ArrayAttr(op.attributes["entry_points"])]
         if all(entry[-1] not in exports for entry in entries):
@@ -185,12 +172,12 @@ def _calling(module: ir.Module, exports: Collection[str]) -> ir.Module:
 
 
 def _dispatches(module: ir.Module) -> list[ir.Operation]:
-    functions = (op for op in _top_level(module) if op.name in _FUNCTIONS)
+    functions = (op for op in ops_in(module.body) if op.name in _FUNCTIONS)
     return [op for function in functions for op in walk(function) if op.name == DISPATCH]
 
 
-def _pin(module: ir.Module, value: int, session: CompilerSession) -> bool:
-    """Make the values that numbers of dispatches are computed from constants; whether there were any.
+def pin_values(module: ir.Module, value: int, session: CompilerSession) -> bool:
+    """Make the values that numbers of dispatches are computed from constants, in place; whether any were.
 
     Floats become 1. Other uses of such a number, as a condition or the end of a loop, keep the number.
     """
@@ -211,19 +198,12 @@ def _pin(module: ir.Module, value: int, session: CompilerSession) -> bool:
                 sources.append((op, number, operand))
     with ir.Location.unknown(module.context):
         for op, number, operand in sources:
-            with ir.InsertionPoint.at_block_begin(_function(op).regions[0].blocks[0]):
+            function = next(each for each in ops_around(op) if each.name in _FUNCTIONS)
+            with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]):
                 op.operands[number] = arith.ConstantOp(operand.type, _fitting(operand.type, value)).result
     if sources:
         run_passes(module, session, "builtin.module(util.func(canonicalize,cse))")
     return bool(sources)
-
-
-def _function(op: ir.Operation) -> ir.Operation:
-    while op.name not in _FUNCTIONS:
-        above = op.parent
-        assert above is not None, "dispatches are in functions"
-        op = above.operation
-    return op
 
 
 def _fitting(kind: ir.Type, value: int) -> int | float:
@@ -251,23 +231,16 @@ def _stays_within(raw: RawHarness, *, proven: bool) -> bool:
 
 def _is_part(op: ir.Operation, constants: Sequence[int]) -> bool | None:
     """Whether an op loads or stores within its tensor; None if that cannot be seen."""
-    groups: list[list[ir.Value]] = []
-    operands = list(op.operands)
-    for length in ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]):
-        groups.append(operands[:length])
-        operands = operands[length:]
+
+    def known(size: int | ir.Value | None) -> int | None:
+        return fold(size, constants) if isinstance(size, ir.Value) else size
+
+    groups = operand_groups(op)
     (whole,) = groups[1 if op.name in (_STORE, _INSERT) else 0]
-    shape = [_OPEN if size is None else size for size in shape_of(held_by(whole.type)[1])]
-    dims = groups[-4] if op.name in (_LOAD, _STORE) else []
-    static = [
-        list(ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"]))
-        for name in ("offsets", "sizes", "strides")
-    ]
-    parts = [
-        _filled(sizes, values, constants)
-        for sizes, values in zip((shape, *static), (dims, *groups[-3:]), strict=True)
-    ]
-    answers = [_is_within(*each) for each in zip(*parts, strict=True)]
+    dims = iter(groups[-4] if op.name in (_LOAD, _STORE) else ())
+    shape = [next(dims, None) if size is None else size for size in shape_of(held_by(whole.type)[1])]
+    parts = zip(shape, *(mixed(op, name) for name in ("offsets", "sizes", "strides")), strict=True)
+    answers = [_is_within(*map(known, each)) for each in parts]
     return None if None in answers and False not in answers else False not in answers
 
 
@@ -277,19 +250,16 @@ def _is_within(whole: int | None, offset: int | None, size: int | None, stride: 
     return offset >= 0 and offset + (size - 1) * stride < whole
 
 
-def _filled(sizes: Sequence[int], values: Sequence[ir.Value], constants: Sequence[int]) -> list[int | None]:
-    """Sizes as numbers, and None for a value that is not known."""
-    folded = iter([fold(value, constants) for value in values])
-    return [next(folded, None) if size == _OPEN else size for size in sizes]
-
-
 def _hold(op: ir.Operation, constants: Sequence[int]) -> Iterator[bool | None]:
     """Whether the assumptions about each integer hold; None for an integer that is not known."""
     for operand, each in zip(op.operands, ir.ArrayAttr(op.attributes["assumptions"]), strict=True):
         value = fold(operand, constants)
-        yield None if value is None else any(_allows(case, value) for case in ir.ArrayAttr(each))
-
-
-def _allows(case: ir.Attribute, value: int) -> bool:
-    known = assumption(case)
-    return known.get("umin", 0) <= value <= known.get("umax", value) and value % known.get("udiv", 1) == 0
+        yield (
+            None
+            if value is None
+            else any(
+                known.get("umin", 0) <= value <= known.get("umax", value)
+                and value % known.get("udiv", 1) == 0
+                for known in map(assumption, ir.ArrayAttr(each))
+            )
+        )

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import symbol_of
+from iree_tuner.compiler.context import ops_in, symbol_of
 from iree_tuner.compiler.unbound import bounds_of_type, enumerator_of
 from iree_tuner.ops.structure import assumption
 from iree_tuner.program.entries import entry_operations, hal_fence, taken_as
@@ -261,7 +261,7 @@ def suggested(rules: Mapping[str, SizeRules], given: Mapping[Variable, int]) -> 
 
 def size_rules(module: ir.Module) -> dict[str, SizeRules]:
     """The rules of each entry function of a program, in any dialect, by its name."""
-    operations = [view.operation for view in module.body.operations]
+    operations = ops_in(module.body)
     functions = {symbol_of(op): op for op in operations if op.name in ("func.func", "util.func")}
     return {name: _SizeReader(functions).rules(op) for name, op in entry_operations(module).items()}
 
@@ -369,8 +369,7 @@ class _SizeReader:
     def _block(self, function: ir.Operation, known: dict[ir.Value, _Known]) -> Sequence[ir.Value]:
         """Read the first block; returns its last op's operands."""
         op = None
-        for view in function.regions[0].blocks[0].operations:
-            op = view.operation
+        for op in ops_in(function.regions[0].blocks[0]):
             self._read += 1
             if self._read > _MOST_READ:
                 return []
@@ -390,12 +389,15 @@ class _SizeReader:
             self._bind(op, operands)
         if not any(each is not None for each in operands):
             return []
-        self._note_sizes(op, terms)
+        made = [each.type for each in op.results if isinstance(each.type, ir.RankedTensorType)]
+        if any(not each.has_static_shape for each in made):  # numbers of which it makes sizes are sizes
+            self._sizes |= {each for term in terms for each in term.of}
         if op.name in _DIMENSIONS or op.name in _DIMENSION_OPERANDS:
             return [self._dimension(op, operands)]
         if op.name == "util.assume.int":
             return self._assumed(op, operands)
-        if op.name == "cf.assert" or _is_assertion(op):
+        called = op.attributes["call_target_name"] if op.name == "stablehlo.custom_call" else None
+        if op.name == "cf.assert" or (called and ir.StringAttr(called).value == "shape_assertion"):
             self._require(operands[0])
         if op.name in ("flow.tensor.tie_shape", "hal.tensor.import"):
             self._tie(op, operands)
@@ -418,12 +420,6 @@ class _SizeReader:
         if op.name == _OF_VIEW and (number, place) not in self._places:  # its type does not tell
             self._places.append((number, place))
         return _variable((number, place))
-
-    def _note_sizes(self, op: ir.Operation, terms: Sequence[SizeTerm]) -> None:
-        """Numbers of which an op makes the sizes of a tensor are sizes."""
-        made = [each.type for each in op.results if isinstance(each.type, ir.RankedTensorType)]
-        if terms and any(not each.has_static_shape for each in made):
-            self._sizes |= {each for term in terms for each in term.of}
 
     def _require(self, condition: _Known | None) -> None:
         if isinstance(condition, SizeTerm):
@@ -528,7 +524,8 @@ def _computed(op: ir.Operation, operands: Sequence[_Known | None]) -> SizeTerm |
     dialect, _, name = op.name.partition(".")
     if op.name in ("affine.apply", "affine.min", "affine.max"):
         return _affine_op(op, terms)
-    if dialect not in _ARITHMETIC or any(not _is_single(each.type) for each in op.results):
+    shapes = [each.type for each in op.results if isinstance(each.type, ir.ShapedType)]
+    if dialect not in _ARITHMETIC or any(each.rank for each in shapes):
         return None
     if name == "select":
         return _apply(_selected, *terms)
@@ -537,16 +534,6 @@ def _computed(op: ir.Operation, operands: Sequence[_Known | None]) -> SizeTerm |
     if name == "compare":
         return _apply(_COMPARED[enumerator_of(op.attributes["comparison_direction"])], *terms)
     return _apply(_BINARY[name], *terms) if name in _BINARY else None
-
-
-def _is_single(kind: ir.Type) -> bool:
-    return not isinstance(kind, ir.ShapedType) or not kind.rank
-
-
-def _is_assertion(op: ir.Operation) -> bool:
-    if op.name != "stablehlo.custom_call":
-        return False
-    return ir.StringAttr(op.attributes["call_target_name"]).value == "shape_assertion"
 
 
 def _allowed(cases: Sequence[Mapping[str, int]], sizes: Array) -> Array:
@@ -569,7 +556,7 @@ def _affine_op(op: ir.Operation, terms: Sequence[SizeTerm]) -> SizeTerm | None:
     return known[0] if len(known) == 1 else _apply(lambda *each: choose(np.broadcast_arrays(*each)), *known)
 
 
-_AFFINE: tuple[tuple[type[ir.AffineBinaryExpr], Callable[..., Array]], ...] = (
+AFFINE: tuple[tuple[type[ir.AffineBinaryExpr], Callable[..., Array]], ...] = (
     (ir.AffineAddExpr, operator.add), (ir.AffineMulExpr, operator.mul),
     (ir.AffineModExpr, _modulo), (ir.AffineFloorDivExpr, _floored),
     (ir.AffineCeilDivExpr, _rounded_up),
@@ -586,7 +573,7 @@ def _affine(
         of = dims if isinstance(expression, ir.AffineDimExpr) else symbols
         found = of[expression.position]
         return found if isinstance(found, SizeTerm) else None
-    for kind, function in _AFFINE:
+    for kind, function in AFFINE:
         if isinstance(expression, kind):
             left, right = (_affine(each, dims, symbols) for each in (expression.lhs, expression.rhs))
             return None if left is None or right is None else _apply(function, left, right)

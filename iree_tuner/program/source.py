@@ -15,7 +15,7 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import new_context, to_bytecode
+from iree_tuner.compiler.context import new_context, ops_in, to_bytecode
 from iree_tuner.compiler.session import CompileError, parse_module
 from iree_tuner.compiler.versions import check_release
 from iree_tuner.errors import TunerError, UsageError
@@ -72,10 +72,7 @@ def read_program(source: ProgramSource) -> Program:
         return _checked(Program("<bytes>", source))
     if isinstance(source, str) and ("\n" in source or "{" in source):
         return _checked(Program("<text>", source.encode()))
-    return _from_path(Path(source))
-
-
-def _from_path(path: Path) -> Program:
+    path = Path(source)
     if path == Path():  # of an empty string
         raise TunerError("no program is named")
     if path.suffix == ".onnx" and path.is_file():
@@ -125,7 +122,7 @@ def _unwrapped(program: Program) -> Program:
         module = outer = parse_module(program.data, new_context(), program.name)
     except CompileError:
         return program  # the compiler reports it
-    while (inner := [view.operation for view in module.body.operations]) and all(map(_has_functions, inner)):
+    while (inner := ops_in(module.body)) and all(map(_has_functions, inner)):
         if len(inner) > 1:
             names = ", ".join(str(op.attributes.get("sym_name", "without a name")) for op in inner)
             raise UsageError(

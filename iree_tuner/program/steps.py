@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from iree.compiler import ir
 from iree.compiler.dialects import arith, cf, hal
 
-from iree_tuner.compiler.context import symbol_of, walk
+from iree_tuner.compiler.context import ops_in, symbol_of, walk
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.program.flow_ops import (
     CALL,
@@ -28,7 +28,7 @@ from iree_tuner.program.flow_ops import (
     is_scalar,
     mutable_globals,
 )
-from iree_tuner.program.valid.bodies import constant
+from iree_tuner.program.valid.bodies import constant, terminator
 
 Guard = tuple[tuple[ir.Value, bool], ...]
 """Conditions, and what each must be."""
@@ -53,10 +53,6 @@ class FlowStep:
     makes: tuple[ir.Value, ...]
     guard: Guard = ()
 
-    @property
-    def is_dispatch(self) -> bool:
-        return self.op is not None and self.op.name == DISPATCH
-
 
 class FlowSteps:
     """The steps of functions of a module, one function after another.
@@ -72,11 +68,11 @@ class FlowSteps:
         self.before: dict[ir.Operation, State] = {}
         self._unknown = set[ir.Value]()
         self.left_out: dict[str, None] = {}
-        self.repeats = any(_has_branches(function) for function in functions)
+        firsts = ((function, function.regions[0].blocks[0]) for function in functions)
+        self.repeats = any(op.block != block for each, block in firsts for op in dispatches(each))
         self.globals = mutable_globals(module)
         self._same: dict[ir.Value, ir.Value] = {}
-        top = [view.operation for view in module.body.operations]
-        self._functions = {symbol_of(op): op for op in top if op.name == "util.func"}
+        self._functions = {symbol_of(op): op for op in ops_in(module.body) if op.name == "util.func"}
         state: State = {}
         for function in functions:
             self._go_through(function.regions[0], (), state)
@@ -123,21 +119,20 @@ class FlowSteps:
         reached: dict[ir.Block, tuple[Guard, State]] = {blocks[0]: (guard, state)} if blocks else {}
         for block in blocks:
             if block not in reached:  # unreachable, or reached from behind only
-                self._leave_out(block)
+                if any(op.name == DISPATCH for op in ops_in(block)):
+                    self.left_out["dispatches in blocks that nothing before them leads to"] = None
                 continue
             own, values = reached[block]
-            for view in list(block.operations):
-                self._visit(view.operation, own, values)
-            last = list(block.operations)[-1].operation if len(block.operations) else None
-            for successor, operands, more in _leads_to(last):
+            for op in ops_in(block):
+                self._visit(op, own, values)
+            for successor, operands, more in _leads_to(block):
                 if successor in reached:
                     continue
                 self._same |= dict(zip(successor.arguments, operands, strict=True))
                 reached[successor] = ((*own, *more), dict(values))
                 self._ask(more, own)
-        for block in blocks[1:]:
-            for view in block.operations:
-                state |= dict.fromkeys(self._touched(view.operation)[1])
+        for op in (op for block in blocks[1:] for op in ops_in(block)):
+            state |= dict.fromkeys(self._touched(op)[1])
 
     def _visit(self, op: ir.Operation, guard: Guard, state: State) -> None:
         if op.name == DISPATCH:
@@ -159,9 +154,9 @@ class FlowSteps:
         """An op with others inside: these first, in the first pass, and then all of it."""
         used, stored = self._touched(op)
         self.before[op] = {name: state[name] for name in sorted(used & state.keys())}
-        if any(True for _ in dispatches(op)):
+        if any(dispatches(op)):
             self._inside(op, guard, dict(state))
-        elif op.name == CALL and self._calls_dispatches(op):
+        elif op.name == CALL and (callee := self._callee(op)) is not None and any(dispatches(callee)):
             self.left_out[f"dispatches in {op.name}"] = None
         state |= dict.fromkeys(stored)
         if makes := _handed_over(op):
@@ -180,7 +175,7 @@ class FlowSteps:
             before, after = op.regions
             self._same |= dict(zip(before.blocks[0].arguments, op.operands, strict=True))
             self._go_through(before, guard, state)
-            condition, *passed = list(before.blocks[0].operations)[-1].operation.operands
+            condition, *passed = terminator(before).operands
             self._same |= dict(zip(after.blocks[0].arguments, passed, strict=True))
             self._ask(((condition, True),), guard)
             self._go_through(after, (*guard, (condition, True)), state)
@@ -206,28 +201,14 @@ class FlowSteps:
         for condition, _ in conditions:
             self.found.append(FlowStep(None, (condition,), guard))
 
-    def _leave_out(self, block: ir.Block) -> None:
-        if any(view.operation.name == DISPATCH for view in block.operations):
-            self.left_out["dispatches in blocks that nothing before them leads to"] = None
-
-    def _calls_dispatches(self, op: ir.Operation) -> bool:
-        callee = self._callee(op)
-        return callee is not None and any(True for _ in dispatches(callee))
-
-
-def _has_branches(function: ir.Operation) -> bool:
-    """Whether dispatches of a function are in loops or branches."""
-    block = function.regions[0].blocks[0]
-    return any(op.block != block for op in dispatches(function))
-
 
 def _handed_over(op: ir.Operation) -> tuple[ir.Value, ...]:
     return tuple(result for result in op.results if can_be_handed_over(result.type))
 
 
-def _leads_to(last: ir.Operation | None) -> list[tuple[ir.Block, Sequence[ir.Value], Guard]]:
+def _leads_to(block: ir.Block) -> list[tuple[ir.Block, Sequence[ir.Value], Guard]]:
     """The blocks that a block's last op leads to, the values passed to them, and the conditions."""
-    view = None if last is None else last.opview
+    view = next((op.opview for op in reversed(ops_in(block))), None)
     if isinstance(view, cf.BranchOp):
         return [(view.successors[0], list(view.operands), ())]
     if isinstance(view, cf.CondBranchOp):

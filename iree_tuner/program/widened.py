@@ -9,7 +9,7 @@ from __future__ import annotations
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.context import symbol_of, walk
+from iree_tuner.compiler.context import ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
 from iree_tuner.program.harness import run_passes
@@ -80,8 +80,7 @@ def _hold_constants(module: ir.Module) -> None:
 def _settle_globals(module: ir.Module) -> None:
     """Give globals the type of their first values again, and extend the values loaded from them."""
     stored: dict[str, ir.Type] = {}
-    for view in module.body.operations:
-        op = view.operation
+    for op in ops_in(module.body):
         if op.name == _GLOBAL and "initial_value" in op.attributes:
             kind = getattr(op.attributes["initial_value"], "type", None)
             if isinstance(kind, ir.Type) and _is_narrow(kind):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from html import escape
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -75,12 +76,6 @@ def filled(template: str, *, package: str = _FOLDER, **values: object) -> str:
     return text(environment.get_template(template).render(**own, **values))
 
 
-def save(page: str, path: Path) -> Path:
-    """Write a page to a file. Raises TunerError if that fails."""
-    write(path, page)
-    return path
-
-
 def headline(report: RunReport) -> str:
     """Summarize the result in one sentence."""
     whole, wins = report.whole, report.wins
@@ -105,8 +100,7 @@ def above_the_roof(report: RunReport) -> list[str]:
 
 
 def _charts(report: RunReport) -> dict[str, Drawing | None]:
-    from iree_tuner.report.charts.convergence import draw_convergence
-    from iree_tuner.report.charts.overview import draw_gain, draw_outcomes, draw_timeline
+    from iree_tuner.report.charts.overview import draw_convergence, draw_gain, draw_outcomes, draw_timeline
     from iree_tuner.report.charts.profile import draw_profile
     from iree_tuner.report.charts.roofline import draw_roofline
 
@@ -151,3 +145,31 @@ def _vega() -> str:
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
     # The text that would end the script element or begin a comment can occur only in strings.
     return bundle.replace("</script", "<\\/script").replace("<!--", "\\x3C!--")
+
+
+_FRAME_HEIGHT_PX = 900
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report of a run (see `TuningResult.report`). Notebooks display it."""
+
+    data: RunReport
+
+    def html(self) -> str:
+        """Render the page, which needs no network. Raises TunerError if a library for charts is missing."""
+        return page_of(self.data)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file. Raises TunerError if that fails."""
+        path = Path(path)
+        write(path, self.html())
+        return path
+
+    def _repr_html_(self) -> str:
+        """A frame, so that styles and scripts of the page and of the notebook stay apart."""
+        return (
+            f'<iframe srcdoc="{escape(self.html(), quote=True)}" width="100%" height="{_FRAME_HEIGHT_PX}" '
+            'sandbox="allow-scripts" allow="clipboard-write" title="tuning report" '
+            'style="border: 0" loading="lazy"></iframe>'
+        )

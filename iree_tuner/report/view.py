@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from iree_tuner.measure.statistics import Comparison
-from iree_tuner.report.labels import clipped, short, unlike
+from iree_tuner.report.numbers import clipped, short, unlike
 from iree_tuner.space.joint import JOINED, SPACE, named
 from iree_tuner.spec.external import SEARCH_FLAG, SPEC_FLAG
 from iree_tuner.store import Store, StoreError

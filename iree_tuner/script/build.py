@@ -159,12 +159,8 @@ def _mark(script: ir.Module) -> list[ir.Operation]:
     for sequence in list(script.body.operations):
         if symbol_of(sequence.operation) in matchers:
             continue
-        for op in walk(sequence.operation):
-            if (
-                op == sequence.operation
-                or op.name in _ENDS
-                or op.name.startswith("transform.apply_patterns.")
-            ):
+        for op in list(walk(sequence.operation))[1:]:
+            if op.name in _ENDS or op.name.startswith("transform.apply_patterns."):
                 continue
             with ir.InsertionPoint(op), ir.Location.unknown(op.context):
                 transform.PrintOp(name=f"{_MARK}{len(ops)}", skip_regions=True)

@@ -32,8 +32,7 @@ from iree_tuner.program.source import Program
 from iree_tuner.script.build import bench_of, build_here
 from iree_tuner.script.script import Script
 from iree_tuner.search.cost.terms import Array
-from iree_tuner.search.registry import make_strategy
-from iree_tuner.search.strategy import Strategy
+from iree_tuner.search.strategy import Strategy, make_strategy
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.constraints import build_constraints, knob_attribute
 from iree_tuner.space.constraints import knob as declare

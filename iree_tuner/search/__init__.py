@@ -4,7 +4,6 @@ A strategy sees a space only through a `Landscape` (`shuffled`, `encode`, `neigh
 meaning of its knobs. May import everything up to `space`, and `search.cost`.
 """
 
-from iree_tuner.search.registry import DEFAULT, make_strategy, strategy_names
-from iree_tuner.search.strategy import Result, Strategy
+from iree_tuner.search.strategy import DEFAULT, Result, Strategy, make_strategy, strategy_names
 
 __all__ = ["DEFAULT", "Result", "Strategy", "make_strategy", "strategy_names"]

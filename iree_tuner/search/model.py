@@ -11,8 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from iree_tuner.search.cost.encoder import ESTIMATE
-from iree_tuner.search.cost.landscape import Landscape
+from iree_tuner.search.cost.landscape import ESTIMATE, Landscape
 from iree_tuner.search.cost.terms import Array
 from iree_tuner.search.sampled_space import Pool, ranked
 from iree_tuner.search.strategy import Result
@@ -58,7 +57,7 @@ class Model:
             return []
         mean, deviation = self._expected()
         chosen: list[int] = []
-        scaled = self._scaled()
+        scaled = self._pool.rows / self._pool.spread
         orders: dict[float, list[int]] = {}
         for _ in range(min(count, len(places))):
             optimism = _OPTIMISM[self._asked % len(_OPTIMISM)]
@@ -135,9 +134,6 @@ class Model:
         best = [int(each) for each in np.argsort(np.array(self._values), kind="stable")[: _MOST // 2]]
         last = [each for each in range(len(self._values) - 1, -1, -1) if each not in set(best)]
         return sorted([*best, *last[: _MOST // 2]])
-
-    def _scaled(self) -> Array:
-        return self._pool.rows / self._pool.spread
 
 
 def _line(prior: Array, values: Array) -> tuple[float, float]:

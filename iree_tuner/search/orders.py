@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from iree_tuner.search.cost.encoder import ESTIMATE
-from iree_tuner.search.cost.landscape import Landscape
+from iree_tuner.search.cost.landscape import ESTIMATE, Landscape
 from iree_tuner.search.sampled_space import Pool, ranked
 from iree_tuner.search.strategy import Result
 from iree_tuner.space.configuration import Assignment

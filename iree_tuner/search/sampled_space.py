@@ -39,8 +39,8 @@ class Pool:
         self.add(drawn[:first])
         self._order = chain(drawn[first:], self._order)
 
-    def add(self, members: Iterable[Assignment]) -> int:
-        """Add members that are new. Returns their number."""
+    def add(self, members: Iterable[Assignment]) -> None:
+        """Add members that are new."""
         fresh = [each for each in dict.fromkeys(members) if each not in self._places]
         if fresh:
             for member in fresh:
@@ -48,7 +48,6 @@ class Pool:
                 self.members.append(member)
             self.rows = np.concatenate([self.rows, self._space.encode(fresh)])
             self._spread = None
-        return len(fresh)
 
     def place(self, member: Assignment) -> int:
         """Its place; a new member is added."""

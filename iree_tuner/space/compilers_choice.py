@@ -17,7 +17,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.errors import TunerError
 from iree_tuner.space.configuration import Assignment, Configuration
-from iree_tuner.space.constraints import COMPANIONS
+from iree_tuner.space.constraints import COMPANIONS, integers
 from iree_tuner.space.gpu.padding import drop_idle_padding
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.llvm_cpu.attributes import LEVELS, LOWERING_CONFIG, OPTIONS
@@ -35,9 +35,7 @@ _CPU, _SPIRV = "iree_cpu.pipeline", "iree_gpu.spirv_pipeline"
 _CONFIGS = {_CPU: "#iree_cpu.lowering_config", _SPIRV: "#iree_codegen.lowering_config"}
 """The form of lowering configs of a kind of pipeline; of others, the GPU dialect's."""
 
-_GPU_CONFIG = "#iree_gpu.lowering_config"
 _UNTILED = "cache_"  # levels at which a loop of tile 0 is not tiled; elsewhere the tile is the whole loop
-_VECTOR = "vector_"
 _DECOMPOSITION = "decomposition_config"
 _PIPELINE_OPTIONS = "gpu_pipeline_options"
 _OFF = ("0 : i64", "false", "#iree_gpu.reorder_workgroups_strategy<None>")
@@ -132,7 +130,7 @@ def read_choice(space: Space, lowering: str, translation: str, decomposition: st
     if other != space.pipeline:
         return Chosen(misfits=[f"the compiler uses {other or 'no pipeline'}, not {space.pipeline}"])
     kind, _ = pipeline_of(space.op.pipeline)
-    config = _CONFIGS.get(kind, _GPU_CONFIG)
+    config = _CONFIGS.get(kind, "#iree_gpu.lowering_config")
     if (found := lowering.partition("<")[0]) != config:
         difference = f"the lowering config is {found or 'missing'}, and {config} for {space.pipeline}"
         return Chosen(misfits=[difference])
@@ -189,7 +187,7 @@ def _read_levels(
         sizes, items = actual.get(level, []), template.get(level, [])
         for loop, extent in enumerate(loops):
             size = sizes[loop] if loop < len(sizes) else 0
-            item = items[loop] if loop < len(items) else _zero()
+            item = items[loop] if loop < len(items) else integers([0])[0]
             whole = 0 if level.startswith(_UNTILED) else extent
             if isinstance(item, iree_codegen.IntKnobAttr):
                 chosen.note(item.name, size or whole, f"{prefix}{level}[{loop}]")
@@ -200,7 +198,7 @@ def _read_levels(
 def _inherit(space: Space, actual: dict[str, list[int]], chosen: Chosen) -> None:
     knobs = ir.DictAttr(space.op.knobs)
     template = ir.DictAttr(knobs[COMPANIONS]) if COMPANIONS in knobs else ir.DictAttr.get({})
-    vectors = [sizes for level, sizes in actual.items() if level.startswith(_VECTOR)]
+    vectors = [sizes for level, sizes in actual.items() if level.startswith("vector_")]
     for companion in space.workload.companions:
         if companion.label not in template:
             continue
@@ -260,24 +258,23 @@ def _gpu_entries(config: iree_gpu.LoweringConfigAttr, translation: str) -> dict[
     entries = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
     # IR as text: candidates are stored as text
     info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
-    i64 = ir.IntegerType.get_signless(64)
-    entries["workgroup_size"] = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, v) for v in info.workgroup_size])
-    entries["subgroup_size"] = ir.IntegerAttr.get(i64, info.subgroup_size)
+    entries["workgroup_size"] = integers(list(info.workgroup_size))
+    entries["subgroup_size"] = integers([info.subgroup_size])[0]
     configuration = info.configuration
     if configuration is not None:
         entries.update((named.name, named.attr) for named in ir.DictAttr(configuration))
     options = entries.get(_PIPELINE_OPTIONS)
     if options is None or isinstance(options, iree_gpu.PipelineOptionsAttr):
-        entries[_PIPELINE_OPTIONS] = _gpu_options(options, i64)
+        entries[_PIPELINE_OPTIONS] = _gpu_options(options)
     return entries
 
 
-def _gpu_options(given: ir.Attribute | None, i64: ir.Type) -> ir.Attribute:
+def _gpu_options(given: ir.Attribute | None) -> ir.Attribute:
     """Pipeline options as a dictionary; a missing attribute has the compiler's default."""
     options = iree_gpu.PipelineOptionsAttr(given or iree_gpu.PipelineOptionsAttr.get())
     return ir.DictAttr.get(
         {
-            "prefetch_num_stages": ir.IntegerAttr.get(i64, options.prefetch_num_stages or 0),
+            "prefetch_num_stages": integers([options.prefetch_num_stages or 0])[0],
             "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(
                 bool(options.no_reduce_shared_memory_bank_conflicts)
             ),
@@ -308,7 +305,8 @@ def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Cho
     elif isinstance(template, ir.ArrayAttr) and isinstance(actual, ir.ArrayAttr):
         items = list(actual)
         for position, item in enumerate(template):
-            found = items[position] if position < len(items) else _nothing_like(item)
+            nothing = ir.ArrayAttr.get([]) if isinstance(item, ir.ArrayAttr) else integers([0])[0]
+            found = items[position] if position < len(items) else nothing
             _unify(item, found, f"{where}[{position}]", chosen)
         if not all(map(_is_off, items[len(template) :])):
             chosen.fixed(where, actual, template)
@@ -354,14 +352,6 @@ def _is_off(attribute: ir.Attribute) -> bool:
     if isinstance(attribute, ir.DictAttr):
         return all(_is_off(named.attr) for named in attribute)
     return str(attribute) in _OFF
-
-
-def _nothing_like(item: ir.Attribute) -> ir.Attribute:
-    return ir.ArrayAttr.get([]) if isinstance(item, ir.ArrayAttr) else _zero()
-
-
-def _zero() -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
 
 
 # The compiler's own choice as an assignment: read off its attributes, completed by the judge.

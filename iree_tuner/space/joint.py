@@ -77,11 +77,6 @@ class JointSpace:
         place, member = self.split(assignment)
         return self.spaces[place].is_plain(member)
 
-    def plain(self, assignment: Assignment) -> Assignment:
-        """The member with the same primary knobs and plain secondary ones; itself if that is not a member."""
-        place, member = self.split(assignment)
-        return self.join(place, self.spaces[place].plain(member))
-
     def neighbors(self, assignment: Assignment) -> list[Assignment]:
         place, member = self.split(assignment)
         return [self.join(place, each) for each in self.spaces[place].neighbors(member)]

@@ -1,4 +1,4 @@
-"""The Space: an `iree_codegen.smt.constraints` op, and the questions that can be asked of it."""
+"""The Space: an `iree_codegen.smt.constraints` op, the questions that it is asked, and z3, which judges."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import numpy as np
+import z3
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen, iree_gpu
 from numpy.typing import NDArray
@@ -19,12 +21,94 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.bounds import Domains, find_domains
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.space.constraints import COMPANIONS
-from iree_tuner.space.interpreter import Array, Assertion, ConstraintProgram, Expr, pinned, read_program
+from iree_tuner.space.interpreter import (
+    Array,
+    Assertion,
+    ConstraintProgram,
+    Expr,
+    pinned,
+    read_program,
+    smtlib,
+)
 from iree_tuner.space.join import Join, Rows
-from iree_tuner.space.judge import Judge
 from iree_tuner.space.llvm_cpu.attributes import cpu_configuration
 from iree_tuner.space.sampling import Members, enumerate_members, shuffled
 from iree_tuner.space.spirv.attributes import spirv_configuration
+
+_TRACKED = "iree_tuner_assert_"
+_CONFLICT_MS = 2000
+
+
+class Judge:
+    """A solver with the constraints of one op, as the compiler itself exports them."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        self._solver: Any = _solver()
+        self._solver.from_string(smtlib(op))
+        self._assertions: list[Any] = list(self._solver.assertions())
+
+    def accepts(self, values: Mapping[str, int]) -> bool:
+        """Some choice of whatever is not in `values` satisfies every assert."""
+        return self._solver.check(*_equalities(values)) == z3.sat
+
+    def complete(self, values: Mapping[str, int], names: tuple[str, ...]) -> dict[str, int] | None:
+        """Values for all of `names` that agree with the given ones; None if there are none."""
+        if self._solver.check(*_equalities(values)) != z3.sat:
+            return None
+        model: Any = self._solver.model()
+        return {name: model.eval(z3.Int(name), model_completion=True).as_long() for name in names}
+
+    def failing(self, values: Mapping[str, int]) -> list[int]:
+        """Places of the asserts that cannot hold, each taken by itself."""
+        fixed = _equalities(values)
+        found: list[int] = []
+        for place, assertion in enumerate(self._assertions):
+            solver: Any = _solver()
+            solver.add(assertion)
+            if solver.check(*fixed) != z3.sat:
+                found.append(place)
+        return found
+
+    def conflict(self, values: Mapping[str, int]) -> list[int]:
+        """Places of a few asserts that cannot hold together; empty if they can, or if z3 does not know.
+
+        The set is minimal: without any one of them the others hold, or z3 gives up.
+        """
+        solver: Any = _solver()
+        solver.set("timeout", _CONFLICT_MS)
+        solver.add(*_equalities(values))
+        names = [z3.Bool(f"{_TRACKED}{place}") for place in range(len(self._assertions))]
+        for name, assertion in zip(names, self._assertions, strict=True):
+            solver.add(z3.Implies(name, assertion))
+        if solver.check(*names) != z3.unsat:
+            return []
+        core: list[Any] = list(solver.unsat_core())
+        for name in tuple(core):
+            fewer = [each for each in core if not each.eq(name)]
+            if any(each.eq(name) for each in core) and solver.check(*fewer) == z3.unsat:
+                core = list(solver.unsat_core())
+        return sorted(int(str(name).removeprefix(_TRACKED)) for name in core)
+
+    def each_model(self, names: tuple[str, ...]) -> Iterator[tuple[int, ...]]:
+        solver: Any = _solver()
+        solver.add(self._assertions)
+        while solver.check() == z3.sat:
+            model: Any = solver.model()
+            values = [model.eval(z3.Int(name), model_completion=True).as_long() for name in names]
+            yield tuple(values)
+            solver.add(z3.Or([z3.Int(n) != v for n, v in zip(names, values, strict=True)]))
+
+
+def _solver() -> Any:  # noqa: ANN401 (z3 has no types)
+    """A solver that leaves Ctrl-C to Python. By default z3 takes the signal and is unusable afterwards."""
+    solver: Any = z3.Solver()
+    solver.set("ctrl_c", False)
+    return solver
+
+
+def _equalities(values: Mapping[str, int]) -> list[Any]:
+    return [z3.Int(name) == value for name, value in values.items()]
+
 
 # From a constraints op and an assignment to the attributes that a candidate sets.
 
@@ -286,13 +370,6 @@ class Space:
 
     def is_plain(self, assignment: Mapping[str, int]) -> bool:
         return all(assignment.get(name) == value for name, value in self.secondary.items())
-
-    def plain(self, assignment: Mapping[str, int]) -> Assignment:
-        """The member with the same primary knobs and plain secondary ones; itself if that is not a member."""
-        wanted = Assignment.of({**assignment, **self.secondary})
-        if self.is_plain(assignment) or not self.contains(wanted):
-            return Assignment.of(assignment)
-        return wanted
 
     def shuffled_plain(self, seed: int) -> Iterator[Assignment]:
         """The plain members as `shuffled` orders them."""

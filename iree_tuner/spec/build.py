@@ -11,8 +11,9 @@ from iree.compiler.dialects import transform
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.family import ROOT, family
 from iree_tuner.space.configuration import OpConfiguration
-from iree_tuner.spec.entry import ANNOTATION, FLAGS, SpecEntry, annotation
+from iree_tuner.spec.entry import FLAGS, SpecEntry, annotation
 from iree_tuner.spec.grammar import (
+    ANNOTATION,
     COMPILATION_INFO,
     DEFAULT_ENTRYPOINT,
     ENTRYPOINT,

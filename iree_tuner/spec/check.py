@@ -11,7 +11,6 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.worker import Calls, WorkerError, Workers
 from iree_tuner.errors import TunerError
-from iree_tuner.spec.canonical import meaning, yielded_constants
 from iree_tuner.spec.grammar import (
     COMPILATION_INFO,
     ENTRYPOINT,
@@ -25,16 +24,16 @@ from iree_tuner.spec.grammar import (
     is_sequence,
     leaf,
     linking_problems,
+    meaning,
     pairs,
+    yielded_constants,
 )
 from iree_tuner.spec.probe import Hit, Unmarked, instrument, probe_program
 from iree_tuner.targets import Target
 
 if TYPE_CHECKING:
-    from iree_tuner.spec.near import NearMiss
+    from iree_tuner.spec.near.miss import NearMiss
 
-_ANNOTATE = "transform.annotate"
-_INFO_PREFIX = "#iree_codegen.compilation_info<"
 _REFERENCES = (ir.SymbolRefAttr, ir.FlatSymbolRefAttr)
 _KNOWN = {COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, "decomposition_config", "root_op"}
 
@@ -190,7 +189,7 @@ def _settings(module: ir.Module) -> Iterator[SpecProblem]:
         if pair.matcher_op is None or pair.action_op is None:
             continue
         ops = list(walk(pair.action_op))
-        names = {ir.StringAttr(op.attributes["name"]).value for op in ops if op.name == _ANNOTATE}
+        names = {ir.StringAttr(op.attributes["name"]).value for op in ops if op.name == "transform.annotate"}
         if not names and any(op.name == "transform.include" for op in ops):
             continue
         known[pair.action] = names
@@ -211,7 +210,7 @@ def _has_information(pair: Pair) -> bool:
     constants = yielded_constants(pair.matcher_op)
     constants += [op for op in walk(pair.action_op) if op.name == "transform.param.constant"]
     # IR as text: its class, `CompilationInfoAttr`, could be asked
-    return any(str(op.attributes["value"]).startswith(_INFO_PREFIX) for op in constants)
+    return any(str(op.attributes["value"]).startswith("#iree_codegen.compilation_info<") for op in constants)
 
 
 def _misses(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:

@@ -13,10 +13,7 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.ops.workload import from_json as workload_from_json
 from iree_tuner.ops.workload import to_json as workload_to_json
 from iree_tuner.space.configuration import Configuration
-from iree_tuner.spec.grammar import ENTRYPOINT
-
-ANNOTATION = "iree_tuner"
-"""Discardable attribute of a matcher's sequence. Without a dot: the verifier refuses unknown dialects."""
+from iree_tuner.spec.grammar import ANNOTATION, ENTRYPOINT
 
 WORKLOAD_KEY = "workload"
 OP_NAME = "op"

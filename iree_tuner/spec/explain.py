@@ -11,9 +11,8 @@ from iree.compiler.dialects import iree_codegen
 from iree_tuner.compiler.context import defining_op, symbol_of, walk
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.ops.family import MatchOp, match_ops
-from iree_tuner.spec.canonical import yielded_constants
 from iree_tuner.spec.entry import Provenance, read_loops, read_op_name, read_provenance, read_workload_key
-from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached
+from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs, reached, yielded_constants
 
 _ANNOTATE = "transform.annotate"
 _MATCH = "transform.iree.match."

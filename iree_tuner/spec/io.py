@@ -18,7 +18,6 @@ from iree_tuner.ops.family import ROOT
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.carried import IN_MEMORY
 from iree_tuner.space.configuration import Configuration, OpConfiguration
-from iree_tuner.spec.canonical import yielded_constants
 from iree_tuner.spec.entry import SpecEntry, read_workload_key
 from iree_tuner.spec.grammar import (
     COMPILATION_INFO,
@@ -28,6 +27,7 @@ from iree_tuner.spec.grammar import (
     pairs,
     reached,
     runs_by_name,
+    yielded_constants,
 )
 from iree_tuner.spec.link import link_specs
 

@@ -22,7 +22,6 @@ from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.canonical import canonical, meaning
 from iree_tuner.spec.grammar import (
     DEFAULT_ENTRYPOINT,
     ENTRYPOINT,
@@ -31,8 +30,10 @@ from iree_tuner.spec.grammar import (
     WITH_NAMED_SEQUENCE,
     Pair,
     argument_problems,
+    canonical,
     entry_sequence,
     entry_sequences,
+    meaning,
     nested_specs,
     pairs,
     reached,

@@ -13,13 +13,12 @@ from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, parse_module
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.phases import select_target
-from iree_tuner.spec import near
 from iree_tuner.spec.grammar import COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, Pair, pairs
 from iree_tuner.spec.io import embed
 from iree_tuner.targets import Target
 
 if TYPE_CHECKING:
-    from iree_tuner.spec.near import NearMiss
+    from iree_tuner.spec.near.miss import NearMiss
 
 _OP_MARK = "iree_tuner_matched_"
 _FUNCTION_MARK = "iree_tuner_matched_in_"
@@ -143,7 +142,9 @@ def probe_program(
     if unmarked is not None and _has_misses(hits, list(matched), unmarked.visible):
         unseen = [index for index, visible in enumerate(unmarked.visible) if not visible]
         known = {(hit.dispatch, index) for index, hit in hits}
-        missed = near.near_misses(session, sources, unmarked.spec, known, unseen)
+        from iree_tuner.spec.near.miss import near_misses  # most checks do without
+
+        missed = near_misses(session, sources, unmarked.spec, known, unseen)
     return Observation(tuple(hits), tuple(matched), refused, missed)
 
 
@@ -202,8 +203,10 @@ def _read(module: ir.Module) -> dict[str, dict[int, _MarkedOps]]:
         inside = list(walk(executable))
         marked: dict[int, _MarkedOps] = {}
         for function in inside:
-            for index in _marks(function, _FUNCTION_MARK):
-                marked[index] = _read_function(function, index)
+            for name in function.attributes:
+                if name.startswith(_FUNCTION_MARK):
+                    index = int(name.removeprefix(_FUNCTION_MARK))
+                    marked[index] = _read_function(function, index)
         found[symbol_of(executable)] = marked
     return found
 
@@ -215,10 +218,6 @@ def _read_function(function: ir.Operation, index: int) -> _MarkedOps:
     )
     left_over = any(COMPILATION_INFO in op.attributes for op in ops)
     return _MarkedOps(tuple(op.name for op in ops), configured, left_over)
-
-
-def _marks(op: ir.Operation, prefix: str) -> list[int]:
-    return [int(name.removeprefix(prefix)) for name in op.attributes if name.startswith(prefix)]
 
 
 def _ignored(after: _MarkedOps | None) -> str:

@@ -29,18 +29,17 @@ from iree_tuner.store.rows import (
     comparison_text,
     number,
     optional,
+    text_in,
     trial_from_json,
     trial_from_row,
     trial_to_json,
-    trial_to_row,
 )
 from iree_tuner.store.store import (
     NEWEST_LAST,
     Store,
-    insert_finding,
+    insert,
     insert_study,
-    insert_trials,
-    insert_verdict,
+    insert_trial,
 )
 from iree_tuner.store.trial import Trial
 
@@ -94,15 +93,11 @@ def records(store: Store, chosen: Sequence[int]) -> Iterator[Record]:
             "comparison": stored_json(row["comparison"]),
         }  # fmt: skip
     if everything:
-        yield from _findings(store, runs)
-
-
-def _findings(store: Store, runs: Mapping[object, object]) -> Iterator[Record]:
-    for row in store.read("SELECT * FROM findings ORDER BY at, id"):
-        yield {
-            "kind": "finding", "uid": row["uid"], "run": runs[row["run_id"]], "at": row["at"],
-            "about": row["kind"], "body": body_of(row["body"]),
-        }  # fmt: skip
+        for row in store.read("SELECT * FROM findings ORDER BY at, id"):
+            yield {
+                "kind": "finding", "uid": row["uid"], "run": runs[row["run_id"]], "at": row["at"],
+                "about": row["kind"], "body": body_of(row["body"]),
+            }  # fmt: skip
 
 
 def load(store: Store, found: Iterable[Record]) -> Added:
@@ -138,13 +133,12 @@ class _Loader:
         takers[cast("str", kind)](record)
 
     def _trial(self, record: Record) -> None:
-        row = trial_to_row(trial_from_json(cast("Record", record["trial"])))
-        self.added.trials += insert_trials(
-            self.connection, *self._place(record), [(_text(record, "uid"), row)]
-        )
+        trial = trial_from_json(cast("Record", record["trial"]))
+        uid = text_in(record, "uid")
+        self.added.trials += insert_trial(self.connection, uid, *self._place(record), trial)
 
     def _place(self, record: Record) -> tuple[int, int]:
-        study, run = _text(record, "study"), _text(record, "run")
+        study, run = text_in(record, "study"), text_in(record, "run")
         if study not in self.studies or run not in self.runs:
             raise ValueError("no earlier line has the study or the run of this line")
         return self.studies[study], self.runs[run]
@@ -152,26 +146,22 @@ class _Loader:
     def _study(self, record: Record) -> None:
         key = studies.from_json(cast("Record", record["key"]))
         before = self.connection.execute("SELECT count(*) FROM studies").fetchone()[0]
-        self.studies[_text(record, "study")] = insert_study(self.connection, key)
+        self.studies[text_in(record, "study")] = insert_study(self.connection, key)
         after = self.connection.execute("SELECT count(*) FROM studies").fetchone()[0]
         self.added.studies += after - before
 
     def _run(self, record: Record) -> None:
-        uid, ended = _text(record, "run"), optional(record["ended"])
-        values = (
-            uid, _text(record, "program"), json.dumps(record["options"]), number(record["started"]), ended,
-            _text(record, "state"),
-        )  # fmt: skip
-        self.added.runs += self.connection.execute(
-            "INSERT OR IGNORE INTO runs (uid, program, options, started, ended, state) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            values,
-        ).rowcount
+        uid, ended, state = text_in(record, "run"), optional(record["ended"]), text_in(record, "state")
+        row = {
+            "uid": uid, "program": text_in(record, "program"), "options": json.dumps(record["options"]),
+            "started": number(record["started"]), "ended": ended, "state": state,
+        }  # fmt: skip
+        self.added.runs += insert(self.connection, "runs", row).rowcount
         # The other database may know how a run ended that was going on when it was taken over before, or
         # that went on later.
         self.connection.execute(
             "UPDATE runs SET ended = ?, state = ? WHERE uid = ? AND coalesce(ended < ?, ? IS NOT NULL)",
-            (ended, values[-1], uid, ended, ended),
+            (ended, state, uid, ended, ended),
         )
         found = self.connection.execute("SELECT id FROM runs WHERE uid = ?", (uid,)).fetchone()
         self.runs[uid] = int(found[0])
@@ -179,29 +169,25 @@ class _Loader:
     def _verdict(self, record: Record) -> None:
         chosen = record["assignment"]
         study, run = self._place(record)
-        row = (
-            _text(record, "uid"), study, run,
-            None if chosen is None else assignment_text(assignment_of(chosen)),
-            comparison_text(comparison_from_json(cast("Record", record["comparison"]))), number(record["at"]),
-        )  # fmt: skip
-        self.added.verdicts += insert_verdict(self.connection, row)
+        comparison = comparison_from_json(cast("Record", record["comparison"]))
+        row = {
+            "uid": text_in(record, "uid"), "study_id": study, "run_id": run, "at": number(record["at"]),
+            "assignment": None if chosen is None else assignment_text(assignment_of(chosen)),
+            "comparison": comparison_text(comparison),
+        }  # fmt: skip
+        self.added.verdicts += insert(self.connection, "verdicts", row).rowcount
 
     def _finding(self, record: Record) -> None:
-        run, body = _text(record, "run"), record["body"]
+        run, body = text_in(record, "run"), record["body"]
         if run not in self.runs:
             raise ValueError("no earlier line has the run of this line")
         if not isinstance(body, Mapping):
             raise TypeError("the body is not an object")
-        text = body_text(cast("Record", body))
-        row = (_text(record, "uid"), self.runs[run], _text(record, "about"), text, number(record["at"]))
-        self.added.findings += insert_finding(self.connection, row)
-
-
-def _text(record: Record, name: str) -> str:
-    value = record[name]
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is not a text")
-    return value
+        row = {
+            "uid": text_in(record, "uid"), "run_id": self.runs[run], "kind": text_in(record, "about"),
+            "body": body_text(cast("Record", body)), "at": number(record["at"]),
+        }  # fmt: skip
+        self.added.findings += insert(self.connection, "findings", row).rowcount
 
 
 # Export as Kernel Tuner's T4 results, version 1.0.0.

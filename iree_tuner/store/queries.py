@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from iree_tuner.measure.statistics import Comparison
@@ -230,7 +230,7 @@ def relatives(store: Store, key: StudyKey, studies: int, trials: int) -> list[Re
     """
     found = [
         (distance, other, number)
-        for number, other in _studies(store)
+        for number, other in _keys(store).items()
         if other.digest != key.digest and (distance := _distance(key, other)) is not None
     ]
     nearest: list[Relative] = []
@@ -243,9 +243,8 @@ def relatives(store: Store, key: StudyKey, studies: int, trials: int) -> list[Re
     return nearest
 
 
-def _studies(store: Store) -> Iterator[tuple[int, StudyKey]]:
-    for row in store.read("SELECT id, key FROM studies ORDER BY digest"):
-        yield row["id"], stored(row["key"], from_json)
+def _keys(store: Store) -> dict[int, StudyKey]:
+    return {row["id"]: stored(row["key"], from_json) for row in store.read("SELECT id, key FROM studies")}
 
 
 def _distance(key: StudyKey, other: StudyKey) -> float | None:
@@ -301,7 +300,7 @@ def failures(store: Store) -> list[FailureGroup]:
 
     Failures of an external kernel are its own: they say nothing about the compiler or other kernels.
     """
-    kernels = {number: key_of(store, number).kernel for number in all_studies(store)}
+    kernels = {number: key.kernel for number, key in _keys(store).items()}
     query = NEWEST + (
         "SELECT study_id, outcome, message, reproducer FROM newest "
         "WHERE outcome NOT IN ('ok', 'too_slow') ORDER BY at DESC, id DESC"

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from iree_tuner.device.outcome import Readings
-from iree_tuner.store.rows import text
+from iree_tuner.store.rows import plain, text
 from iree_tuner.store.trial import Setting, Trial
 
 MOST = sys.float_info.max
@@ -273,7 +273,7 @@ def conditions_of(setting: Setting, trials: Iterable[Trial] = ()) -> Mapping[str
 
 def body_text(body: Mapping[str, object]) -> str:
     """A body as JSON. Other values and numbers that JSON does not have become texts."""
-    return json.dumps(_plain(body), default=str, allow_nan=False)
+    return json.dumps(plain(body), default=str, allow_nan=False)
 
 
 def body_of(text: str) -> dict[str, object]:
@@ -282,14 +282,3 @@ def body_of(text: str) -> dict[str, object]:
     if not isinstance(data, dict):
         raise TypeError("the body is not an object")
     return cast("dict[str, object]", data)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, Mapping):
-        members = cast("Mapping[object, object]", value)
-        return {str(name): _plain(member) for name, member in members.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(member) for member in cast("Sequence[object]", value)]
-    return value

@@ -10,7 +10,7 @@ import hashlib
 import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from iree_tuner.ops.contraction import Contraction
@@ -133,7 +133,9 @@ def from_recording(
         if not isinstance(pipeline, str):
             raise TypeError("the pipeline is not a text")
         if pipeline not in known:
-            known[pipeline] = base if own is not None else _of_pipeline(base, pipeline, header)
+            content = json.dumps([header, pipeline], sort_keys=True).encode()
+            space = hashlib.sha256(content).hexdigest()[:16]
+            known[pipeline] = base if own is not None else replace(base, space=space, space_label=pipeline)
             yield {"kind": "study", "study": known[pipeline].digest, "key": to_json(known[pipeline])}
         knobs = assignment_of(line["knobs"])
         if own is not None:
@@ -183,11 +185,6 @@ def _foreign(header: Mapping[str, object], name: str) -> StudyKey:
         words["device"], 0, words["driver"], protocol=0,
     )  # fmt: skip
     return StudyKey(setting, workload_of(header), "recording", name, "", int(number(header["space_size"])))
-
-
-def _of_pipeline(base: StudyKey, pipeline: str, header: Mapping[str, object]) -> StudyKey:
-    digest = hashlib.sha256(json.dumps([header, pipeline], sort_keys=True).encode()).hexdigest()[:16]
-    return StudyKey(base.setting, base.workload, base.code, digest, pipeline, base.space_size)
 
 
 def _terms(results: str) -> list[str]:

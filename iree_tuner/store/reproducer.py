@@ -21,6 +21,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.device.outcome import Outcome
 from iree_tuner.measure.candidate import place, put_in_place
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.store.causes import cause_of
@@ -96,26 +97,15 @@ import sys
 
 import numpy as np
 
-WIDTHS = {"i1": 1, "index": 8}
 
-
-def width(kind):
-    bits = int("".join(c for c in kind.lstrip("iufb") if c.isdigit()) or 8) if kind[0] != "f" else 0
-    if kind[0] == "f":
-        bits = 8 if kind.startswith(("f8", "f6", "f4")) else int(kind[1:])
-    if kind.startswith("bf"):
-        bits = 16
-    return WIDTHS.get(kind, max(1, bits // 8))
-
-
-def values(kind, count, rng):
-    if kind in ("f16", "f32", "f64"):
-        return rng.standard_normal(count).astype("f" + str(width(kind)))
+def values(kind, stored, count, rng):
+    if stored[0] == "f":
+        return rng.standard_normal(count).astype(stored)
     if kind == "bf16":
-        return (rng.standard_normal(count).astype("f4").view("u4") >> 16).astype("u2")
+        return (rng.standard_normal(count).astype("f4").view("u4") >> 16).astype(stored)
     if kind.startswith("f8"):  # small exponents, both signs
-        return (rng.integers(0x20, 0x40, count) | rng.integers(0, 2, count) << 7).astype("u1")
-    return rng.integers(0, 2 if kind == "i1" else 8, count).astype("i" + str(width(kind)))
+        return (rng.integers(0x20, 0x40, count) | rng.integers(0, 2, count) << 7).astype(stored)
+    return rng.integers(0, 2 if kind == "i1" else 8, count).astype(stored)
 
 
 def make(layout, path):
@@ -124,17 +114,14 @@ def make(layout, path):
     for tensor in layout["tensors"]:
         if tensor["access"] == "write":
             continue
-        part = values(tensor["type"], int(np.prod(tensor["shape"])), rng).view("i1")
+        part = values(tensor["type"], tensor["stored"], int(np.prod(tensor["shape"])), rng).view("i1")
         data[tensor["offset"] : tensor["offset"] + part.size] = part
     np.save(path, data)
 
 
-def decoded(kind, part):
-    if kind in ("f16", "f32", "f64"):
-        return part.view("f" + str(width(kind))).astype("f8")
-    if kind == "bf16":
-        return (part.view("u2").astype("u4") << 16).view("f4").astype("f8")
-    return part.view("u1" if kind[0] == "f" else "i" + str(width(kind))).astype("f8")
+def decoded(kind, stored, part):
+    own = part.view(stored)
+    return ((own.astype("u4") << 16).view("f4") if kind == "bf16" else own).astype("f8")
 
 
 def compare(layout, first, second):
@@ -142,10 +129,10 @@ def compare(layout, first, second):
     for tensor in layout["tensors"]:
         if tensor["access"] == "read":
             continue
-        size = int(np.prod(tensor["shape"])) * width(tensor["type"])
+        size = int(np.prod(tensor["shape"])) * np.dtype(tensor["stored"]).itemsize
         place = slice(tensor["offset"], tensor["offset"] + size)
         parts = [np.load(path).reshape(-1).view("i1")[place] for path in (first, second)]
-        a, b = (decoded(tensor["type"], part) for part in parts)
+        a, b = (decoded(tensor["type"], tensor["stored"], part) for part in parts)
         error = np.abs(a - b)
         scale = max(1e-30, float(np.max(np.abs(a))))
         # Order of summation moves results by rounding only; wrong code by far more.
@@ -181,6 +168,7 @@ def script(outcome: str, cause: str, limit: int, device: str, function: str, exp
 RUN = "iree_tuner_run"
 """The function added to a harness: takes the bindings as one `tensor<?xi8>` buffer view, and returns it."""
 
+_NUMPY_FLOATS = ("f16", "f32", "f64")
 _RUNS = ("run_error", "run_crash", "run_timeout", "wrong_result")
 
 
@@ -262,26 +250,23 @@ def _files(failure: FailedCandidate) -> dict[str, str]:
 
 def _modules(failure: FailedCandidate) -> tuple[dict[str, str], list[str]]:
     """The dispatch with its configuration (and, to compare, without), and the configs to find."""
-    # IR as text: harnesses are stored as bytecode
-    module = ir.Module.parse(failure.harness.module)
+    module = _parsed(failure.harness, failure.outcome)
     place(module, failure.placement)
-    if failure.outcome in _RUNS:
-        _add_run(module, failure.harness.function)
     texts: dict[str, str] = {}
     if failure.outcome == "wrong_result":
-        texts["default.mlir"] = _printed(_default(failure) or module)
+        own = failure.default
+        texts["default.mlir"] = _printed(_parsed(own, failure.outcome) if own is not None else module)
     if failure.configuration is not None:
         put_in_place(module, failure.configuration)
     texts["dispatch.mlir"] = _printed(module)
     return texts, _expected(failure.configuration)
 
 
-def _default(failure: FailedCandidate) -> ir.Module | None:
-    if failure.default is None:
-        return None
+def _parsed(harness: Harness, outcome: Outcome) -> ir.Module:
     # IR as text: harnesses are stored as bytecode
-    module = ir.Module.parse(failure.default.module)
-    _add_run(module, failure.default.function)
+    module = ir.Module.parse(harness.module)
+    if outcome in _RUNS:
+        _add_run(module, harness.function)
     return module
 
 
@@ -322,12 +307,18 @@ def _layout(harness: Harness) -> dict[str, object]:
     tensors = [
         {
             "offset": binding.offset + tensor.offset, "shape": list(tensor.shape),
-            "type": tensor.element_type, "access": tensor.access,
+            "type": tensor.element_type, "stored": _stored(tensor.element_type), "access": tensor.access,
         }
         for binding in harness.bindings
         for tensor in binding.tensors
     ]  # fmt: skip
     return {"bytes": harness.buffer_bytes, "tensors": tensors}
+
+
+def _stored(element_type: str) -> str:
+    """NumPy's type of values in memory; the bits of floats that it does not have."""
+    kind = ElementType.named(element_type)
+    return f"{'i' if not kind.is_float else 'f' if element_type in _NUMPY_FLOATS else 'u'}{kind.bytes}"
 
 
 @lru_cache(maxsize=1)

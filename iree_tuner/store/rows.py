@@ -28,6 +28,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 _COUNT = "throttled"  # the only reading that is an integer
 _FLOATS = ("baseline_us", "compile_s", "measure_s", "at")
 _TEXTS = ("workload", "message", "digest", "device", "reproducer")
+_IN_JSON = (*_TEXTS, *_FLOATS, "assignment", "outcome", "samples_us", "worst", "readings")
 
 
 def trial_to_row(trial: Trial) -> tuple[object, ...]:
@@ -37,9 +38,9 @@ def trial_to_row(trial: Trial) -> tuple[object, ...]:
     values |= {
         "assignment": assignment_text(trial.assignment),
         "outcome": trial.outcome,
-        "samples": pack_samples(trial.samples_us),
+        "samples": struct.pack(f"<{len(trial.samples_us)}d", *trial.samples_us),
         "worst": None if trial.worst is None else real(trial.worst),
-        "readings": json.dumps(_readings_to_json(trial.readings)),
+        "readings": json.dumps(plain(asdict(trial.readings))),
     }
     return (*(values[name] for name in COLUMNS), least(trial.samples_us))
 
@@ -55,15 +56,8 @@ def trial_from_row(row: Mapping[str, object]) -> Trial:
 
 def trial_to_json(trial: Trial) -> dict[str, object]:
     """A trial as JSON-ready data, with nothing lost. Numbers that JSON does not have are texts."""
-    data: dict[str, object] = {name: getattr(trial, name) for name in _TEXTS}
-    data |= {name: _plain(getattr(trial, name)) for name in _FLOATS}
-    return data | {
-        "assignment": dict(trial.assignment),
-        "outcome": trial.outcome,
-        "samples_us": [_plain(value) for value in trial.samples_us],
-        "worst": _plain(trial.worst),
-        "readings": _readings_to_json(trial.readings),
-    }
+    data = {**vars(trial), "assignment": dict(trial.assignment), "readings": asdict(trial.readings)}
+    return {name: plain(data[name]) for name in _IN_JSON}
 
 
 def trial_from_json(data: Mapping[str, object]) -> Trial:
@@ -80,7 +74,7 @@ def trial_from_json(data: Mapping[str, object]) -> Trial:
         worst=optional(data["worst"]),
         readings=Readings(**measured, throttled=int(number(readings["throttled"]))),  # pyright: ignore
         **{name: number(data[name]) for name in _FLOATS},  # pyright: ignore[reportArgumentType]
-        **{name: _string(data[name]) for name in _TEXTS},  # pyright: ignore[reportArgumentType]
+        **{name: text_in(data, name) for name in _TEXTS},  # pyright: ignore[reportArgumentType]
     )
 
 
@@ -109,13 +103,8 @@ def assignment_of(data: object) -> Assignment:
     return Assignment.of(cast("dict[str, int]", values))
 
 
-def pack_samples(samples: Sequence[float]) -> bytes:
-    """Doubles, little-endian."""
-    return struct.pack(f"<{len(samples)}d", *samples)
-
-
 def unpack_samples(packed: bytes) -> tuple[float, ...]:
-    """The samples again."""
+    """Samples from a row: doubles, little-endian."""
     return struct.unpack(f"<{len(packed) // 8}d", packed)
 
 
@@ -147,15 +136,21 @@ def optional(value: object) -> float | None:
     return None if value is None else number(value)
 
 
-def _string(value: object) -> str:
+def text_in(data: Mapping[str, object], name: str) -> str:
+    """A text from JSON. Raises TypeError for another value."""
+    value = data[name]
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
+        raise TypeError(f"{name} is not a text")
     return value
 
 
-def _plain(value: float | None) -> float | str | None:
-    return value if value is None or math.isfinite(value) else str(value)
-
-
-def _readings_to_json(readings: Readings) -> dict[str, object]:
-    return {name: _plain(value) for name, value in asdict(readings).items()}
+def plain(value: object) -> object:
+    """A value with numbers that JSON does not have as texts."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        members = cast("Mapping[object, object]", value)
+        return {str(name): plain(member) for name, member in members.items()}
+    if isinstance(value, list | tuple):
+        return [plain(member) for member in cast("Sequence[object]", value)]
+    return value

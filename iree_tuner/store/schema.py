@@ -16,11 +16,6 @@ APPLICATION = 0x49524554
 Step = Callable[[sqlite3.Connection], None]
 
 
-def _tables(connection: sqlite3.Connection) -> None:
-    for statement in _TABLES.split(";"):
-        connection.execute(statement)
-
-
 def _least_times(connection: sqlite3.Connection) -> None:
     """Version 2 has the least of the samples in a column, so that databases can sort by it."""
     connection.execute("ALTER TABLE trials ADD COLUMN time_us REAL")
@@ -28,17 +23,6 @@ def _least_times(connection: sqlite3.Connection) -> None:
     times = [(least(unpack_samples(samples)), number) for number, samples in found]
     connection.executemany("UPDATE trials SET time_us = ? WHERE id = ?", times)
 
-
-def _findings(connection: sqlite3.Connection) -> None:
-    """Version 3 has a run's findings in addition to its trials."""
-    for statement in _FINDINGS.split(";"):
-        connection.execute(statement)
-
-
-STEPS: Sequence[Step] = (_tables, _least_times, _findings)
-"""Step number N makes a database of version N - 1 one of version N. Steps are added, never changed."""
-
-VERSION = len(STEPS)
 
 _TABLES = """
 CREATE TABLE studies (
@@ -103,6 +87,20 @@ CREATE TABLE findings (
 );
 CREATE INDEX findings_of_run ON findings (run_id)
 """
+
+
+def _made(tables: str) -> Step:
+    def make(connection: sqlite3.Connection) -> None:
+        for statement in tables.split(";"):
+            connection.execute(statement)
+
+    return make
+
+
+STEPS: Sequence[Step] = (_made(_TABLES), _least_times, _made(_FINDINGS))
+"""Step number N makes a database of version N - 1 one of version N. Steps are added, never changed."""
+
+VERSION = len(STEPS)
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:

@@ -35,11 +35,6 @@ RunState = Literal["done", "interrupted", "failed"]
 
 _BUSY_S = 30.0
 
-_INSERT = (
-    f"INSERT OR IGNORE INTO trials (uid, study_id, run_id, {', '.join(COLUMNS)}, time_us) "
-    f"VALUES ({', '.join('?' * (len(COLUMNS) + 4))})"
-)
-
 NEWEST_LAST = "ORDER BY trials.at, runs.started, runs.uid, trials.id"
 """Order of trials: by time; where that is equal by run, and within a run as they were added."""
 
@@ -104,12 +99,12 @@ class Store:
 
     def start_run(self, program: str, options: Mapping[str, object]) -> int:
         """Number of a new run, of a program with options that JSON can hold (others as their text)."""
-        row = (secrets.token_hex(8), text(program), json.dumps(dict(options), default=str), time.time())
+        row = {
+            "uid": secrets.token_hex(8), "program": text(program), "started": time.time(), "state": "running",
+            "options": json.dumps(dict(options), default=str),
+        }  # fmt: skip
         with self.write() as connection:
-            done = connection.execute(
-                "INSERT INTO runs (uid, program, options, started, state) VALUES (?, ?, ?, ?, 'running')", row
-            )
-            return int(done.lastrowid or 0)
+            return int(insert(connection, "runs", row).lastrowid or 0)
 
     def resume_run(self, run_id: int) -> None:
         """Let a run that has ended go on. Raises StoreError if it was pruned."""
@@ -142,24 +137,30 @@ class Store:
 
     def add(self, study_id: int, run_id: int, trials: Sequence[Trial]) -> None:
         """Store trials, all or none. Once this returns they survive a SIGKILL of this process."""
-        rows = [trial_to_row(trial) for trial in trials]
         with self.write() as connection:
-            insert_trials(connection, study_id, run_id, [(secrets.token_hex(8), row) for row in rows])
+            for trial in trials:
+                insert_trial(connection, secrets.token_hex(8), study_id, run_id, trial)
 
     def add_verdict(
         self, study_id: int, run_id: int, assignment: Assignment | None, comparison: Comparison
     ) -> None:
         """Store a paired comparison with the default; without an assignment, of the default with itself."""
-        chosen = None if assignment is None else assignment_text(assignment)
-        row = (secrets.token_hex(8), study_id, run_id, chosen, comparison_text(comparison), time.time())
+        row = {
+            "uid": secrets.token_hex(8), "study_id": study_id, "run_id": run_id, "at": time.time(),
+            "assignment": None if assignment is None else assignment_text(assignment),
+            "comparison": comparison_text(comparison),
+        }  # fmt: skip
         with self.write() as connection:
-            insert_verdict(connection, row)
+            insert(connection, "verdicts", row)
 
     def add_finding(self, run_id: int, kind: str, body: Mapping[str, object]) -> None:
         """Store a finding of a run: a kind and a body (see `store.record`)."""
-        row = (secrets.token_hex(8), run_id, text(kind), body_text(body), time.time())
+        row = {
+            "uid": secrets.token_hex(8), "run_id": run_id, "kind": text(kind), "body": body_text(body),
+            "at": time.time(),
+        }  # fmt: skip
         with self.write() as connection:
-            insert_finding(connection, row)
+            insert(connection, "findings", row)
 
     def findings(self, run_id: int) -> list[Finding]:
         """The findings of a run, in the order of `add_finding`."""
@@ -199,32 +200,26 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
 
 def insert_study(connection: sqlite3.Connection, key: StudyKey) -> int:
     """Number of the study, within a transaction."""
-    row = (key.digest, json.dumps(to_json(key)), key.workload.key, key.workload.name)
-    connection.execute("INSERT OR IGNORE INTO studies (digest, key, workload, name) VALUES (?, ?, ?, ?)", row)
-    return int(connection.execute("SELECT id FROM studies WHERE digest = ?", row[:1]).fetchone()[0])
+    row = {
+        "digest": key.digest, "key": json.dumps(to_json(key)), "workload": key.workload.key,
+        "name": key.workload.name,
+    }  # fmt: skip
+    insert(connection, "studies", row)
+    return int(connection.execute("SELECT id FROM studies WHERE digest = ?", (key.digest,)).fetchone()[0])
 
 
-def insert_trials(
-    connection: sqlite3.Connection, study_id: int, run_id: int, rows: Sequence[tuple[str, Sequence[object]]]
-) -> int:
-    """Add rows of `trial_to_row`, each with its unique name. Returns the number of new ones."""
-    values = [(uid, study_id, run_id, *row) for uid, row in rows]
-    return connection.executemany(_INSERT, values).rowcount  # pyright: ignore[reportArgumentType]
+def insert_trial(connection: sqlite3.Connection, uid: str, study_id: int, run_id: int, trial: Trial) -> int:
+    """Add a trial. Returns the number of new ones, 0 or 1."""
+    row = dict(zip((*COLUMNS, "time_us"), trial_to_row(trial), strict=True))
+    places = {"uid": uid, "study_id": study_id, "run_id": run_id}
+    return insert(connection, "trials", places | row).rowcount
 
 
-def insert_verdict(connection: sqlite3.Connection, row: Sequence[object]) -> int:
-    """Add a verdict: uid, study, run, assignment, comparison, time. Returns the number of new ones."""
-    query = (
-        "INSERT OR IGNORE INTO verdicts (uid, study_id, run_id, assignment, comparison, at) "
-        "VALUES (?, ?, ?, ?, ?, ?)"
-    )
-    return connection.execute(query, tuple(row)).rowcount  # pyright: ignore[reportArgumentType]
-
-
-def insert_finding(connection: sqlite3.Connection, row: Sequence[object]) -> int:
-    """Add a finding: uid, run, kind, body, time. Returns the number of new ones."""
-    query = "INSERT OR IGNORE INTO findings (uid, run_id, kind, body, at) VALUES (?, ?, ?, ?, ?)"
-    return connection.execute(query, tuple(row)).rowcount  # pyright: ignore[reportArgumentType]
+def insert(connection: sqlite3.Connection, table: str, row: Mapping[str, object]) -> sqlite3.Cursor:
+    """Add a row by the names of its columns, unless its unique name is there."""
+    marks = ", ".join("?" * len(row))
+    query = f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})"
+    return connection.execute(query, tuple(row.values()))  # pyright: ignore[reportArgumentType]
 
 
 def _make_folder(path: Path) -> None:

@@ -3,9 +3,8 @@
 May import `compiler` and `errors`; every later package may import it.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
-
-from iree_tuner.lazily import lazily
 
 if TYPE_CHECKING:
     from iree_tuner.targets.find import parse_target, target_for_device, target_for_devices
@@ -29,18 +28,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CpuLimits": "limits",
-    "DEFAULT_DEVICE": "registry",
-    "GpuLimits": "limits",
-    "Limits": "limits",
-    "Target": "target",
-    "kind_named": "registry",
-    "kind_of_device": "registry",
-    "on_host": "registry",
-    "parse_target": "find",
-    "target_for_device": "find",
-    "target_for_devices": "find",
-    "with_flags": "target",
+    "find": ("parse_target", "target_for_device", "target_for_devices"),
+    "limits": ("CpuLimits", "GpuLimits", "Limits"),
+    "registry": ("DEFAULT_DEVICE", "kind_named", "kind_of_device", "on_host"),
+    "target": ("Target", "with_flags"),
 }
 
-__getattr__ = lazily(__name__, _HOMES)
+
+def __getattr__(name: str) -> object:
+    """A name from the module that defines it, imported on first use, so that workers start faster."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

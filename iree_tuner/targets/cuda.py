@@ -15,7 +15,6 @@ from iree_tuner.targets.target import Target
 # CUDA's driver's facts about this machine's GPUs. Nothing is imported or opened where there is no driver.
 
 
-_LIBRARY = "libcuda.so.1"
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR, cuda.h
 
 
@@ -36,7 +35,7 @@ class CudaDevice:
 def cuda_devices() -> tuple[CudaDevice, ...]:
     """All of them; none without a driver, or if it does not start."""
     try:
-        driver = ctypes.CDLL(_LIBRARY)
+        driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
         return ()
     count = ctypes.c_int()

@@ -12,8 +12,8 @@ import difflib
 from typing import Protocol
 
 from iree_tuner.errors import UsageError
+from iree_tuner.targets.find import with_gpu_options
 from iree_tuner.targets.kind import TargetKind
-from iree_tuner.targets.options import with_gpu_options
 from iree_tuner.targets.target import Target
 
 PREPARATION = (

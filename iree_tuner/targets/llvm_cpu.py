@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iree_tuner.errors import UsageError
+from iree_tuner.targets.find import LEVELS, flags_of
 from iree_tuner.targets.kind import FoundDevice, RuntimeFlag, RuntimeFlags, TargetKind
 from iree_tuner.targets.machine import architecture
-from iree_tuner.targets.options import LEVELS, flags_of
 from iree_tuner.targets.target import Target
 
 # The passes that run before MaterializeTuningSpecs. Source: addCommonTargetExecutablePreprocessingPasses,

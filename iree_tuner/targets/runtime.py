@@ -21,6 +21,11 @@ OUT_OF_MEMORY = "RESOURCE_EXHAUSTED"
 """The runtime's status, as it is in messages."""
 
 
+def first_line(error: BaseException) -> str:
+    """The runtime's message, without the stack."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 @cache
 def device_for(uri: str, flags: RuntimeFlags = ()) -> tuple[rt.Config, Any]:
     """This process's runtime for a device: its configuration and its HAL module.

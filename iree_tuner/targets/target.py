@@ -16,14 +16,14 @@ class Target:
         device: URI of the device that runs it, None for a target that is only compiled for.
         preparation: passes that bring a dispatch's function to the form that tuning specs see, in order.
         spec_prologue: passes that a spec may have to run itself before it matches (see docs/specs.md).
-        axes: options (`targets.options`) to try on a whole program: at most one of each axis; most promising
+        axes: options (`targets.find`) to try on a whole program: at most one of each axis; most promising
             first, as there may not be time for all.
         placements: the number of addresses at which code must be timed (see docs/measuring.md); 1 if they
             make no difference.
         merging: passes that run after tuning specs and may have changed a dumped dispatch.
         device_targets: text of the program's `hal.device.targets`, for a chip that the compiler's flags do
             not know; else empty.
-        user_flags: the last of `flags` (which select it), which a user has added (`targets.options`).
+        user_flags: the last of `flags` (which select it), which a user has added (`targets.find`).
     """
 
     backend: str

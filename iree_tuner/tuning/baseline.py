@@ -19,10 +19,9 @@ from iree_tuner.ops.family import family_of
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.space.build import build_spaces
+from iree_tuner.space.build import build_spaces, restricted
 from iree_tuner.space.emitted import Emitted, begin_emitting
 from iree_tuner.space.joint import JointSpace
-from iree_tuner.space.restriction import restricted
 from iree_tuner.targets import GpuLimits
 from iree_tuner.tuning.engine import play
 from iree_tuner.tuning.jobs import Build, Jobs, TimeDefault, result, results

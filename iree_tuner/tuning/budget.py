@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from iree_tuner.compiler.worker import TIMEOUT_S
 from iree_tuner.measure.program import SCREENED
 from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.tuning.finals import FinalPlan
@@ -23,6 +24,7 @@ from iree_tuner.tuning.timeline import APART, Timeline, TimeUse
 _SHORT_S = 300.0
 
 _FLAGS_PART, _FLAGS_S, _PROFILE_PART, _MOST_PROFILE_PART = 0.035, 4.0, 0.05, 0.15
+_LEAST_FINDING_S, _FINDING_PART = 30.0, 0.4
 _SEARCH_PART, _SEARCH_PART_LONG, _LONG_S = 0.5, 0.6, 180.0
 _FINALS_PART, _ROUNDS_PART, _ROUNDS_S = 0.08, 0.03, 1.5
 _MOST_FINALS_S, _MOST_VERDICT_S = 60.0, 60.0
@@ -112,6 +114,11 @@ class Budget:
     @property
     def _check_s(self) -> float:
         return self.measured.check_s or self.measured.loading_s or self.measured.parts_check_s
+
+    @property
+    def finding_s(self) -> float:
+        """What finding changes of a program may take: without them there is still a search."""
+        return min(TIMEOUT_S, max(_LEAST_FINDING_S, _FINDING_PART * self.total_s))
 
     def flags_until(self) -> float:
         """When flags have to be chosen."""

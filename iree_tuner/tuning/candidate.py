@@ -20,8 +20,7 @@ from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench
 from iree_tuner.program.dispatch import fingerprint
 from iree_tuner.search.cost.landscape import SpaceLandscape
-from iree_tuner.search.registry import make_strategy
-from iree_tuner.search.strategy import Strategy
+from iree_tuner.search.strategy import Strategy, make_strategy
 from iree_tuner.space.compilers_choice import Written, nearest_member, starting_point_of
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JointSpace

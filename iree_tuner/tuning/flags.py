@@ -27,9 +27,8 @@ from iree_tuner.program.dump_body import own_target
 from iree_tuner.program.source import Program
 from iree_tuner.store.rows import comparison_from_json
 from iree_tuner.targets import Target, kind_of_device
-from iree_tuner.targets.find import with_options
+from iree_tuner.targets.find import flags_for_options, options_of, with_options
 from iree_tuner.targets.kind import RuntimeFlag
-from iree_tuner.targets.options import flags_for_options, options_of
 from iree_tuner.tuning.options import Effort, TuningOptions
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.run import Run
@@ -50,7 +49,7 @@ ENVIRONMENT = "IREE_PY_RUNTIME_FLAGS"
 
 
 class Flags(CandidateSource):
-    """Compiler flags: the options of a target (`targets.options`)."""
+    """Compiler flags: the options of a target (`targets.find`)."""
 
     name = "flags"
     noun = "flag"

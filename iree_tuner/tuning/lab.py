@@ -26,7 +26,7 @@ from iree_tuner.errors import UsageError
 from iree_tuner.installed import brought, usable
 from iree_tuner.measure.builder import Builder, loader_for
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.space.restriction import Restriction
+from iree_tuner.space.build import Restriction
 from iree_tuner.targets import Target, on_host
 from iree_tuner.tuning.options import ClusterOptions
 from iree_tuner.tuning.timeline import Timeline, TimeUse

@@ -123,7 +123,8 @@ class TuningLoop(Run):
             self.lab.settle()  # nothing may compile on cores that are timed
         if self.lab.alternate:
             self._time_default()
-        with self.timeline.stage("other candidates"):
+        note, likely = "", None
+        with self.timeline.stage("other candidates"), self.at_once():
             note = self._find(finding)
             likely = self._likely(FlagChoice(self.lab.target))
         self._time_default()  # while that compiles
@@ -202,7 +203,9 @@ class TuningLoop(Run):
         return tuned if same and early else replace(tuned, more=self._versions(tuned, further))
 
     def _versions(self, tuned: Tuned, further: Sequence[ProgramVersion] = ()) -> tuple[ProgramVersion, ...]:
-        """The versions with what sources can change on top of what was tuned."""
+        """Versions with what sources can change on top of what was tuned; none if nothing was, on request."""
+        if self.stop.requested and not any(map(_is_tried, tuned.results)):
+            return ()
         with self.timeline.stage("other candidates"):
             found = [version for each in self._found for version in each.versions(self, tuned, further)]
         return tuple(found[-self.budget.versions_at_the_end :])  # the last ones have most changes
@@ -406,6 +409,10 @@ class TuningLoop(Run):
 def _untried(read: ReadProgram, choice: FlagChoice, note: str) -> Tuned:
     results = tuple(WorkloadResult(task, 0.0, note=note) for task in read.tasks)
     return Tuned(choice.target, results, (), changes=choice.changes)
+
+
+def _is_tried(result: WorkloadResult) -> bool:
+    return bool(result.trials) or any(each.trials for each in result.competitors)
 
 
 def _most(versions: Sequence[ProgramVersion]) -> ProgramVersion:

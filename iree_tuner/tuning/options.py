@@ -22,10 +22,10 @@ from docstring_parser import DocstringStyle, parse
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError
 from iree_tuner.program.source import ProgramSource
-from iree_tuner.search.registry import DEFAULT, check_strategy, strategy_names
-from iree_tuner.space.restriction import Restriction
+from iree_tuner.search.strategy import DEFAULT, check_strategy, strategy_names
+from iree_tuner.space.build import Restriction
 from iree_tuner.targets import Target, target_for_devices
-from iree_tuner.targets.options import flags_given, with_user_flags
+from iree_tuner.targets.find import flags_given, with_user_flags
 from iree_tuner.targets.registry import DEFAULT_DEVICE
 
 
@@ -297,7 +297,7 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
         Search only these values of a knob: th_k=4, or wg_0=64,128. Repeatable. Workloads without the knob are
         skipped.
     strategy
-        Search strategy, one of `search.registry.strategy_names()`.
+        Search strategy, one of `search.strategy.strategy_names()`.
     seed
         Seed of all random choices.
     starters

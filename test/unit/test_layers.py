@@ -14,7 +14,6 @@ PACKAGE = Path(__file__).resolve().parents[2] / "iree_tuner"
 
 ORDER = (
     "errors",
-    "lazily",
     "installed",
     "files",
     "compiler",

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
-from iree_tuner.search.cost.encoder import ESTIMATE
-from iree_tuner.search.cost.landscape import Landscape
+from iree_tuner.search.cost.landscape import ESTIMATE, Landscape
 from iree_tuner.search.cost.terms import Array
 from iree_tuner.search.sampled_space import Pool, ranked
 from iree_tuner.search.strategy import Result

@@ -8,6 +8,6 @@ machine's processor (`OnHost`).
 
 from iree_tuner.check.reference.on_host import OnHost
 from iree_tuner.check.reference.outputs import read_ahead, reference_outputs, write_ahead
-from iree_tuner.check.reference.values import Unsupported
+from iree_tuner.check.reference.scalars import Unsupported
 
 __all__ = ["OnHost", "Unsupported", "read_ahead", "reference_outputs", "write_ahead"]

@@ -11,8 +11,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import hal
 
 from iree_tuner.check.reference import scalars, structured
+from iree_tuner.check.reference.scalars import UnsupportedError, Value, from_memory, rounded, to_memory
 from iree_tuner.check.reference.structured import WORK_LIMIT, Loops
-from iree_tuner.check.reference.values import UnsupportedError, Value, from_memory, rounded, to_memory
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import fold
 from iree_tuner.program.bindings import Binding

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, hal, tensor, util
 
-from iree_tuner.check.reference.values import Unsupported
+from iree_tuner.check.reference.scalars import Unsupported
 from iree_tuner.compiler.linalg import generic
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.unbound import hal_type

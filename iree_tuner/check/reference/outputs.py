@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from iree.compiler import ir
-from iree.compiler.dialects import hal
 
 from iree_tuner.check.reference.interpreter import Interpreter
-from iree_tuner.check.reference.values import Unsupported, UnsupportedError
+from iree_tuner.check.reference.scalars import Unsupported, UnsupportedError
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.data import dtype_of, fill, stored_shape, values_in, written
 from iree_tuner.ops.structure import fold
 from iree_tuner.program.bindings import Harness
-from iree_tuner.program.harness import find_function
+from iree_tuner.program.harness import dispatched_export, find_dispatch, find_function
 
 
 def reference_outputs(
@@ -41,23 +40,12 @@ def reference_outputs(
 
 def _dispatch(module: ir.Module) -> tuple[ir.Operation, list[int]]:
     """The function of the one dispatch that a harness runs, and its constants."""
-    found: list[ir.OpView] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "hal.command_buffer.dispatch":
-            found.append(op.opview)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    dispatch = found[0]
-    assert isinstance(dispatch, hal.CommandBufferDispatchOp)
-    lookup = dispatch.entry_point.owner
-    assert not isinstance(lookup, ir.Block), "the entry point is looked up by an op"
-    export = ir.SymbolRefAttr(lookup.attributes["entry_point"]).value
+    dispatch = find_dispatch(module.operation)
     constants = [fold(value, []) for value in dispatch.constants]
     if None in constants:
         raise UnsupportedError("a constant of unknown value")
-    return find_function(module, export[-1]), [each for each in constants if each is not None]
+    function = find_function(module, dispatched_export(dispatch))
+    return function, [each for each in constants if each is not None]
 
 
 Array = npt.NDArray[np.generic]

@@ -14,10 +14,11 @@ from string import ascii_lowercase
 import numpy as np
 from iree.compiler import ir
 
-from iree_tuner.check.reference.values import UnsupportedError, Value, rounded
+from iree_tuner.check.reference.scalars import UnsupportedError, Value, rounded
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
-from iree_tuner.ops.structure import accesses, indexing_maps, iterators
+from iree_tuner.ops.structure import accesses, indexing_maps, iterators, mixed, operand_groups
+from iree_tuner.program.size_rules import AFFINE
 
 WORK_LIMIT = 1 << 27
 """Evaluations of a body. A step of a reduction counts as `STEP_WORK` more: NumPy's calls cost that much."""
@@ -74,7 +75,7 @@ class Loops:
             return np.asarray(expression.value)
         if isinstance(expression, ir.AffineBinaryExpr):
             left, right = self.value(expression.lhs), self.value(expression.rhs)
-            return _combine(expression, left, right)
+            return next(function for kind, function in AFFINE if isinstance(expression, kind))(left, right)
         raise UnsupportedError(f"an index {expression}")
 
 
@@ -153,48 +154,20 @@ def _store(loops: Loops, indexing_map: ir.AffineMap, state: Value, init: Value) 
     return result
 
 
-def _combine(expression: ir.AffineBinaryExpr, left: Value, right: Value) -> Value:
-    if isinstance(expression, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expression, ir.AffineMulExpr):
-        return left * right
-    if isinstance(expression, ir.AffineFloorDivExpr):
-        return left // right
-    if isinstance(expression, ir.AffineCeilDivExpr):
-        return -(-left // right)
-    if isinstance(expression, ir.AffineModExpr):
-        return left % right
-    raise UnsupportedError(f"an index {expression}")
-
-
 # Ops that move elements and compute none: slices, reshapes, padding, packing.
 
 
 def slices(op: ir.Operation, get: Get) -> tuple[slice, ...]:
     """The part of a tensor that an op with offsets, sizes and strides is about."""
-    offsets = _mixed(op, "offsets", get)
-    sizes = _mixed(op, "sizes", get)
-    strides = _mixed(op, "strides", get)
+    parts = zip(*(_numbers(op, name, get) for name in ("offsets", "sizes", "strides")), strict=True)
     return tuple(
         slice(offset, offset + (size - 1) * stride + 1 if size else offset, stride)
-        for offset, size, stride in zip(offsets, sizes, strides, strict=True)
+        for offset, size, stride in parts
     )
 
 
-_SEGMENT = {"offsets": -3, "sizes": -2, "strides": -1, "low": 1, "high": 2}
-
-
-def _mixed(op: ir.Operation, name: str, get: Get) -> list[int]:
-    """Integers, each of which is an attribute or an operand."""
-    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    place = _SEGMENT[name] % len(segments)
-    start = sum(segments[:place])
-    given = iter(list(op.operands)[start : start + segments[place]])
-    dynamic = ir.ShapedType.get_dynamic_size()
-    return [
-        int(get(next(given))) if value == dynamic else value
-        for value in ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"])
-    ]
+def _numbers(op: ir.Operation, name: str, get: Get) -> list[int]:
+    return [each if isinstance(each, int) else int(get(each)) for each in mixed(op, name)]
 
 
 def extract_slice(op: ir.Operation, get: Get) -> Value:
@@ -224,7 +197,7 @@ def pad(op: ir.Operation, get: Get) -> Value:
     if isinstance(constant, ir.Block) or (before and constant.operation.name != "arith.constant"):
         raise UnsupportedError("tensor.pad with computed values")
     value = get(fill)
-    around = list(zip(_mixed(op, "low", get), _mixed(op, "high", get), strict=True))
+    around = list(zip(_numbers(op, "low", get), _numbers(op, "high", get), strict=True))
     return np.pad(get(op.operands[0]), around, constant_values=value.item())
 
 
@@ -232,14 +205,14 @@ def pack(op: ir.Operation, get: Get) -> Value:
     """Tiles made dimensions, innermost. Source: the op's definition, LinalgRelayoutOps.td."""
     source, result = get(op.operands[0]), get(op.operands[1])
     positions, tiles = _tiling(op)
-    segments = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
     outer = _permutation(op, source.ndim)
     counts = [0] * source.ndim
     for place, loop in enumerate(outer):
         counts[loop] = result.shape[place]
     tile_of = dict(zip(positions, tiles, strict=True))
     around = [(0, counts[d] * tile_of.get(d, 1) - source.shape[d]) for d in range(source.ndim)]
-    value = get(op.operands[segments[0] + segments[1]]).item() if segments[2] else 0
+    padding = operand_groups(op)[2]
+    value = get(padding[0]).item() if padding else 0
     padded = np.pad(source, around, constant_values=value)
     split = padded.reshape([size for d in range(source.ndim) for size in (counts[d], tile_of.get(d, 1))])
     order = [2 * d for d in outer] + [2 * d + 1 for d in positions]

@@ -16,13 +16,6 @@ from iree_tuner.device.sensors.nvidia import NvidiaSensors, open_nvidia
 __all__ = ["describe", "sensors_for"]
 
 
-class _Silent(NoSensors):
-    """A GPU without sensors."""
-
-    source = "none"
-    tells_throttling = False
-
-
 class _WithHost:
     """A GPU's own sensors for clock and temperature, and those of its host for load."""
 
@@ -64,5 +57,5 @@ def describe(device_uri: str) -> dict[str, object]:
     }
 
 
-def _of_gpu(device: HalDevice) -> NvidiaSensors | AmdSensors | _Silent:
-    return open_nvidia(device.uuid) or open_amd(device.uuid) or _Silent()
+def _of_gpu(device: HalDevice) -> NvidiaSensors | AmdSensors | NoSensors:
+    return open_nvidia(device.uuid) or open_amd(device.uuid) or NoSensors()

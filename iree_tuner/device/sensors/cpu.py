@@ -34,7 +34,7 @@ class CpuSensors:
     def __init__(self, root: Path = Path("/")) -> None:
         self._proc = root / "proc"
         cpus = root / "sys/devices/system/cpu"
-        watched = [cpus / f"cpu{number}" for number in _spread(_usable(), _WATCHED)]
+        watched = [cpus / f"cpu{number}" for number in _spread(usable(), _WATCHED)]
         self._clocks = [path for cpu in watched if (path := cpu / "cpufreq/scaling_cur_freq").exists()]
         names = ("core_throttle_count", "package_throttle_count")
         paths = (cpu / "thermal_throttle" / name for cpu in watched for name in names)
@@ -110,7 +110,8 @@ class CpuSensors:
         return max(0.0, load), min(1.0, max(0.0, stolen))
 
 
-def _usable() -> Sequence[int]:
+def usable() -> Sequence[int]:
+    """The numbers of the cores that this process may use."""
     affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     return sorted(affinity)
 

@@ -7,19 +7,16 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import defining_op
-from iree_tuner.ops.structure import iterators
+from iree_tuner.ops.structure import INTEGER_CASTS, iterators, operand_groups
 
 FUNCTIONS = ("func.func", "util.func")
 CALLS = ("func.call", "util.call")
 RETURNS = ("func.return", "util.return")
-CASTS = (
-    "arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci",
-    "iree_tensor_ext.dispatch.workload.ordinal",
-)  # fmt: skip
 MOVES = (
-    *CASTS, "tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape", "tensor.bitcast",
-    "tensor.extract_slice", "tensor.extract", "tensor.splat", "tensor.pack", "tensor.unpack", "linalg.pack",
-    "linalg.unpack", "memref.load", "hal.tensor.import", "iree_tensor_ext.dispatch.tensor.load",
+    *INTEGER_CASTS, "tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape",
+    "tensor.bitcast", "tensor.extract_slice", "tensor.extract", "tensor.splat", "tensor.pack",
+    "tensor.unpack", "linalg.pack", "linalg.unpack", "memref.load", "hal.tensor.import",
+    "iree_tensor_ext.dispatch.tensor.load",
     "iree_tensor_ext.bitcast", "iree_linalg_ext.gather", "flow.tensor.reshape", "flow.tensor.clone",
     "flow.tensor.transfer", "flow.tensor.slice", "flow.tensor.load", "flow.tensor.splat",
 )  # fmt: skip
@@ -90,13 +87,8 @@ def predecessors(block: ir.Block, argument: int) -> list[ir.Value]:
         if last.name == "cf.br" and targets[0] == block:
             found.append(last.operands[argument])
         if last.name == "cf.cond_br":
-            first, second = list(ir.DenseI32ArrayAttr(last.attributes["operandSegmentSizes"]))[1:]
-            starts = (1, 1 + first)
-            found += [
-                last.operands[start + argument]
-                for start, size, target in zip(starts, (first, second), targets, strict=True)
-                if target == block and argument < size
-            ]
+            passed = zip(operand_groups(last)[1:], targets, strict=True)
+            found += [each[argument] for each, target in passed if target == block and argument < len(each)]
     return found
 
 
@@ -158,7 +150,7 @@ def _held_constant(value: ir.Value) -> int | None:
             return found
         if op is None and is_structured(parent_of(value)):
             value = parent_of(value).operands[number_of(value)]
-        elif op is not None and op.name in (*CASTS, "linalg.fill"):
+        elif op is not None and op.name in (*INTEGER_CASTS, "linalg.fill"):
             value = op.operands[0]
         else:
             return None

@@ -9,13 +9,13 @@ since values behind them may be wrong.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import defining_op, symbol_of, walk
-from iree_tuner.ops.structure import bounds
+from iree_tuner.ops.structure import bounds, mixed, operand_groups
 from iree_tuner.program.valid.bodies import (
     CALLS,
     FUNCTIONS,
@@ -33,7 +33,7 @@ from iree_tuner.program.valid.bodies import (
     predecessors,
     terminator,
 )
-from iree_tuner.program.valid.interval import Interval
+from iree_tuner.program.valid.interval import EVERYTHING, Interval
 from iree_tuner.program.valid.known import Ranges
 from iree_tuner.program.valid.transfer import demands_on_operands
 
@@ -47,11 +47,10 @@ _ELEMENTS = {"tensor.extract": 0, "memref.load": 0, "tensor.insert": 1, "memref.
 """Ops on one element, whose indices follow the operand that they are of."""
 
 _SLICES = {
-    "tensor.extract_slice": (0, 1), "tensor.insert_slice": (1, 2),
-    "tensor.parallel_insert_slice": (1, 2), "iree_tensor_ext.dispatch.tensor.load": (0, 2),
-    "iree_tensor_ext.dispatch.tensor.store": (1, 3),
+    "tensor.extract_slice": 0, "tensor.insert_slice": 1, "tensor.parallel_insert_slice": 1,
+    "iree_tensor_ext.dispatch.tensor.load": 0, "iree_tensor_ext.dispatch.tensor.store": 1,
 }  # fmt: skip
-"""Ops on slices: the operand that they are of, and the group of operands that are offsets."""
+"""Ops on slices, and the operand that they are of."""
 
 _EQ, _NE, _SLT, _SLE, _SGT, _SGE, _ULT, _ULE, _UGT, _UGE = range(10)
 _MIRRORED = {
@@ -68,7 +67,7 @@ def required(op: ir.Operation, known: Ranges) -> Wanted:
         for dimension, index in enumerate(list(op.operands)[place + 1 :]):
             yield index, _rows(known.size(op.operands[place], dimension))
     elif name in _SLICES:
-        yield from _slice(op, known, *_SLICES[name])
+        yield from _slice(op, known, _SLICES[name])
     elif name in ("iree_linalg_ext.gather", "iree_linalg_ext.scatter"):
         yield from _table(op, known)
     elif name == "cf.assert":
@@ -92,9 +91,8 @@ def preferred(op: ir.Operation, known: Ranges) -> Wanted:
         places = known.range(other)
         if places is None or places.low is None or places.high is None or places.low == places.high:
             continue
-        if known.range(value) is None:  # place < length; place <= position
-            after = int(kind in (_SLT, _SGE, _ULT, _UGE))
-            yield value, Interval(places.low + after, places.high + after)
+        after = int(kind in (_SLT, _SGE, _ULT, _UGE))  # place < length; place <= position
+        yield value, Interval(places.low + after, places.high + after)
 
 
 def masks(op: ir.Operation, known: Ranges) -> Wanted:
@@ -118,14 +116,9 @@ def _rows(size: int | None) -> Interval:
     return Interval(0, max(0, (size or 1) - 1))
 
 
-def _slice(op: ir.Operation, known: Ranges, place: int, group: int) -> Wanted:
-    groups = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-    first = sum(groups[:group])
-    offsets, sizes, strides = (
-        _mixed(op, name, first + sum(groups[group : group + number]))
-        for number, name in enumerate(("static_offsets", "static_sizes", "static_strides"))
-    )
-    for dimension, (offset, size, stride) in enumerate(zip(offsets, sizes, strides, strict=True)):
+def _slice(op: ir.Operation, known: Ranges, place: int) -> Wanted:
+    parts = zip(*(mixed(op, name) for name in ("offsets", "sizes", "strides")), strict=True)
+    for dimension, (offset, size, stride) in enumerate(parts):
         whole = known.size(op.operands[place], dimension)
         step = stride if isinstance(stride, int) else known.exact(stride) or 1
         begins = _range(offset, known)
@@ -139,20 +132,6 @@ def _slice(op: ir.Operation, known: Ranges, place: int, group: int) -> Wanted:
             start = (begins.high if begins is not None else None) or 0
             left = (whole - start) if begins is not None else whole - (whole - 1 - (whole - 1) // 2)
             yield size, Interval(min(1, left), max(0, -(-left // step)))
-
-
-def _mixed(op: ir.Operation, name: str, first: int) -> list[int | ir.Value]:
-    """Static numbers, and operands for those that are dynamic."""
-    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
-    size = ir.ShapedType.get_dynamic_size()
-    found: list[int | ir.Value] = []
-    for each in ir.DenseI64ArrayAttr(op.attributes[name]):
-        if each in (dynamic, size):
-            found.append(op.operands[first])
-            first += 1
-        else:
-            found.append(each)
-    return found
 
 
 def _range(value: int | ir.Value, known: Ranges) -> Interval | None:
@@ -182,7 +161,7 @@ def _asserted(condition: ir.Value, known: Ranges) -> Wanted:
     left, right = comparison.operands[0], comparison.operands[1]
     for value, other, kind in ((left, right, predicate), (right, left, _MIRRORED[predicate])):
         limit = known.range(other)
-        if limit is not None and known.range(value) is None:
+        if limit is not None:
             yield value, satisfying(kind, limit)
 
 
@@ -210,7 +189,7 @@ _MOST_CHANGES = 24  # of one value: bounds only come closer, and in a circle the
 _STOPS = ("tensor.dim", "hal.buffer_view.dim", "tensor.empty", "flow.tensor.empty")
 _DISPATCH = "flow.dispatch"
 _STORE = "iree_tensor_ext.dispatch.tensor.store"
-_LOADS = ("util.global.load",)
+_LOAD = "util.global.load"
 _COMPARES_UP = {2: 1, 3: 0, 6: 1, 7: 0, 1: 1, 0: 1}
 """Predicates under which a counter goes on to a limit, and how far behind its last value that is."""
 
@@ -258,7 +237,7 @@ class Demands:
 
     def _require(self, value: ir.Value, wanted: Interval) -> None:
         fixed = self._known.range(value)
-        if wanted.says_nothing or fixed is not None:
+        if wanted == EVERYTHING or fixed is not None:
             return
         old = self._values.get(value)
         new = wanted if old is None else old.meet(wanted)
@@ -270,10 +249,6 @@ class Demands:
             self._changes[value] = self._changes.get(value, 0) + 1
             self._todo.append(value)
 
-    def _require_all(self, found: Iterable[tuple[ir.Value, Interval]]) -> None:
-        for value, wanted in found:
-            self._require(value, wanted)
-
     def _pass_on(self, value: ir.Value) -> None:
         wanted, op, number = self._values[value], defining_op(value), number_of(value)
         if op is None:
@@ -284,8 +259,12 @@ class Demands:
                 self._require(returned.operands[number], wanted)
         elif op.name == _DISPATCH:
             self._to_stored(op, number, wanted)
-        elif op.name in _LOADS:
-            self._to_global(_named(op, "global"), wanted)
+        elif op.name == _LOAD:
+            name = _named(op, "global")
+            old = self.globals.get(name)
+            self.globals[name] = wanted if old is None else old.meet(wanted)
+            for stored in self._stores.get(name, []):
+                self._require(stored, wanted)
         elif op.name in ("scf.if", "scf.index_switch", "scf.execute_region"):
             for region in op.regions:
                 if list(region.blocks):
@@ -299,7 +278,8 @@ class Demands:
             found = demands_on_operands(op, number, wanted, self._known)
             if found is None:
                 self.unclear.setdefault(op.name)
-            self._require_all(found or [])
+            for operand, own in found or ():
+                self._require(operand, own)
 
     def _to_stored(self, dispatch: ir.Operation, number: int, wanted: Interval) -> None:
         """Require it of the values that a dispatch stores in a result: an argument, or memory of its own."""
@@ -314,12 +294,6 @@ class Demands:
             arguments = function.regions[0].blocks[0].arguments if function is not None else ()
             for stored in self._written.get(arguments[place], []) if place < len(arguments) else ():
                 self._require(stored, wanted)
-
-    def _to_global(self, name: str, wanted: Interval) -> None:
-        old = self.globals.get(name)
-        self.globals[name] = wanted if old is None else old.meet(wanted)
-        for stored in self._stores.get(name, []):
-            self._require(stored, wanted)
 
     def _to_argument(self, value: ir.Value, number: int, wanted: Interval) -> None:
         block, parent = value.owner, parent_of(value)
@@ -419,11 +393,7 @@ def _dispatched(op: ir.Operation) -> list[str]:
 
 def _given(call: ir.Operation) -> list[ir.Value]:
     """The arguments that a call or a dispatch passes to the function."""
-    operands = list(call.operands)
-    if call.name != _DISPATCH:
-        return operands
-    first, count = list(ir.DenseI32ArrayAttr(call.attributes["operandSegmentSizes"]))[:2]
-    return operands[first : first + count]
+    return operand_groups(call)[1] if call.name == _DISPATCH else list(call.operands)
 
 
 def _tied(dispatch: ir.Operation, number: int) -> int | None:

@@ -23,11 +23,6 @@ class Interval:
     def is_empty(self) -> bool:
         return self.low is not None and self.high is not None and self.low > self.high
 
-    @property
-    def says_nothing(self) -> bool:
-        """Whether it contains all integers."""
-        return self.low is None and self.high is None and not self.distinct
-
     def meet(self, other: Interval) -> Interval:
         """The integers in both."""
         lows = [each for each in (self.low, other.low) if each is not None]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import defining_op
+from iree_tuner.compiler.context import defining_op, ops_around
 from iree_tuner.compiler.unbound import held_by
-from iree_tuner.ops.structure import accesses, iterators, loop_sizes
+from iree_tuner.ops.structure import accesses, iterators, loop_sizes, mixed
 from iree_tuner.program.valid.bodies import (
     FUNCTIONS,
     MOVES,
@@ -76,7 +76,8 @@ class Ranges:
             if op is None:
                 return self._argument_size(value, dimension)
             if op.name in ("tensor.empty", "flow.tensor.splat"):
-                return self.exact(op.operands[len(op.operands) - _dynamic(kind) + dynamic])
+                open_ = sum(kind.is_dynamic_dim(each) for each in range(kind.rank))
+                return self.exact(op.operands[len(op.operands) - open_ + dynamic])
             if op.name == _IMPORT:
                 return self._argument_size(op.operands[0], dimension)
             if op.name.startswith(("linalg.", "iree_linalg_ext.")) and op.results:
@@ -86,7 +87,9 @@ class Ranges:
             elif op.name in (*NUMBERED, "tensor.cast"):
                 value = op.operands[number]
             elif op.name in ("tensor.extract_slice", "iree_tensor_ext.dispatch.tensor.load"):
-                return self._slice_size(op, dimension)
+                sizes = mixed(op, "sizes")
+                size = sizes[dimension] if len(sizes) == kind.rank else None
+                return self.exact(size) if isinstance(size, ir.Value) else size
             else:
                 return None
             own = value.type
@@ -98,16 +101,6 @@ class Ranges:
         if isinstance(value.owner, ir.Block) and parent_of(value).name in FUNCTIONS:
             return self._sizes(number_of(value), dimension)
         return None
-
-    def _slice_size(self, op: ir.Operation, dimension: int) -> int | None:
-        sizes = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))
-        kind = op.results[0].type
-        if not isinstance(kind, ir.RankedTensorType) or kind.rank != len(sizes):
-            return None
-        place = sum(each < 0 for each in sizes[:dimension])
-        groups = list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))
-        first = sum(groups[:-2])
-        return sizes[dimension] if sizes[dimension] >= 0 else self.exact(op.operands[first + place])
 
     def _of_argument(self, value: ir.Value) -> Interval | None:
         parent, number = parent_of(value), number_of(value)
@@ -189,23 +182,17 @@ class Ranges:
 
     def _position(self, op: ir.Operation) -> Interval | None:
         """The range of a loop of the op around."""
-        around = op.parent
-        while around is not None and not is_structured(around.operation):
-            around = around.operation.parent
+        around = next(filter(is_structured, ops_around(op)), None)
         if around is None:
             return None
         loop = ir.IntegerAttr(op.attributes["dim"]).value
-        size = (loop_sizes(around.operation) or (None,) * (loop + 1))[loop]
+        size = (loop_sizes(around) or (None,) * (loop + 1))[loop]
         if size is None:
-            for operand, access in zip(around.operation.operands, accesses(around.operation), strict=True):
+            for operand, access in zip(around.operands, accesses(around), strict=True):
                 position = access.dimension_of(loop)
                 if size is None and position is not None:
                     size = self.size(operand, position)
         return None if size is None else Interval(0, size - 1)
-
-
-def _dynamic(kind: ir.ShapedType) -> int:
-    return sum(kind.is_dynamic_dim(each) for each in range(kind.rank))
 
 
 def _read(attribute: ir.Attribute) -> Interval | None:

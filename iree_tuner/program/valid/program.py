@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import symbol_of
+from iree_tuner.compiler.context import ops_in, symbol_of
 from iree_tuner.compiler.session import CompileError
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.program.dynamic import DimensionSize, size_for
@@ -49,8 +49,7 @@ def _of_module(module: ir.Module, sizes: tuple[DimensionSize, ...]) -> ValidInpu
     uses = Uses(module.operation, Ranges(lambda number, dimension: size_for(sizes, (number, dimension))))
     arguments: list[tuple[str, tuple[tuple[int, Interval], ...]]] = []
     parameters: dict[tuple[str, str], Interval] = {}
-    for view in module.body.operations:
-        op = view.operation
+    for op in ops_in(module.body):
         if op.name in FUNCTIONS and op.regions[0].blocks:
             each = [
                 (number_of(argument), found)

@@ -110,7 +110,10 @@ _POSITIVE = Interval(0)
 
 
 def demands_on_operands(op: ir.Operation, number: int, wanted: Interval, known: Ranges) -> Demands | None:
-    """The integers that operands may be so that a result is `wanted`; None for an op without a rule."""
+    """The integers that operands may be so that a result is `wanted`; None for an op without a rule.
+
+    Demands on values that are known anyway have no effect.
+    """
     name = op.name
     if name == "tensor.extract" and len(op.operands) > 1:
         place = known.exact(op.operands[len(op.operands) - 1])
@@ -172,8 +175,6 @@ def _added(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     if left == right:
         return [(left, wanted.divided(2))]
     first, second = known.range(left), known.range(right)
-    if first is not None and second is not None:
-        return []
     if first is None and second is None:
         return [(left, wanted.shared()), (right, wanted.shared())]
     other, fixed = (left, second) if first is None else (right, first)
@@ -191,8 +192,6 @@ def _beyond(wanted: Interval, added: Interval) -> Interval:
 def _subtracted(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     left, right = op.operands[0], op.operands[1]
     first, second = known.range(left), known.range(right)
-    if first is not None and second is not None:
-        return []
     if second is not None:
         return [(left, _beyond(wanted, second.negated()))]
     if first is not None:
@@ -206,8 +205,6 @@ def _subtracted(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
 def _multiplied(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     left, right = op.operands[0], op.operands[1]
     first, second = known.range(left), known.range(right)
-    if first is not None and second is not None:
-        return []
     if first is None and second is None:
         if wanted.high is None or wanted.high < 0 or (wanted.low or 0) > 0:
             return []
@@ -225,8 +222,13 @@ def _multiplied(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     return [(other, wanted.divided(by.high))]
 
 
-def _divided(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
+def _divided(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
+    """Divisions, and shifts to the right."""
     divisor = known.exact(op.operands[1])
+    if op.name in ("arith.shrsi", "arith.shrui"):
+        if divisor is None or divisor < 0:
+            return None
+        divisor = 1 << divisor
     if divisor is None or divisor <= 0:
         return [(op.operands[0], wanted)]
     low, high = wanted.low, wanted.high
@@ -236,7 +238,7 @@ def _divided(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     if high is not None:
         high = high * divisor + (0 if towards_zero and high < 0 else divisor - 1)
     found = Interval(low, high, wanted.distinct)
-    return [(op.operands[0], found.meet(_POSITIVE) if op.name == "arith.divui" else found)]
+    return [(op.operands[0], found.meet(_POSITIVE) if op.name.endswith("ui") else found)]
 
 
 def _remainder(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
@@ -261,16 +263,6 @@ def _masked(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None
     return None
 
 
-def _shifted_right(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
-    by = known.exact(op.operands[1])
-    if by is None or by < 0:
-        return None
-    low = None if wanted.low is None else wanted.low << by
-    high = None if wanted.high is None else ((wanted.high + 1) << by) - 1
-    found = Interval(low, high, wanted.distinct)
-    return [(op.operands[0], found.meet(_POSITIVE) if op.name == "arith.shrui" else found)]
-
-
 def _shifted_left(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands | None:
     by = known.exact(op.operands[1])
     return None if by is None or by < 0 else [(op.operands[0], wanted.divided(1 << by))]
@@ -281,10 +273,7 @@ def _clamped(op: ir.Operation, wanted: Interval, known: Ranges) -> Demands:
     lower = op.name in ("arith.maxsi", "arith.maxui")
     found: Demands = []
     for value, other in ((op.operands[0], op.operands[1]), (op.operands[1], op.operands[0])):
-        limit = known.range(other)
-        if known.range(value) is not None:
-            continue
-        kept = wanted
+        limit, kept = known.range(other), wanted
         if limit is not None:
             kept = wanted.meet(Interval(limit.low) if lower else Interval(None, limit.high))
         found.append((value, kept))
@@ -348,7 +337,7 @@ def _expression(
         return []
     if isinstance(found, ir.AffineDimExpr | ir.AffineSymbolExpr):
         place = found.position + (dims if isinstance(found, ir.AffineSymbolExpr) else 0)
-        return [] if known.range(operands[place]) is not None else [(operands[place], wanted)]
+        return [(operands[place], wanted)]
     if not isinstance(found, ir.AffineBinaryExpr):
         return None
     left, right = found.lhs, found.rhs
@@ -401,8 +390,8 @@ def _range_of(
 _RULES: dict[str, _Rule] = {
     "arith.addi": _added, "arith.subi": _subtracted, "arith.muli": _multiplied, "arith.divsi": _divided,
     "arith.divui": _divided, "arith.floordivsi": _divided, "arith.remsi": _remainder,
-    "arith.remui": _remainder, "arith.andi": _masked, "arith.shrsi": _shifted_right,
-    "arith.shrui": _shifted_right, "arith.shli": _shifted_left, "arith.maxsi": _clamped,
+    "arith.remui": _remainder, "arith.andi": _masked, "arith.shrsi": _divided,
+    "arith.shrui": _divided, "arith.shli": _shifted_left, "arith.maxsi": _clamped,
     "arith.maxui": _clamped, "arith.minsi": _clamped, "arith.minui": _clamped, "arith.select": _selected,
     "affine.apply": _apply,
 }  # fmt: skip

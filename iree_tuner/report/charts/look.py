@@ -72,10 +72,9 @@ def ratios(low: float, high: float) -> list[float]:
 
 _DECADES, _MANY_DECADES, _LABELS = 8.0, 1e3, 9
 _STEPS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 _CONFIG: Mapping[str, object] = {
     "background": None,
-    "font": _FONT,
+    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
     "view": {"stroke": None},
     "axis": {
         "labelColor": INK, "titleColor": FAINT, "gridColor": LINES, "domainColor": LINES, "tickColor": LINES,

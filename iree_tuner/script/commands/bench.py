@@ -28,7 +28,7 @@ from iree_tuner.script.choices import ScriptSearch, Watch, search_script
 from iree_tuner.script.commands.run import NO_SCRIPT, ScriptFlags
 from iree_tuner.script.commands.script import LIBRARY_FLAG
 from iree_tuner.script.script import Script
-from iree_tuner.search.registry import check_strategy
+from iree_tuner.search.strategy import check_strategy
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import (
     AMOUNT,

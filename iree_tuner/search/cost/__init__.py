@@ -5,16 +5,6 @@ workload, the knobs' values and the machine; they need no compiler and no device
 `targets`, `ops` and `space`.
 """
 
-from typing import TYPE_CHECKING
+from iree_tuner.search.cost.landscape import Landscape
 
-from iree_tuner.lazily import lazily
-
-if TYPE_CHECKING:
-    from iree_tuner.search.cost.encoder import Encoder
-    from iree_tuner.search.cost.landscape import Landscape, SpaceLandscape
-
-__all__ = ["Encoder", "Landscape", "SpaceLandscape"]
-
-__getattr__ = lazily(
-    __name__, {"Encoder": "encoder", "Landscape": "landscape", "SpaceLandscape": "landscape"}
-)
+__all__ = ["Landscape"]

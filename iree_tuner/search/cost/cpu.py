@@ -12,8 +12,16 @@ import numpy as np
 
 from iree_tuner.ops.family import Chain, family_of
 from iree_tuner.ops.workload import Workload
-from iree_tuner.search.cost.cpu_core import LOOP_CYCLES, PORTS, Core, sums, traffic, vector_instructions
-from iree_tuner.search.cost.cpu_tiles import TileColumns, tiles_of
+from iree_tuner.search.cost.cpu_core import (
+    LOOP_CYCLES,
+    PORTS,
+    Core,
+    TileColumns,
+    sums,
+    tiles_of,
+    traffic,
+    vector_instructions,
+)
 from iree_tuner.search.cost.terms import (
     Array,
     Estimate,

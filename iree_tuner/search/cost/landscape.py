@@ -1,16 +1,90 @@
-"""A space as strategies see it."""
+"""A space as strategies see it, and its assignments as rows of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from iree_tuner.search.cost.encoder import Encoder
+import numpy as np
+
+from iree_tuner.ops.workload import Workload
+from iree_tuner.search.cost import cpu, gpu, gpu_attention, gpu_streams, gpu_threads
 from iree_tuner.search.cost.forest import guess, shipped_prior
-from iree_tuner.search.cost.terms import Array
+from iree_tuner.search.cost.terms import Array, Estimate
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.space.joint import JointSpace
+from iree_tuner.space.joint import JOINED, SPACE, JointSpace
 from iree_tuner.targets.machine import Machine
+
+_DIGITS = 6  # logarithms differ in the last bits between processors; decisions must not
+_MODELS = {"gpu_attention": gpu_attention, "gpu_threads": gpu_threads, "gpu_streams": gpu_streams}
+ESTIMATE = "estimate"
+"""The feature that holds the logarithm of the estimated time, if any."""
+
+
+class Encoder:
+    """Features of a space's assignments, for models: log2 of everything.
+
+    Args:
+        workload: of the space.
+        label: the space's, or those of several joined by `+`.
+        names: knobs of all of the spaces.
+        machine: that it runs on.
+        shapes: of the matrix instructions that `mma_idx` selects.
+    """
+
+    def __init__(
+        self, workload: Workload, label: str, names: Sequence[str], machine: Machine,
+        shapes: Sequence[tuple[int, int, int]] = (),
+    ) -> None:  # fmt: skip
+        self.workload = workload
+        self.machine = machine
+        self._labels = label.split(JOINED)
+        self._names = tuple(names)
+        self._shapes = tuple(shapes)
+        blank = {name: np.zeros(1) for name in self._names}
+        if machine.kind == "cpu":
+            self.kind = "cpu"
+        else:  # `knobs` has no model of costs: its rows cannot be compared across workloads
+            models = {"gpu_matrix": gpu, **_MODELS}
+            self.kind = next((name for name, each in models.items() if each.fits(workload, blank)), "knobs")
+        with np.errstate(all="ignore"):  # only the names count
+            self.features: tuple[str, ...] = tuple(self._table([Assignment.of({})]))
+
+    def encode(self, assignments: Sequence[Assignment]) -> Array:
+        """A row for each assignment, a column for each of `features`."""
+        if not assignments:
+            return np.zeros((0, len(self.features)))
+        return np.stack(list(self._table(assignments).values()), axis=1)
+
+    def estimate(self, assignments: Sequence[Assignment]) -> Estimate | None:
+        """Terms and cycles from first principles; None without a model of costs."""
+        knobs, count = self._columns(assignments), len(assignments)
+        if self.kind == "cpu":
+            return cpu.estimate(self.workload, knobs, count, self.machine)
+        if self.kind == "gpu_matrix":
+            second = np.array([float(self._pipeline(each) == "VectorDistribute") for each in assignments])
+            return gpu.estimate(self.workload, knobs, second, self.machine, self._shapes)
+        model = _MODELS.get(self.kind)
+        return None if model is None else model.estimate(self.workload, knobs, self.machine)
+
+    def _pipeline(self, assignment: Mapping[str, int]) -> str:
+        place = assignment.get(SPACE, 0)
+        return self._labels[place].partition(":")[0]
+
+    def _columns(self, assignments: Sequence[Assignment]) -> dict[str, Array]:
+        return {name: np.array([each.get(name, 0) for each in assignments], float) for name in self._names}
+
+    def _table(self, assignments: Sequence[Assignment]) -> dict[str, Array]:
+        found = self.estimate(assignments)
+        if found is None:
+            return {name: _logarithm(1.0 + column) for name, column in self._columns(assignments).items()}
+        columns = {ESTIMATE: found.cycles, **found.features}
+        return {name: _logarithm(column) for name, column in columns.items()}
+
+
+def _logarithm(column: Array) -> Array:
+    """To base two, rounded to digits that are equal on all processors."""
+    return np.asarray(np.round(np.log2(np.maximum(column, 1e-9)), _DIGITS), np.float64)
 
 
 class Landscape(Protocol):

@@ -3,8 +3,3 @@
 A strategy asks for members of the recording and hears the time that each had at first sight. Its findings are
 judged by the second, more exact times in the recording. May import everything up to `store`.
 """
-
-from iree_tuner.search.replay.recorded import RecordedSpace, read_recording
-from iree_tuner.search.replay.run import ReplayRun, replay
-
-__all__ = ["RecordedSpace", "ReplayRun", "read_recording", "replay"]

@@ -19,7 +19,7 @@ from iree_tuner.search.replay.recorded import RecordedSpace
 
 
 _WORST = 4.0  # log2 of a time as a multiple of the best, for what is slower, and for failures
-_DIGITS = 6  # see `search.cost.encoder`
+_DIGITS = 6  # see `search.cost.landscape`
 _TREES = 100
 _LEAVES = 256
 

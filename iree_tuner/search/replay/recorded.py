@@ -17,8 +17,8 @@ import numpy as np
 from iree_tuner.errors import TunerError
 from iree_tuner.files import parse_json, read_bytes
 from iree_tuner.ops.workload import Workload
-from iree_tuner.search.cost.encoder import Encoder
 from iree_tuner.search.cost.forest import Forest, guess
+from iree_tuner.search.cost.landscape import Encoder
 from iree_tuner.search.cost.terms import Array
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.joint import JOINED, SPACE, unnamed

@@ -7,9 +7,8 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from iree_tuner.search.registry import check_strategy, make_strategy
 from iree_tuner.search.replay.recorded import RecordedSpace, Seen
-from iree_tuner.search.strategy import Strategy
+from iree_tuner.search.strategy import Strategy, check_strategy, make_strategy
 from iree_tuner.space.configuration import Assignment
 
 _FRUITLESS = 1000

@@ -18,7 +18,7 @@ from iree_tuner.space.gpu.matrix_problem import fused_problem
 def adds_in_place(draft: Draft) -> bool:
     """Whether instructions add to values that are read, which TileAndFuse stages in shared memory."""
     adds = bool(draft.workload.parameter(ACCUMULATES))
-    return adds and draft.pipeline == "TileAndFuse" and not _uses_mma_sync(draft)
+    return adds and draft.pipeline == "TileAndFuse" and not needs_separate_accumulation(draft.mma())
 
 
 def limit_shared_memory(
@@ -39,10 +39,6 @@ def limit_shared_memory(
         require(used <= limit, message, used)
 
 
-def _uses_mma_sync(draft: Draft) -> bool:
-    return needs_separate_accumulation(draft.mma())
-
-
 def _limit_contraction(draft: Draft) -> None:
     m, n, k = (draft.workload.role(role) for role in "mnk")
     limit_shared_memory(draft, m, n, k[-1], "accumulator")
@@ -52,7 +48,7 @@ ADDED_AFTERWARDS = Supplement(
     name="accumulator added afterwards",
     reason="mma.sync has no layout for an accumulator in shared memory: the compiler's own choice always "
     "sets convert_acc_gemm (appendConvertAccGemm in ConfigUtils.cpp), which the emitter leaves out",
-    applies=lambda draft: draft.pipeline == "TileAndFuse" and _uses_mma_sync(draft),
+    applies=lambda draft: draft.pipeline == "TileAndFuse" and needs_separate_accumulation(draft.mma()),
     extend=lambda draft: draft.set_entries(convert_acc_gemm=ir.UnitAttr.get()),
 )
 

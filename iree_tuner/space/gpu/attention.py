@@ -13,7 +13,7 @@ from iree.compiler.dialects import iree_codegen, iree_gpu
 
 from iree_tuner.compiler.context import defining_op
 from iree_tuner.compiler.unbound import derived_thread_config, flushed_denormals
-from iree_tuner.space.constraints import one_of_attribute
+from iree_tuner.space.constraints import integers, one_of_attribute
 from iree_tuner.space.expressions import (
     Boolean,
     Integer,
@@ -148,12 +148,10 @@ def promoted_operands(draft: Draft) -> tuple[Boolean, Boolean, Boolean]:
 
 
 def _promotions(knob: str, choices: Sequence[Sequence[int]]) -> dict[str, ir.Attribute]:
-    i64 = ir.IntegerType.get_signless(64)
-    operands = [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, each) for each in choice]) for choice in choices]
     how = derived_thread_config()
     types = [ir.ArrayAttr.get([how] * len(choice)) for choice in choices]
     return {
-        "promote_operands": one_of_attribute(knob, operands),
+        "promote_operands": one_of_attribute(knob, list(map(integers, choices))),
         "promotion_types": one_of_attribute(knob, types),
     }
 
@@ -174,10 +172,6 @@ def _fill_score_tile(draft: Draft) -> None:
         tile, columns = draft.value("red_k2"), step_of(draft, QK, 1)
         whole = (tile % columns).equals(0)
         require(whole, "red_k2 ({}) must be divisible by the columns of QK's instruction ({})", tile, columns)
-
-
-def _has_two_orders(draft: Draft) -> bool:
-    return not any(name_of(each).startswith("NV_") for each in instructions(draft, QK))
 
 
 def _open_order(draft: Draft) -> None:
@@ -205,11 +199,6 @@ def _repeat_lookups(draft: Draft, knob: str) -> None:
             values = list(ir.DenseI64ArrayAttr(view.operation.attributes["values"]))
             view.operation.attributes["keys"] = ir.DenseI64ArrayAttr.get(list(range(2 * len(values))))
             view.operation.attributes["values"] = ir.DenseI64ArrayAttr.get(values * 2)
-
-
-def _is_transposed(draft: Draft) -> Boolean:
-    options = instructions(draft, QK)
-    return ~(draft.value("qk_mma_idx") < len(options) // 2)
 
 
 def _limit_memory(draft: Draft) -> None:
@@ -241,7 +230,7 @@ def _scores_stay(draft: Draft) -> Boolean | None:
     either = saved.operands[0].owner
     assert isinstance(either, ir.Operation | ir.OpView), "layouts are compared by an op"
     as_left, as_right = (Boolean(value) for value in either.operands)
-    transposed = _is_transposed(draft)
+    transposed = ~(draft.value("qk_mma_idx") < len(instructions(draft, QK)) // 2)
     return any_of([all_of([transposed, as_right]), all_of([~transposed, as_left])])
 
 
@@ -259,11 +248,6 @@ def _limit_registers(draft: Draft) -> None:
         columns = draft.value("n_tile") // draft.value("sg_n_cnt") + draft.value("red_k2")
         each = rows * columns // draft.limits.subgroup_size
         require(each <= _MOST_ACCUMULATORS, f"{{}} accumulators are more than {_MOST_ACCUMULATORS}", each)
-
-
-def _declare_options(draft: Draft) -> None:
-    flushed = flushed_denormals()
-    draft.set_entries(**{OPTIONS: ir.DictAttr.get({}), DENORMALS: flushed})
 
 
 ATTENTION_SUPPLEMENTS: tuple[Supplement, ...] = (
@@ -296,7 +280,7 @@ ATTENTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         "the emitter leaves out transposed instructions, which the compiler's own configuration uses "
         "(setAttentionIntrinsicBasedVectorDistributionConfig, KernelConfig.cpp)",
         _open_order,
-        _has_two_orders,
+        lambda draft: not any(name_of(each).startswith("NV_") for each in instructions(draft, QK)),
     ),
     Supplement(
         "shared memory",
@@ -313,7 +297,7 @@ ATTENTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         "options",
         "the emitter sets no pipeline options, which VectorDistribute takes here too, and does not flush "
         "denormals, as setAttentionPipelineAttributes always does (KernelConfig.cpp)",
-        _declare_options,
+        lambda draft: draft.set_entries(**{OPTIONS: ir.DictAttr.get({}), DENORMALS: flushed_denormals()}),
     ),
     *(each for each in OPTION_SUPPLEMENTS if each.name in ("bank conflicts", "workgroup order", "waves")),
 )

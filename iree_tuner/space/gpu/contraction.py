@@ -22,7 +22,6 @@ from iree_tuner.space.gpu.prefetch import PREFETCH, thread_layouts
 
 
 _KNOB = "direct_loads"
-_PROMOTION = "promotion_types"
 _TYPES = ("f16", "bf16")
 _SWIZZLING = ((16, 16, 32), (32, 32, 16))
 """Instructions of gfx950 for which the compiler knows a swizzle (getXorShuffleParamsForGfx950)."""
@@ -37,7 +36,7 @@ def _open(draft: Draft) -> None:
     options = [ir.UnitAttr.get(), *map(ir.ArrayAttr.get, kinds)]
     described = ["0 (through registers)", "1 (directly)", "2 (directly, and swizzled)"][: len(options)]
     draft.declare(_KNOB, range(len(options)), f"{', '.join(described[:-1])} or {described[-1]}")
-    draft.set_entries(**{_PROMOTION: one_of_attribute(_KNOB, options)})
+    draft.set_entries(**{"promotion_types": one_of_attribute(_KNOB, options)})
     chosen, stages, plain = draft.value(_KNOB), draft.value(PREFETCH), draft.value(CONFLICTS)
     m, n = workload.role("m")[-1], workload.role("n")[-1]
     *_, step = draft.mma_shape()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.ops.structure import ACCUMULATES
-from iree_tuner.space.constraints import integers, level, padded_to
+from iree_tuner.space.constraints import divides_or_covers, integers, level, padded_to
 from iree_tuner.space.expressions import Integer, any_of, constant, product, require
 from iree_tuner.space.gpu.accumulator import (
     ADDED_AFTERWARDS,
@@ -291,8 +291,7 @@ def _require_static_tiles(draft: Draft) -> None:
     for loop in (roles.rows[-1], roles.columns[-1]):
         size, tile = draft.workload.loops[loop], draft.value(f"wg_{loop}")
         with draft.extending():
-            static = any_of([(constant(size) % tile).equals(0), tile >= size])
-            require(static, f"wg_{loop} ({{}}) must divide {size} or cover it", tile)
+            require(divides_or_covers(tile, size), f"wg_{loop} ({{}}) must divide {size} or cover it", tile)
 
 
 def _refuse_accumulation(draft: Draft) -> None:

@@ -17,7 +17,6 @@ from iree_tuner.space.gpu.prefetch import PREFETCH, PREFETCH_SUPPLEMENTS
 
 OPTIONS = "gpu_pipeline_options"
 DENORMALS = "iree_codegen.denormal_fp_math_f32"
-FUNCTION_ATTRIBUTES = "llvm_func_attrs"
 
 _WAVES = (2, 4)
 
@@ -62,7 +61,7 @@ def _open_denormals(draft: Draft) -> None:
 def _open_waves(draft: Draft) -> None:
     draft.declare("waves_per_eu", range(len(_WAVES) + 1), "0 (no wish), 1 (two) or 2 (four)")
     wishes = [ir.DictAttr.get({"amdgpu-waves-per-eu": ir.StringAttr.get(str(waves))}) for waves in _WAVES]
-    draft.set_entries(**{FUNCTION_ATTRIBUTES: one_of_attribute("waves_per_eu", [ir.UnitAttr.get(), *wishes])})
+    draft.set_entries(**{"llvm_func_attrs": one_of_attribute("waves_per_eu", [ir.UnitAttr.get(), *wishes])})
 
 
 def _set_option(draft: Draft, name: str, value: ir.Attribute) -> None:

@@ -8,8 +8,8 @@ from iree.compiler import ir
 
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import integers, padded_to
-from iree_tuner.space.expressions import all_of, any_of, constant, product, require
+from iree_tuner.space.constraints import divides_or_covers, integers, padded_to
+from iree_tuner.space.expressions import all_of, any_of, product, require
 from iree_tuner.space.gpu.accumulator import adds_in_place
 from iree_tuner.space.gpu.constraints_draft import MMA_KIND, Draft, Supplement
 from iree_tuner.space.gpu.instructions import divides, shape_of
@@ -65,9 +65,7 @@ def _fill_two(draft: Draft) -> None:
     tiles = {loop: draft.value(f"wg_{loop}") for loop in range(len(sizes)) if draft.has(f"wg_{loop}")}
     with draft.extending():
         results = product([*(draft.value(f"sg_{loop}") for loop in _inner(draft)), rows, columns])
-        whole = [
-            (constant(sizes[loop]) % tile).equals(0) | (tile >= sizes[loop]) for loop, tile in tiles.items()
-        ]
+        whole = [divides_or_covers(tile, sizes[loop]) for loop, tile in tiles.items()]
         message = f"{{}} padded sums of a subgroup begin in memory: more than {_ONE_INSTRUCTION} are needed"
         require(any_of([results > _ONE_INSTRUCTION, all_of(whole)]), message, results)
 

@@ -131,9 +131,6 @@ def _only(module: ir.Module) -> iree_codegen.ConstraintsOp:
     return op
 
 
-_FILL = "fill"
-
-
 def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
     """TileAndFuse, each thread with results of its own, and VectorDistribute for shared reductions.
 
@@ -148,7 +145,7 @@ def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
     if facts_of(workload.dag).on_buffers:
         return []
     product = _is_product(workload)
-    beside = [companion for companion in workload.companions if _FILL not in companion.op]
+    beside = [companion for companion in workload.companions if "fill" not in companion.op]
     if product and any("reduction" in companion.iterators for companion in beside):
         return []
     if any(kind.is_small_float for kind in workload.types):

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from iree_tuner.ops.contraction import packed_name
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.expressions import integer, product, require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
-from iree_tuner.space.llvm_cpu.mmt4d import is_mmt4d, mmt4d_constraints
+from iree_tuner.space.llvm_cpu.mmt4d import mmt4d_constraints
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
 from iree_tuner.targets import CpuLimits
 
@@ -21,7 +22,7 @@ _MOST_VECTORS = 512
 
 def contraction_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
     """The constraints op of a contraction."""
-    if is_mmt4d(workload):
+    if packed_name(workload.maps):
         return mmt4d_constraints(workload, limits, context)
 
     def fill() -> Mapping[str, ir.Attribute]:

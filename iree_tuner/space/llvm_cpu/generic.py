@@ -17,8 +17,6 @@ from iree_tuner.space.llvm_cpu.ladders import require_small_vector
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
 from iree_tuner.targets import CpuLimits
 
-_FILL = "fill"
-
 
 def generic_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
     """The constraints op of a generic op and its companions.
@@ -36,7 +34,7 @@ def generic_constraints(workload: Workload, limits: CpuLimits, context: ir.Conte
             tiling.declare_peeling()
             for companion in workload.companions:
                 # Fills are fused into the ops whose initial values they write, and get no tiles.
-                if _FILL not in companion.op:
+                if "fill" not in companion.op:
                     tiling.declare_companion(companion, _produces(companion, workload))
         return tiling.knobs()
 

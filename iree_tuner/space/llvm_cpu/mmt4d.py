@@ -25,7 +25,6 @@ from dataclasses import replace
 
 from iree.compiler import ir
 
-from iree_tuner.ops.contraction import packed_name
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, level
 from iree_tuner.space.expressions import Integer, product, require
@@ -46,11 +45,6 @@ _UNROLLED = 64
 more than a minute (f32 tiles of 16x16)."""
 
 
-def is_mmt4d(workload: Workload) -> bool:
-    """Whether a contraction is on packed operands, as `linalg.mmt4d` and `linalg.batch_mmt4d` are."""
-    return packed_name(workload.maps) is not None
-
-
 def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
     """The constraints op of a contraction on packed operands."""
     count = len(workload.loops) - _INNER
@@ -66,7 +60,10 @@ def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context
         for loop in distribution.keys() & vector.keys():
             message = f"vector_{loop} ({{}}) must not exceed distribution_{loop} ({{}})"
             require(vector[loop] <= distribution[loop], message, vector[loop], distribution[loop])
-        _limit_accumulator(workload, [tile for loop, tile in vector.items() if loop != k1], limits)
+        # The tiles of the result that go together are unpacked as one vector.
+        together: list[Integer | int] = [tile for loop, tile in vector.items() if loop != k1]
+        together += workload.loops[-_INNER:-1]
+        require_small_vector(together, workload.types[-1], "the accumulator", limits)
         if vectorized:
             _limit_unrolling(workload, list(vector.values()), limits)
         return {LOWERING_CONFIG: ir.DictAttr.get(_levels(workload, distribution, vector))}
@@ -81,7 +78,9 @@ def _coarseness(workload: Workload, loops: Sequence[int], limits: CpuLimits) -> 
         loops=tuple(workload.loops[loop] for loop in loops),
         iterators=tuple(workload.iterators[loop] for loop in loops),
     )
-    return coarseness_for(outer, max(2, limits.max_stack_bytes // _tile_bytes(workload)))
+    m0, n0, _ = workload.loops[-_INNER:]
+    tile_bytes = m0 * n0 * workload.types[-1].bytes
+    return coarseness_for(outer, max(2, limits.max_stack_bytes // tile_bytes))
 
 
 def _declare(workload: Workload, level: str, loops: Sequence[int], coarseness: int) -> dict[int, Integer]:
@@ -108,17 +107,6 @@ def _levels(
         "vector_common_parallel": of("vector", vector, spread, (count, count + 1)),
         "vector_reduction": of("vector", vector, (count - 1,), (count + 2,)),
     }
-
-
-def _tile_bytes(workload: Workload) -> int:
-    m0, n0, _ = workload.loops[-_INNER:]
-    return m0 * n0 * workload.types[-1].bytes
-
-
-def _limit_accumulator(workload: Workload, tiles: Sequence[Integer], limits: CpuLimits) -> None:
-    """The tiles of the result that go together are unpacked as one vector."""
-    m0, n0, _ = workload.loops[-_INNER:]
-    require_small_vector([*tiles, m0, n0], workload.types[-1], "the accumulator", limits)
 
 
 def _limit_unrolling(workload: Workload, tiles: Sequence[Integer], limits: CpuLimits) -> None:

@@ -13,6 +13,7 @@ from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.unbound import attribute_from, parameters_of
 from iree_tuner.space.configuration import Configuration, OpConfiguration
+from iree_tuner.space.constraints import integers
 
 Pipeline = Literal[
     "BaseDistribute",
@@ -54,10 +55,7 @@ def spirv_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, ob
     levels = cast(Sequence[Sequence[int]], knobs[TILE_SIZES])
     order = _order(len(levels[0]), cast(Mapping[str, int], knobs.get(INTERCHANGE, {})))
     options = cast(Mapping[str, int], knobs.get(OPTIONS, {}))
-    i64 = ir.IntegerType.get_signless(64)
-    entries: dict[str, ir.Attribute] = {
-        name: ir.IntegerAttr.get(i64, value) for name, value in options.items()
-    }
+    entries = dict(zip(options, integers(list(options.values())), strict=True))
     info = iree_codegen.CompilationInfoAttr.get(
         lowering_config(levels, order),
         iree_codegen.TranslationInfoAttr.get(
@@ -94,28 +92,23 @@ def spirv_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:
         levels.append(parts.get("sizes", level))
         if "interchange" in parts:
             order = [ir.IntegerAttr(each).value for each in ir.ArrayAttr(parts["interchange"])]
-    i64 = ir.IntegerType.get_signless(64)
     found: dict[str, ir.Attribute] = {
         TILE_SIZES: ir.ArrayAttr.get(levels),
-        WORKGROUP_SIZE: ir.ArrayAttr.get([ir.IntegerAttr.get(i64, size) for size in info.workgroup_size]),
-        SUBGROUP_SIZE: ir.IntegerAttr.get(i64, info.subgroup_size),
+        WORKGROUP_SIZE: integers(list(info.workgroup_size)),
+        SUBGROUP_SIZE: integers([info.subgroup_size])[0],
     }
     if info.configuration is not None and len(ir.DictAttr(info.configuration)):
         found[OPTIONS] = info.configuration
     swapped = [place for place, loop in enumerate(order) if place != loop]
-    pair = {
-        name: ir.IntegerAttr.get(i64, loop) for name, loop in zip(("first", "second"), swapped, strict=False)
-    }
-    found[INTERCHANGE] = ir.DictAttr.get({_SWAP: ir.IntegerAttr.get(i64, int(bool(swapped))), **pair})
+    pair = dict(zip(("first", "second"), integers(swapped), strict=False))
+    found[INTERCHANGE] = ir.DictAttr.get({_SWAP: integers([int(bool(swapped))])[0], **pair})
     return found
 
 
 def interchange(first: int, second: int, swap: ir.Attribute) -> ir.DictAttr:
     """The knobs dictionary's entry for two loops of the workgroup level that may change places."""
-    i64 = ir.IntegerType.get_signless(64)
-    return ir.DictAttr.get(
-        {"first": ir.IntegerAttr.get(i64, first), "second": ir.IntegerAttr.get(i64, second), _SWAP: swap}
-    )
+    one, other = integers([first, second])
+    return ir.DictAttr.get({"first": one, "second": other, _SWAP: swap})
 
 
 def _order(count: int, chosen: Mapping[str, int]) -> list[int]:

@@ -97,12 +97,11 @@ class _Filler:
             self._level({loop: self._native_entry(axis) for axis, loop in enumerate(names)}, whole=True),
         ]
         options = {name: knob_attribute(name) for name in ("pipeline_depth", "store_stage")}
-        i64 = ir.IntegerType.get_signless(64)
         return {
             TILE_SIZES: ir.ArrayAttr.get([integers(level) for level in levels]),
             WORKGROUP_SIZE: integers(["threads_x", "threads_y", 1]),
             # setCooperativeMatrixConfig asks for the preferred size: RDNA prefers subgroups of 32 here.
-            SUBGROUP_SIZE: ir.IntegerAttr.get(i64, self._limits.subgroup_size),
+            SUBGROUP_SIZE: integers([self._limits.subgroup_size])[0],
             OPTIONS: ir.DictAttr.get(options),
         }
 

@@ -4,23 +4,6 @@ Finds what a program or a spec carries, and the constraints for its op, its pipe
 the broken ones, where, and with which values. May import `program`, `space` and `spec`, and what they import.
 """
 
-from typing import TYPE_CHECKING
+from iree_tuner.space.verify.program import verify_program
 
-from iree_tuner.lazily import lazily
-
-if TYPE_CHECKING:
-    from iree_tuner.space.verify.constraints import ConfigurationFinding, Verified, VerifyReport
-    from iree_tuner.space.verify.program import verify_program
-    from iree_tuner.space.verify.spec import verify_spec
-
-__all__ = ["ConfigurationFinding", "Verified", "VerifyReport", "verify_program", "verify_spec"]
-
-_HOMES = {
-    "ConfigurationFinding": "constraints",
-    "VerifyReport": "constraints",
-    "Verified": "constraints",
-    "verify_program": "program",
-    "verify_spec": "spec",
-}
-
-__getattr__ = lazily(__name__, _HOMES)
+__all__ = ["verify_program"]

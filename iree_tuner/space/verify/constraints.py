@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from iree.compiler import ir
@@ -74,6 +74,10 @@ class Verified:
         """The beginning of messages, as the compiler's own: `'linalg.matmul' op`, or `@matcher`."""
         return f"@{self.matcher}" if self.matcher else f"'{self.op}' op"
 
+    def unchecked(self, why: str) -> Verified:
+        """The same, of which nothing is known."""
+        return replace(self, findings=(ConfigurationFinding("unchecked", why),))
+
     def diagnostics(self) -> Iterator[str]:
         """The findings in the compiler's own form: `file:line:column: error: 'linalg.matmul' op ...`."""
         for each in self.findings:
@@ -106,19 +110,6 @@ class VerifyReport:
         return sum(each.state == state for each in self.configurations)
 
 
-@dataclass(frozen=True)
-class CheckedConfiguration:
-    """The findings about a configuration, and the space whose constraints gave them."""
-
-    findings: tuple[ConfigurationFinding, ...]
-    space: str = ""
-
-    @classmethod
-    def unchecked(cls, why: str) -> CheckedConfiguration:
-        """Nothing is known about it."""
-        return cls((ConfigurationFinding("unchecked", why),))
-
-
 class Constraints:
     """The constraints of a workload, one set for each pipeline that can lower it.
 
@@ -144,23 +135,25 @@ class Constraints:
             return cls((), dispatch.limits, why)
         return cls(spaces, dispatch.limits)
 
-    def judge(self, written: Written) -> CheckedConfiguration:
-        """The verdict of the pipeline's own constraints; of several sets, the one that fits best."""
+    def judge(self, written: Written, verified: Verified | None = None) -> Verified:
+        """The findings of the pipeline's own constraints; of several sets, of the one that fits best.
+
+        `verified` says where the configuration is, if that matters.
+        """
+        verified = verified or Verified("", "", written.lowering, written.translation)
         if not self._rules:
-            return CheckedConfiguration.unchecked(self._why)
+            return verified.unchecked(self._why)
         if not written.translation:
-            return CheckedConfiguration.unchecked(
-                "the configuration has no translation info, so its pipeline is unknown"
-            )
+            return verified.unchecked("the configuration has no translation info, so its pipeline is unknown")
         found = [(space, rules.judge(written)) for space, rules in self._rules]
         space, best = min(found, key=lambda each: _misfit(each[1]))
         if best.unread:
-            return CheckedConfiguration.unchecked(_unread(found, written))
-        findings = [
+            return verified.unchecked(_unread(found, written))
+        findings = tuple(
             ConfigurationFinding("error" if each.force == "rule" else "warning", each.message, each.rule)
             for each in best.violations
-        ]
-        return CheckedConfiguration(tuple(findings), space.label)
+        )
+        return replace(verified, findings=findings, space=space.label)
 
 
 def _misfit(judgement: Judgement) -> tuple[bool, int, int]:

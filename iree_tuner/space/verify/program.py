@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from iree_tuner.compiler.context import new_context
@@ -13,11 +13,8 @@ from iree_tuner.program.dynamic import sized
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program, ProgramSource
 from iree_tuner.space.compilers_choice import Written
-from iree_tuner.space.verify.constraints import CheckedConfiguration, Constraints, Verified, VerifyReport
+from iree_tuner.space.verify.constraints import Constraints, Verified, VerifyReport
 from iree_tuner.targets import Target
-
-_GONE = CheckedConfiguration.unchecked("no dispatch contains the op: it was folded, split, or fused")
-_NOT_ROOT = "it is not the root op, and the root op has no configuration"
 
 
 def verify_program(
@@ -50,54 +47,40 @@ def verify_carried(
         with Workers(1) as own:
             return verify_carried(program, carried, target, workers=own)
     context = new_context()
-    judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]] = {}
+    judged: dict[Carried, Verified | None] = {}
     for dispatch in extract(program, target, workers).dispatches:
         if dispatch.carried:
             constraints = Constraints.of(dispatch, target, context, workers)
-            for each, found in _judge(dispatch, constraints):
-                judged[replace(each, label="")] = (dispatch, found)
-    results = ((each, *_found(each, judged)) for each in carried)
-    return VerifyReport(
-        tuple(
-            Verified(
-                op=each.op,
-                location=each.location,
-                lowering=each.lowering,
-                translation=each.translation,
-                findings=result.findings,
-                dispatch=dispatch.name if dispatch is not None else "",
-                workload=dispatch.workload.name if dispatch is not None and dispatch.workload else "",
-                space=result.space,
-            )
-            for each, dispatch, result in results
-            if result.space != _FOLLOWS
-        )
-    )
+            judged |= {replace(each, label=""): found for each, found in _judge(dispatch, constraints)}
+    results = (_found(each, judged) for each in carried)
+    return VerifyReport(tuple(found for found in results if found is not None))
 
 
-def _judge(dispatch: Dispatch, constraints: Constraints) -> Iterator[tuple[Carried, CheckedConfiguration]]:
-    """The configurations of a dispatch; ops other than the root are judged with it."""
+def _judge(dispatch: Dispatch, constraints: Constraints) -> Iterator[tuple[Carried, Verified | None]]:
+    """The configurations of a dispatch; None for those of other ops, which are judged with the root's."""
     root = next((each for each in dispatch.carried if each.label == "root"), None)
     others = {each.label: each.lowering for each in dispatch.carried if each.label not in ("", "root")}
+    workload = dispatch.workload.name if dispatch.workload is not None else ""
     for each in dispatch.carried:
+        verified = replace(_verified(each), dispatch=dispatch.name, workload=workload)
         if each is root or (root is None and dispatch.workload is None):
             written = Written(each.lowering, each.translation, each.decomposition, others)
-            yield each, constraints.judge(written)
+            yield each, constraints.judge(written, verified)
         elif root is None:
-            yield each, CheckedConfiguration.unchecked(_NOT_ROOT)
+            yield each, verified.unchecked("it is not the root op, and the root op has no configuration")
         else:
-            yield each, CheckedConfiguration((), _FOLLOWS)
+            yield each, None
 
 
-_FOLLOWS = "root"
-"""Instead of a space's name: the op's tiles are judged with the tiles of its dispatch's root op."""
-
-
-def _found(
-    each: Carried, judged: dict[Carried, tuple[Dispatch, CheckedConfiguration]]
-) -> tuple[Dispatch | None, CheckedConfiguration]:
-    """The findings about it; equal dispatches are one, so one of its ops stands for the others."""
+def _found(each: Carried, judged: Mapping[Carried, Verified | None]) -> Verified | None:
+    """What was found about it; equal dispatches are one, so one of its ops stands for the others."""
     if each in judged:
         return judged[each]
-    alike = (found for known, found in judged.items() if replace(known, location=each.location) == each)
-    return next(alike, (None, _GONE))
+    for known, found in judged.items():
+        if replace(known, location=each.location) == each:
+            return found and replace(found, location=each.location)
+    return _verified(each).unchecked("no dispatch contains the op: it was folded, split, or fused")
+
+
+def _verified(each: Carried) -> Verified:
+    return Verified(each.op, each.location, each.lowering, each.translation)

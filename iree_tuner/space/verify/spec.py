@@ -20,14 +20,12 @@ from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.compilers_choice import Written
-from iree_tuner.space.verify.constraints import ConfigurationFinding, Constraints, Verified, VerifyReport
+from iree_tuner.space.verify.constraints import Constraints, Verified, VerifyReport
 from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs
 from iree_tuner.spec.probe import instrument, matched
 from iree_tuner.targets import Target
 
-_DAG = "transform.iree.match.cast_compatible_dag_from_root"
 _MULTIPLIES = ("transform.iree.match.contraction", "transform.iree.match.convolution")
-_SIZES = "transform.iree.match.dims_equal"
 _YIELD = "transform.yield"
 _ELSE = "name a program that contains it (--program)"
 
@@ -57,7 +55,7 @@ class _OpenError(Exception):
 def _add(name: str, pair: Pair) -> None:
     matchers = [] if pair.matcher_op is None else list(walk(pair.matcher_op))
     for op in matchers:
-        if op.name == _DAG:
+        if op.name == "transform.iree.match.cast_compatible_dag_from_root":
             _add_graph(name, op)
             return
         if op.name in _MULTIPLIES:
@@ -140,7 +138,7 @@ def _loop_sizes(
     """Sizes of the loops. A matcher states them role by role, and a role's loops are in their order."""
     required: dict[int, list[int]] = {}
     for op in around:
-        if op.name == _SIZES:
+        if op.name == "transform.iree.match.dims_equal":
             sizes = list(ir.DenseI64ArrayAttr(op.attributes["expected_values"]))
             required[ir.OpResult(op.operands[0]).result_number] = sizes
     found: dict[int, int] = {}
@@ -173,8 +171,6 @@ def _last(expression: ir.AffineExpr, sizes: Mapping[int, int]) -> int:
     raise _OpenError(f"its matcher has the map {expression}: {_ELSE}")
 
 
-_CONSTANT = "transform.param.constant"
-_NO_HIT = "its matcher hits no dispatch of the program"
 _NO_HIT_ALONE = (
     "its matcher does not hit the op generated from it: name a program that contains it (--program)"
 )
@@ -200,7 +196,7 @@ def verify_spec(
             return verify_spec(spec, target, name=name, program=program, workers=own)
     found = pairs(spec)
     reasons: dict[int, str] = {}
-    missed = _NO_HIT
+    missed = "its matcher hits no dispatch of the program"
     if program is None:
         data, reasons = stand_in(found, spec.context)
         program, missed = Program(f"<ops of {name}>", data), _NO_HIT_ALONE
@@ -232,7 +228,7 @@ def _hits(spec: ir.Module, program: Program, target: Target, workers: Workers) -
 def _settings(pair: Pair, name: str) -> Iterator[tuple[Verified, Written]]:
     """The attributes that a pair sets: the constants of its matcher, or of its action."""
     sequences = [each for each in (pair.matcher_op, pair.action_op) if each is not None]
-    constants = [op for each in sequences for op in walk(each) if op.name == _CONSTANT]
+    constants = [op for each in sequences for op in walk(each) if op.name == "transform.param.constant"]
     values = [(op, op.attributes["value"]) for op in constants]
     decomposition = next((str(value) for _, value in values if isinstance(value, ir.DictAttr)), "")
     for op, value in values:
@@ -261,19 +257,13 @@ class _Settings:
         verified, written = setting
         hit = [each for each in self._dispatches if any(_is_in(each, name) for name in executables)]
         if not hit:
-            yield replace(verified, findings=(ConfigurationFinding("unchecked", otherwise),))
+            yield verified.unchecked(otherwise)
         for dispatch in hit:
             if dispatch.name not in self._constraints:
                 self._constraints[dispatch.name] = Constraints.of(dispatch, *self._arguments)
-            judged = self._constraints[dispatch.name].judge(written)
             workload = dispatch.workload.name if dispatch.workload is not None else ""
-            yield replace(
-                verified,
-                findings=judged.findings,
-                dispatch=dispatch.name,
-                workload=workload,
-                space=judged.space,
-            )
+            here = replace(verified, dispatch=dispatch.name, workload=workload)
+            yield self._constraints[dispatch.name].judge(written, here)
 
 
 def _is_in(dispatch: Dispatch, executable: str) -> bool:

@@ -22,7 +22,6 @@ from iree_tuner.ops.matching import any_op
 from iree_tuner.spec.grammar import is_sequence
 
 _STRUCTURED = "transform.match.structured"
-_PROPAGATION = "failure_propagation_mode"
 _NEVER_FAIL = {"transform.param.constant", "transform.num_associations", "transform.structured.match"}
 _HERE = "iree_tuner_here"
 _SAID = re.compile(r"^(?:Diagnostic message )?at loc\(.*?\): (.*)$", re.MULTILINE)
@@ -182,7 +181,7 @@ def _included(op: ir.Operation, sequence: ir.Operation) -> ir.Operation | None:
 
 
 def _propagates(op: ir.Operation) -> bool:
-    mode = op.attributes.get(_PROPAGATION, None)  # the default is to propagate
+    mode = op.attributes.get("failure_propagation_mode", None)  # the default is to propagate
     return mode is None or ir.IntegerAttr(mode).value == transform.FailurePropagationMode.Propagate.value
 
 

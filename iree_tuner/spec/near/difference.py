@@ -16,9 +16,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import defining_op
 
-_NAME_ONLY = "match.operation_name_only"
 _LISTS = {"indexing_maps": ("map", "indexing map"), "iterator_types": ("iterator", "iterator of loop")}
-_SEGMENTS = "operandSegmentSizes"
 _LONGEST = 200
 
 
@@ -92,7 +90,7 @@ def compare_dags(
         asked, op, path = pending.pop()
         place = f"{op.name} at {path}" if path else op.name
         yield compare("name", f"op at {path}" if path else "op", op.name, asked.name)
-        if _NAME_ONLY in asked.attributes:
+        if "match.operation_name_only" in asked.attributes:
             continue
         if asked in matched:
             yield _same_op(place, op, matched[asked][0])
@@ -173,7 +171,7 @@ def text_of(value: object) -> str:
 
 def _attributes(op: ir.Operation | ir.OpView) -> dict[str, ir.Attribute]:
     """All attributes except those that follow from the number of operands, which is compared before."""
-    return {name: op.attributes[name] for name in op.attributes if name != _SEGMENTS}
+    return {name: op.attributes[name] for name in op.attributes if name != "operandSegmentSizes"}
 
 
 def _compare_lists(name: str, given: ir.ArrayAttr, wanted: ir.ArrayAttr, place: str) -> Comparisons:

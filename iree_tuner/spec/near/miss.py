@@ -121,8 +121,9 @@ def _nearest(
         if index is None:
             taker = next((each for each in earlier if first_failure(each.conditions, op) is None), None)
             return taker and _taken(matcher, dispatch, op, taker)
-        if matcher.takes is None and not any(map(_matches, matcher.conditions[:index])):
-            continue
+        held = (each.op.name for each in matcher.conditions[:index])
+        if matcher.takes is None and not any(".match." in name for name in held):
+            continue  # all that held only navigates from one op or value to another
         miss = _missed(matcher, dispatch, op, index)
         if nearest is None or miss.held > nearest.held:
             nearest = miss
@@ -142,11 +143,6 @@ def _taken(matcher: _Matcher, dispatch: str, op: ir.Operation, taker: _Matcher) 
     what = f"all conditions hold, but @{taker.name} comes first"
     held = len(matcher.conditions), 0
     return NearMiss(matcher.name, dispatch, op.name, "earlier", "", what, "", "", None, held)
-
-
-def _matches(condition: Condition) -> bool:
-    """Whether a condition tests an op or a value, and does not only navigate from one to another."""
-    return ".match." in condition.op.name
 
 
 @dataclass(frozen=True)
@@ -180,12 +176,8 @@ def stop_at(session: CompilerSession, sources: bytes, spec: bytes, index: int) -
     with suppress(CompileError):  # it is meant to stop
         session.run(program, start="executable-sources", stop="executable-configurations")
     inside = "restrict_root" not in match.attributes
-    return Stopped(program, {name: _visited(each, inside=inside) for name, each in _executables(program)})
-
-
-def _executables(program: ir.Module) -> list[tuple[str, ir.Operation]]:
-    found = [op.operation for op in program.body.operations]
-    return [(symbol_of(op), op) for op in found if op.name == "hal.executable"]
+    found = [op.operation for op in program.body.operations if op.operation.name == "hal.executable"]
+    return Stopped(program, {symbol_of(each): _visited(each, inside=inside) for each in found})
 
 
 def _visited(executable: ir.Operation, *, inside: bool) -> list[ir.Operation]:

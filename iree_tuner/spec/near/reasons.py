@@ -35,7 +35,6 @@ MATCH = "transform.iree.match."
 DAG = f"{MATCH}cast_compatible_dag_from_root"
 STRUCTURED = "transform.match.structured"
 _ASSOCIATIONS = "transform.num_associations"
-_SEARCH = "transform.structured.match"
 
 _POSITIONS = {"transform.get_operand": "operand", "transform.get_result": "result"}
 _NUMBERS = {
@@ -417,7 +416,7 @@ def called_number(param: ir.Value) -> tuple[str, str]:
 def searched_by(param: ir.Value) -> ir.Operation | None:
     """The `transform.structured.match` whose ops a parameter counts, if it does."""
     count = defining_op(param, _ASSOCIATIONS)
-    return None if count is None else defining_op(count.operands[0], _SEARCH)
+    return None if count is None else defining_op(count.operands[0], "transform.structured.match")
 
 
 def names_searched(search: ir.Operation) -> list[str]:

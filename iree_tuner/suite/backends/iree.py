@@ -18,7 +18,6 @@ import numpy as np
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.versions import installed
 from iree_tuner.device.memory import Memory, hal_type, read_back
-from iree_tuner.device.program_loaded import first_line
 from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
@@ -37,7 +36,7 @@ from iree_tuner.suite.programs import Programs, load_programs, save_programs
 from iree_tuner.suite.suite_file import Patterns, is_found, patterns_of
 from iree_tuner.suite.tensors import Array, read_inputs
 from iree_tuner.targets.registry import on_host, on_one_core
-from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for
+from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, first_line
 from iree_tuner.tuning.baseline import Task, measure_baselines
 from iree_tuner.tuning.jobs import Build as BuildJob
 from iree_tuner.tuning.jobs import Jobs, result, results

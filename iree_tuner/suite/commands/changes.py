@@ -16,9 +16,9 @@ from rich.console import Console
 from iree_tuner.cli.output import AsJson, answers_to, people, print_json
 from iree_tuner.cli.table import parse_percent, print_table, table
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.files import planned_output
+from iree_tuner.files import planned_output, write
 from iree_tuner.report.numbers import day
-from iree_tuner.report.page import check_installed, save
+from iree_tuner.report.page import check_installed
 from iree_tuner.suite.changes import (
     ALIKE,
     USUAL,
@@ -111,7 +111,7 @@ def changes(
             print_json(_to_json(each))
         print_json({"before": heads[0].id, "after": heads[1].id, "counts": counts(found)})
     if output:
-        save(changes_page(before.results, after.results, **bounds, spreads=spreads), output)
+        write(output, changes_page(before.results, after.results, **bounds, spreads=spreads))
     console = answers_to(as_json=as_json)
     _tell(found, spreads, console)
     console.print(f"{output}: {headline(found)}" if output else headline(found))
@@ -251,5 +251,5 @@ def show(
             })  # fmt: skip
     print_table(answers_to(as_json=as_json), listed, spare=("commit", "compiler"), otherwise="no runs")
     if output:
-        save(history_page(history), output)
+        write(output, history_page(history))
         people.print(f"{output}: {len(history.results)} runs")

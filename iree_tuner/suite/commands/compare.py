@@ -14,8 +14,8 @@ from iree_tuner.cli.inputs import tell_caution
 from iree_tuner.cli.output import AsJson, answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
-from iree_tuner.files import planned_output
-from iree_tuner.report.page import check_installed, save
+from iree_tuner.files import planned_output, write
+from iree_tuner.report.page import check_installed
 from iree_tuner.suite.backends.backend import Backend, backend, backends
 from iree_tuner.suite.commands.run import SuiteOptions, SuiteOutputs, carry_out
 from iree_tuner.suite.pages.run_page import headline, run_page
@@ -136,7 +136,7 @@ def report(
         write_csv((row for each in found for row in each.rows), csv)
         people.print(f"{csv}: {sum(len(each.rows) for each in found)} rows")
     if output:
-        save(run_page(found), output)
+        write(output, run_page(found))
         people.print(f"{output}: {len(shown.rows)} rows of {len(shown.operations)} operations")
     best = gains(standings(shown.rows))
     names = ("back end", "device", "speedup over IREE", "operations", "faster", "slower")

@@ -18,8 +18,7 @@ from iree_tuner.profiling import roofline
 from iree_tuner.profiling.roofline import Roofline
 from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import FAINT, FAST, SAME, SLOW, VERDICTS, Drawing, drawn, ratios, rows_high
-from iree_tuner.report.labels import short, unlike
-from iree_tuner.report.numbers import day, interval, positive, seconds
+from iree_tuner.report.numbers import day, interval, positive, seconds, short, unlike
 from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.changes import Change
 from iree_tuner.suite.results import Results, Row, RunFacts

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from iree_tuner.search.cost.forest import Forest
-from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.replay.recorded import read_recording
 from iree_tuner.search.replay.run import replay
+from iree_tuner.search.strategy import make_strategy
 
 RECORDINGS = ("deep_h200.jsonl.gz", "flat_cpu.jsonl.gz", "flat_h200.jsonl", "tall_cpu.jsonl")
 BATCH = 4

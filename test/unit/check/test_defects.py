@@ -9,7 +9,7 @@ from amounts import some
 from planted import DEFECTS, DEVICE, bench_of, check_here, without_reference, wrong
 
 from iree_tuner.check.check_program import compile_check
-from iree_tuner.measure import Measurer
+from iree_tuner.measure.measurer import Measurer
 
 FOLDERS = sorted(path.name for path in DEFECTS.iterdir())
 WRONG = sorted((path.parent.name, path.stem) for path in DEFECTS.glob("*/*.mlir") if path.stem != "right")

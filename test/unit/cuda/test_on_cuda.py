@@ -27,7 +27,7 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.parts import take_apart
 from iree_tuner.program.phases import compile_program, submit_widened
 from iree_tuner.program.source import load_program
-from iree_tuner.space import build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.targets import Target, target_for_device
 from iree_tuner.targets.cuda import cuda_devices
 from iree_tuner.targets.llvm_cpu import host_target

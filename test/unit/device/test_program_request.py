@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from whole_programs import WITH_PARAMETERS
 
+from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.session import parse_module
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_parameters import generate, stored_bytes
 from iree_tuner.device.program_request import request, sized_as_given
@@ -16,7 +18,7 @@ from iree_tuner.device.program_run import Filled
 from iree_tuner.errors import TunerError
 from iree_tuner.program.dynamic import sized, sizes_of
 from iree_tuner.program.entries import entries_of
-from iree_tuner.program.parameters import Parameter, parameters_of
+from iree_tuner.program.parameters import Parameter, parameters_in
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import load_program
 
@@ -46,7 +48,8 @@ def vmfb(cpu, compilers, tmp_path_factory):
 
 
 def test_a_program_tells_its_parameters_and_entries():
-    assert parameters_of(PROGRAM) == (
+    module = parse_module(PROGRAM.data, new_context(), PROGRAM.name)
+    assert parameters_in(module) == (
         Parameter("model", "w", (16, 8), "f32"),
         Parameter("model", "b", (8,), "f32"),
     )

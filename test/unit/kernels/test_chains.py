@@ -28,7 +28,8 @@ def found_in(text: str):
 def dispatches(program: str | bytes) -> int:
     own = session()
     with own.context:
-        return dispatches_of(program, own, HOST)
+        (found,) = dispatches_of([program], own, HOST)
+        return found
 
 
 def equal(ours, theirs) -> None:
@@ -93,6 +94,14 @@ def placed(text: str, path, chains=1):
     return (f"{SPEC_FLAG}={path}",)
 
 
+def test_several_are_counted_in_one_compilation() -> None:
+    own = session()
+    with own.context:
+        sites = [site for text in PROGRAMS.values() for site in found_in(text)]
+        several = [each for site in sites for each in (site.case, site.problem.fused)]
+        assert dispatches_of(several, own, HOST) == [dispatches(each) for each in several]
+
+
 def test_a_spec_puts_it_into_the_program(tmp_path) -> None:
     """After a product whose narrow result it takes: that is the product's, and so is what makes it narrow."""
     (site,) = found_in(AFTER_PRODUCT)
@@ -100,7 +109,7 @@ def test_a_spec_puts_it_into_the_program(tmp_path) -> None:
     flags = placed(AFTER_PRODUCT, tmp_path / "fused.mlir")
     own = session(flags=flags)
     with own.context:
-        assert (dispatches(AFTER_PRODUCT), dispatches_of(AFTER_PRODUCT, own, HOST)) == (6, 2)
+        assert (dispatches(AFTER_PRODUCT), *dispatches_of([AFTER_PRODUCT], own, HOST)) == (6, 2)
     rng = np.random.default_rng(0)
     given = [rng.standard_normal(each).astype(np.float16) for each in ((6, 32), (32, 64))]
     given += [rng.standard_normal((6, 8)).astype(np.float32) for _ in range(2)]

@@ -35,11 +35,11 @@ from iree_tuner.tuning.result import WorkloadResult
 WIDTHS = {"q": 32, "k": 16, "v": 16}
 
 
-def program(other: str = "%x", *, rows: int = 8) -> str:
-    """Three products with constants; that of v is with another matrix, if there is one."""
+def program(other: str = "%x", *, rows: int = 8, widths=WIDTHS) -> str:
+    """Products with constants; that of v is with another matrix, if there is one."""
     x = f"tensor<{rows}x24xf32>"
     head, lines, kinds = [], [], []
-    for name, width in WIDTHS.items():
+    for name, width in widths.items():
         matrix = other if name == "v" else "%x"
         kind, result = f"tensor<24x{width}xf32>", f"tensor<{rows}x{width}xf32>"
         lines += [
@@ -48,12 +48,12 @@ def program(other: str = "%x", *, rows: int = 8) -> str:
             f" ({x}, {kind}) -> {result}",
         ]
         kinds.append(result)
-    for name, width in WIDTHS.items():
+    for name, width in widths.items():
         own = f"tensor<24x{width}xf32>"
         head.append(f'util.global private @{name} = #flow.parameter.named<"model"::"{name}"> : {own}')
     return "\n".join((
         *head, f"func.func @main(%x: {x}, %y: {x}) -> ({', '.join(kinds)}) {{", *lines,
-        f"return %q, %k, %v : {', '.join(kinds)}", "}",
+        f"return {', '.join(f'%{name}' for name in widths)} : {', '.join(kinds)}", "}",
     ))  # fmt: skip
 
 
@@ -205,6 +205,14 @@ func.func @main(%x: tensor<24xf16>) -> (tensor<1x128xf16>, tensor<64xf16>) {
   return %q2, %k1 : tensor<1x128xf16>, tensor<64xf16>
 }
 """
+
+
+def test_many_of_one_matrix_are_several_products() -> None:
+    """As a text's keys and values in all layers: each part names all constants of its product."""
+    text = program(widths={f"p{number}": 16 for number in range(21)})
+    sites, _ = find_joint_here(text.encode(), "p.mlir", HOST)
+    loads = [JointProducts().make(site.problem).data.count(b"util.global.load") for site in sites]
+    assert loads == [7] * 21
 
 
 def joint_equals(text: str, name: str, folder) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from iree_tuner.kernels.source import versions_with
 from iree_tuner.targets import parse_target
-from iree_tuner.targets.options import fusing_more
+from iree_tuner.targets.find import fusing_more
 from iree_tuner.tuning.flags import option, optioned, untuned
 from iree_tuner.tuning.verdict import Tuned
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from programs import BATCH_OF_ONE_CONVOLUTION, ZERO_MATMUL
 
-from iree_tuner.measure import Builder
+from iree_tuner.measure.builder import Builder
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 
 
@@ -91,7 +91,8 @@ def test_a_default_is_built_once_unless_it_failed(builder, matmul, monkeypatch):
 
 
 def test_the_same_code_at_four_places(builder, matmul):
-    placed = builder.build_placements(matmul.harness, None, 4)
+    futures = [builder.submit(matmul.harness, None, place) for place in range(4)]
+    placed = list(map(builder.result, futures))
     assert [built.outcome for built in placed] == ["ok"] * 4
     assert len({built.digest for built in placed}) == 4
 

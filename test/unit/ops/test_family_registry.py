@@ -11,7 +11,8 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import TunerError
 from iree_tuner.ops import family as registry
 from iree_tuner.ops.check import check_op_family
-from iree_tuner.space import build_spaces, providers
+from iree_tuner.space import providers
+from iree_tuner.space.build import build_spaces
 from iree_tuner.targets import CpuLimits
 
 pooling = pytest.importorskip("iree_tuner_test_plugin.pooling", reason="needs `pip install test/plugin`")

@@ -12,8 +12,9 @@ from iree_tuner.device.device_facts import facts_of
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.timing import Timed
+from iree_tuner.ops.family import family_of
 from iree_tuner.profiling import run as runs
-from iree_tuner.profiling.attribution import Spent, floor_us, flops_of, quieter, rows_of, spent_in, work_of
+from iree_tuner.profiling.attribution import Spent, floor_us, quieter, rows_of, spent_in, work_of
 from iree_tuner.profiling.hal_events import BETWEEN, Times
 from iree_tuner.profiling.profile import Profile, ProfileRow, from_json, to_json
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline
@@ -110,7 +111,7 @@ def test_work_of_a_matrix_multiplication(matmul) -> None:
 def test_work_of_a_convolution(only_dispatch) -> None:
     workload = only_dispatch(BATCH_OF_ONE_CONVOLUTION).workload
     assert workload is not None
-    assert flops_of(workload) == 2 * 14 * 14 * 16 * 3 * 3 * 8
+    assert family_of(workload).flops(workload) == 2 * 14 * 14 * 16 * 3 * 3 * 8
 
 
 GATHER = """

@@ -5,7 +5,7 @@ import pytest
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.measure import Builder
+from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.dynamic import DimensionSize, parse_sizes, size_for, sized
 from iree_tuner.program.extract import extract

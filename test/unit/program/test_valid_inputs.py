@@ -11,7 +11,7 @@ from index_programs import PROGRAMS, case, lookup
 from iree.compiler import ir
 
 from iree_tuner.check.reference.outputs import reference_outputs
-from iree_tuner.check.reference.values import Unsupported
+from iree_tuner.check.reference.scalars import Unsupported
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.device.data import fill, integers, random_values

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from report.made_up import NASTY, fill
 
-from iree_tuner.report.report import Report
+from iree_tuner.report.page import Report
 from iree_tuner.report.view import ReportedRun, RunReport, report_of_run
 from iree_tuner.store import Store
 

@@ -12,9 +12,10 @@ pytest.importorskip("vl_convert")
 import vl_convert
 from report.made_up import fill
 
-from iree_tuner.report.charts.convergence import curve, draw_convergence
 from iree_tuner.report.charts.look import ratios
 from iree_tuner.report.charts.overview import (
+    curve,
+    draw_convergence,
     draw_gain,
     draw_outcomes,
     gain_rows,

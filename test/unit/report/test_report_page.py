@@ -23,7 +23,7 @@ from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.program.source import Program
 from iree_tuner.report import page
 from iree_tuner.report.numbers import day, micros, seconds, times
-from iree_tuner.report.report import Report
+from iree_tuner.report.page import Report
 from iree_tuner.report.view import ReportedRun, RunReport, Slice, TimeProfile, WorkloadPart, report_of_run
 from iree_tuner.result import TuningResult
 from iree_tuner.store import Store

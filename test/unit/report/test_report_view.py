@@ -14,7 +14,7 @@ from msgspec.structs import fields
 from report.made_up import NASTY, fill
 from store.samples import COMPARISON, KEY, KEYS, SETTING, WORKLOAD, trial, trials
 
-from iree_tuner.report.labels import short, unlike
+from iree_tuner.report.numbers import short, unlike
 from iree_tuner.report.view import (
     ReportedRun,
     RunReport,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from grid import Grid, Outcome, at, bowl, play
 
-from iree_tuner.search.cost.encoder import ESTIMATE
+from iree_tuner.search.cost.landscape import ESTIMATE
 
 ranker = pytest.importorskip(
     "iree_tuner_strategies.ranker", reason="needs `pip install ./benchmarks/strategies`"

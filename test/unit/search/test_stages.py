@@ -9,10 +9,10 @@ from grid import Grid, at, bowl, play
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.search.cost.landscape import SpaceLandscape
-from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.replay.recorded import read_recording
 from iree_tuner.search.sampled_space import Pool
-from iree_tuner.space import build_spaces
+from iree_tuner.search.strategy import make_strategy
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.joint import JointSpace
 from iree_tuner.targets import GpuLimits
 from iree_tuner.targets.machine import Machine

@@ -6,7 +6,7 @@ import pytest
 from amounts import amount
 from grid import Grid, Outcome, at, bowl, play
 
-from iree_tuner.search.registry import make_strategy, strategy_names
+from iree_tuner.search.strategy import make_strategy, strategy_names
 
 LEARNING = ("annealing", "genetic", "local", "model", "optuna", "ranker")
 

@@ -10,7 +10,7 @@ from grid import Grid, at
 from iree_tuner import installed
 from iree_tuner.cli.replay import replay
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.search import registry
+from iree_tuner.search import strategy as strategies
 from iree_tuner.search.orders import Shuffle
 
 
@@ -19,43 +19,43 @@ def entries(monkeypatch):
     """Puts entry points in the place of those that are installed."""
 
     def put(*pairs):
-        found = [EntryPoint(name, value, registry.GROUP) for name, value in pairs]
+        found = [EntryPoint(name, value, strategies.GROUP) for name, value in pairs]
         monkeypatch.setattr(installed, "entry_points", lambda group: found)
-        registry._entries.cache_clear()
+        strategies._entries.cache_clear()
 
     yield put
-    registry._entries.cache_clear()
+    strategies._entries.cache_clear()
 
 
 def test_what_is_installed_is_found():
-    names = registry.strategy_names()
+    names = strategies.strategy_names()
     assert {"analytic", "local", "model", "shuffle"} <= set(names)
     assert list(names) == sorted(names)
-    assert registry.DEFAULT in names
-    assert isinstance(registry.make_strategy("shuffle", Grid(2), 0), Shuffle)
+    assert strategies.DEFAULT in names
+    assert isinstance(strategies.make_strategy("shuffle", Grid(2), 0), Shuffle)
 
 
 def test_an_unknown_strategy_is_named_with_those_there_are():
     with pytest.raises(UsageError, match=r"unknown strategy 'magic' \(one of: .*shuffle"):
-        registry.make_strategy("magic", Grid(2), 0)
+        strategies.make_strategy("magic", Grid(2), 0)
 
 
 def test_nothing_is_imported_before_it_is_used(entries):
     entries(("broken", "no.such.package:Strategy"), ("shuffle", "iree_tuner.search.orders:Shuffle"))
-    assert registry.strategy_names() == ("broken", "shuffle")
-    registry.check_strategy("broken")
-    assert registry.make_strategy("shuffle", Grid(2), 0).ask(9)
+    assert strategies.strategy_names() == ("broken", "shuffle")
+    strategies.check_strategy("broken")
+    assert strategies.make_strategy("shuffle", Grid(2), 0).ask(9)
 
 
 def test_two_owners_of_a_name_are_an_error_that_names_both(entries):
     entries(("climb", "one.search:Climb"), ("climb", "two.search:Climb"))
     with pytest.raises(TunerError, match=r"'climb'.*one\.search:Climb.*two\.search:Climb"):
-        registry.strategy_names()
+        strategies.strategy_names()
 
 
 def test_one_package_that_is_found_twice_is_none(entries):
     entries(*[("shuffle", "iree_tuner.search.orders:Shuffle")] * 2)
-    assert registry.strategy_names() == ("shuffle",)
+    assert strategies.strategy_names() == ("shuffle",)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_cannot_be_used_is_an_error_of_one_line(source, reason, entries, tm
     monkeypatch.syspath_prepend(tmp_path)
     entries(("broken", f"{name}:Broken"))
     with pytest.raises(TunerError) as caught:
-        registry.make_strategy("broken", Grid(2), 0)
+        strategies.make_strategy("broken", Grid(2), 0)
     message = str(caught.value)
     assert message.startswith(f"the strategy 'broken' ({name}:Broken) cannot be used: ")
     assert reason in message
@@ -93,7 +93,7 @@ class TestPlugin:
         assert len(Path(module.__file__).read_text().splitlines()) <= 30
 
     def test_it_is_found_through_its_entry_point(self, module):
-        strategy = registry.make_strategy("climb", Grid(9), 0, at(4, 4))
+        strategy = strategies.make_strategy("climb", Grid(9), 0, at(4, 4))
         assert isinstance(strategy, module.Climb)
         assert set(strategy.ask(4)) == set(Grid(9).neighbors(at(4, 4)))
 

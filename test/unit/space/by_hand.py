@@ -10,11 +10,10 @@ from iree.compiler.dialects import iree_codegen, smt
 from space.made_workloads import matmul
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.space import Space
 from iree_tuner.space.constraints import build_constraints, integers
 from iree_tuner.space.expressions import Integer, require
-from iree_tuner.space.judge import Judge
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, pipeline
+from iree_tuner.space.space import Judge, Space
 
 CONTEXT = new_context()
 
@@ -49,7 +48,7 @@ def both(space: Space) -> tuple[set[tuple[int, ...]], set[tuple[int, ...]]]:
     """Our members and z3's."""
     ours = [tuple(member[name] for name in space.names) for member in space.enumerate()]
     assert len(ours) == len(set(ours)) == space.count()
-    return set(ours), Judge(space.op.operation).models(space.names)
+    return set(ours), set(Judge(space.op.operation).each_model(space.names))
 
 
 def emitted_space() -> Space:

@@ -11,10 +11,10 @@ from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.candidate import Built
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space import Space
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.providers import SpaceRequest, provider
+from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, parse_target
 
 

@@ -8,7 +8,7 @@ from iree.compiler.dialects import iree_codegen
 from space.made_workloads import matmul
 
 from iree_tuner.compiler.session import CompilerSession
-from iree_tuner.space import Space
+from iree_tuner.space.space import Space
 
 PROGRAM = """
 func.func @main(%a: tensor<1024x1024xf16>, %b: tensor<1024x1024xf16>) -> tensor<1024x1024xf32> {

@@ -6,7 +6,7 @@ import pytest
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.bench import Bench, Tolerance
-from iree_tuner.measure import Builder
+from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.space.build import build_space
 

@@ -18,11 +18,12 @@ from iree_tuner.measure.builder import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space import Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.compilers_choice import Default, find_default, starting_point
 from iree_tuner.space.constraints import build_constraints, knob, knob_attribute
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.expressions import require
+from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, parse_target
 
 PROGRAMS = Path(__file__).parents[3] / "programs" / "ops"

@@ -20,11 +20,12 @@ from iree_tuner.measure.candidate import Built
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.space import Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS
 from iree_tuner.space.gpu.constraints_draft import Draft, apply
 from iree_tuner.space.gpu.online_attention import fits_matrix_instructions
+from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, parse_target
 
 DIMS = "affine_map<(b, m, n, k1, k2) -> "

@@ -9,8 +9,8 @@ import pytest
 from amounts import some
 from contractions import Matmul, prepared, replacing
 
-from iree_tuner.space import Space
 from iree_tuner.space.gpu.contraction import CONTRACTION_SUPPLEMENTS
+from iree_tuner.space.space import Space
 
 TILES, VECTORS = "TileAndFuse", "VectorDistribute"
 ADDED = Matmul(accumulate=True)

@@ -15,12 +15,12 @@ from iree_tuner.measure.builder import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space import Space
 from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.convolution import CONVOLUTION_SUPPLEMENTS
 from iree_tuner.space.gpu.matrix_problem import overpadded
 from iree_tuner.space.providers import SpaceRequest, provider
+from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, parse_target
 
 DIRECT, IGEMM, VECTOR = "TileAndFuse", "TileAndFuse:igemm", "VectorDistribute"

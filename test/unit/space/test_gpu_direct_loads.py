@@ -10,7 +10,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.measure.builder import Builder
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space import build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.space.emitted import emit
 from iree_tuner.targets import parse_target

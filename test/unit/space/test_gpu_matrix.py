@@ -22,12 +22,14 @@ from iree.compiler import ir
 from iree_tuner.measure.builder import Builder
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space import Assignment, Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.compilers_choice import Written, find_default
+from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.matrix import matrix_constraints
 from iree_tuner.space.gpu.matrix_problem import direct_problem, igemm_problem
 from iree_tuner.space.legality import Rules
+from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, parse_target
 
 UPSTREAM = Path(__file__).parents[2] / "upstream"

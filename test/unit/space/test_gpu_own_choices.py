@@ -17,10 +17,11 @@ from iree_tuner.measure.builder import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space import Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.instructions import blocks_of, shape_of
+from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, parse_target
 
 UPSTREAM = Path(__file__).parents[2] / "upstream"

@@ -14,9 +14,10 @@ from iree_tuner.measure.builder import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
-from iree_tuner.space import Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.space.gpu.scaled import scaled_constraints
+from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, parse_target
 
 DIMS = "affine_map<(m, n, ko, kb) -> "

@@ -15,10 +15,10 @@ from space.made_workloads import matmul
 
 from iree_tuner.measure.builder import Builder
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space import Space
 from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.space.gpu.simt import simt_constraints
+from iree_tuner.space.space import Space
 from iree_tuner.targets import GpuLimits, parse_target
 
 PROGRAMS = Path(__file__).parents[2] / "space" / "Inputs"

@@ -8,7 +8,7 @@ import time
 from iree.compiler import ir
 from space.made_workloads import matmul
 
-from iree_tuner.space import build_space
+from iree_tuner.space.build import build_space
 from iree_tuner.targets import CpuLimits
 
 

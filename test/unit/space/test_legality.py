@@ -15,12 +15,14 @@ from iree_tuner.measure.builder import Builder
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space import Assignment, Space, build_space, build_spaces
+from iree_tuner.space.build import build_space, build_spaces
 from iree_tuner.space.compilers_choice import Written
+from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.emitted import emit
 from iree_tuner.space.gpu.rulings import GPU_RULINGS
 from iree_tuner.space.legality import Judgement, Rules
 from iree_tuner.space.llvm_cpu.rulings import CPU_RULINGS
+from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.rulings import SPIRV_RULINGS
 from iree_tuner.targets import CpuLimits, parse_target
 

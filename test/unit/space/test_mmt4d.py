@@ -14,8 +14,9 @@ from iree_tuner.errors import UsageError
 from iree_tuner.measure.builder import Builder
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.dispatch import Dispatch
-from iree_tuner.space import Assignment, Configuration, OpConfiguration, build_space
+from iree_tuner.space.build import build_space
 from iree_tuner.space.compilers_choice import find_default
+from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
 from iree_tuner.targets import CpuLimits, Target, parse_target
 
 KERNEL = CpuLimits(native_vector_bytes=64, mmt4d_microkernel=True)

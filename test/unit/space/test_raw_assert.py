@@ -13,10 +13,10 @@ from iree.compiler.dialects import smt
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.errors import TunerError
-from iree_tuner.space import Space
+from iree_tuner.space.build import Restriction, restricted
 from iree_tuner.space.constraints import knob
 from iree_tuner.space.expressions import Boolean, Integer, constant, if_else, lookup, require
-from iree_tuner.space.restriction import Restriction, restricted
+from iree_tuner.space.space import Space
 
 Body = Callable[[Integer, Integer], Boolean]
 

@@ -7,9 +7,8 @@ from gpu_workloads import SM_80
 from space.made_workloads import matmul
 
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.space.build import build_spaces
+from iree_tuner.space.build import Restriction, build_spaces, restricted
 from iree_tuner.space.joint import JointSpace
-from iree_tuner.space.restriction import Restriction, restricted
 
 
 @pytest.fixture

@@ -17,12 +17,13 @@ from amounts import amount, some
 from by_hand import CONTEXT, space_of, unknown
 from space.made_workloads import conv, matmul, softmax
 
-from iree_tuner.space import Space, build_space
+from iree_tuner.space.build import build_space
 from iree_tuner.space.constraints import knob
 from iree_tuner.space.expressions import require
 from iree_tuner.space.interpreter import read_program
 from iree_tuner.space.join import Join
 from iree_tuner.space.sampling import draw, enumerate_members, propose, shuffled
+from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits
 
 Values = tuple[int, ...]
@@ -194,7 +195,7 @@ def test_a_sample_is_the_beginning_of_the_order(workload) -> None:
 PROGRAM = """
 from space.by_hand import CONTEXT
 from space.made_workloads import matmul
-from iree_tuner.space import build_space
+from iree_tuner.space.build import build_space
 from iree_tuner.targets import CpuLimits
 for size in (8, 512):
     print(build_space(matmul(size, 768, 1024), CpuLimits(), CONTEXT).sample(5, seed=4))

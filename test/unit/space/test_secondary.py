@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from space.made_workloads import matmul, softmax
 
-from iree_tuner.space import Space, build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.constraints import knob
 from iree_tuner.space.expressions import require
 from iree_tuner.space.joint import JointSpace
+from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits, GpuLimits
 
 RDNA3 = GpuLimits("vulkan", "rdna3", subgroup_sizes=(32, 64), shared_memory_bytes=65536)
@@ -65,29 +66,6 @@ def test_each_member_comes_once_and_plain_ones_first(joint: JointSpace, seed: in
     assert plain == sorted(plain, reverse=True)
     assert [joint.is_plain(member) for member in order] == plain
     assert order == list(joint.staged(seed))
-
-
-@settings(deadline=None, max_examples=amount(10, 100))
-@given(joints, st.integers(0, 9))
-def test_the_plain_member_has_the_same_tile(joint: JointSpace, seed: int) -> None:
-    members = set(joint.shuffled(seed))
-    for member in members:
-        plain = joint.plain(member)
-        assert plain in members
-        assert joint.plain(plain) == plain
-        assert plain == member or joint.is_plain(plain)
-        assert plain[TILE] == member[TILE]
-        assert joint.split(plain)[0] == joint.split(member)[0]
-
-
-def test_where_plain_is_not_legal_a_member_is_itself() -> None:
-    joint = JointSpace([small(8, (0, 2), 2, 10)])
-    large = Assignment.of({TILE: 8, STAGES: 0, WAVES: 0})
-    assert joint.contains(large)
-    assert not joint.is_plain(large)
-    assert joint.plain(large) == large
-    variant = Assignment.of({TILE: 3, STAGES: 0, WAVES: 1})
-    assert joint.plain(variant) == Assignment.of({TILE: 3, STAGES: 2, WAVES: 0})
 
 
 def test_without_options_the_order_is_the_shuffled_one() -> None:

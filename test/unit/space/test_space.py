@@ -12,9 +12,11 @@ from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space import Assignment, Space, build_space
+from iree_tuner.space.build import build_space
+from iree_tuner.space.configuration import Assignment
 from iree_tuner.space.constraints import knob
 from iree_tuner.space.expressions import require
+from iree_tuner.space.space import Space
 from iree_tuner.targets import CpuLimits
 
 

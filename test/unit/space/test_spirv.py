@@ -13,9 +13,9 @@ from iree.compiler.dialects import iree_codegen
 from space.made_workloads import conv, matmul, softmax
 
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space import Space
 from iree_tuner.space.legality import Rules
 from iree_tuner.space.providers import SpaceRequest, provider
+from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.attributes import lowering_config, spirv_entries
 from iree_tuner.targets import GpuLimits
 

@@ -12,10 +12,12 @@ from iree.compiler import ir
 from test_spirv import knob_values
 from vulkan_programs import PROGRAMS, SOFTMAX, matmul
 
-from iree_tuner.measure import Built, build_here
+from iree_tuner.measure.candidate import Built, build_here
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract_here
-from iree_tuner.space import Configuration, Space, build_spaces
+from iree_tuner.space.build import build_spaces
+from iree_tuner.space.configuration import Configuration
+from iree_tuner.space.space import Space
 from iree_tuner.space.spirv.attributes import (
     COMPANIONS,
     pipeline,

@@ -15,7 +15,7 @@ from vulkan_programs import PROGRAMS, check_here, device_name, llvmpipe, read_he
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.measure.candidate import build_here
 from iree_tuner.program.extract import extract_here
-from iree_tuner.space import build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.targets import Target, parse_target
 
 pytestmark = pytest.mark.hardware

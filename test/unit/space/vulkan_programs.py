@@ -13,7 +13,7 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.device.data import dtype_of, fill, outputs, span
+from iree_tuner.device.data import dtype_of, fill, span, values_in, written
 from iree_tuner.device.memory import read_back
 from iree_tuner.device.numerics import Agreement, compare
 from iree_tuner.device.runner import LoadedDispatch
@@ -180,7 +180,8 @@ def check_here(vmfb: bytes, harness: Harness, program: str, types: tuple[str, ..
     loaded.fill(1)
     given = _inputs(harness, fill(harness.bindings, harness.buffer_bytes, 1))
     loaded.run(1)
-    ((tensor, got),) = outputs(harness.bindings, loaded.read())
+    ((binding, tensor, _),) = written(harness.bindings)
+    got = values_in(loaded.read(), binding, tensor)
     known = PROGRAMS[program]
     wide = np.int64 if tensor.element_type.startswith("i") else np.float64
     # The dispatch's tensors may have lost dimensions of size 1, or have been flattened.

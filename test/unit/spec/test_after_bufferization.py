@@ -10,7 +10,7 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
-from iree_tuner.space import build_spaces
+from iree_tuner.space.build import build_spaces
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_against_program
 from iree_tuner.spec.entry import SpecEntry

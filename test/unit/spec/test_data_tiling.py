@@ -14,7 +14,8 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program, load_program
-from iree_tuner.space import Configuration, build_space
+from iree_tuner.space.build import build_space
+from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import embed_bytes

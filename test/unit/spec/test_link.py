@@ -10,9 +10,8 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.build import build_spec
-from iree_tuner.spec.canonical import canonical
 from iree_tuner.spec.check import check_against_program
-from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs, sequences
+from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, canonical, pairs, sequences
 from iree_tuner.spec.link import link_specs
 from iree_tuner.targets import parse_target
 

@@ -9,8 +9,7 @@ import pytest
 from iree_tuner.errors import UsageError
 from iree_tuner.program.source import Program
 from iree_tuner.targets import parse_target
-from iree_tuner.targets.find import with_options
-from iree_tuner.targets.options import flags_for_options, options_of
+from iree_tuner.targets.find import flags_for_options, options_of, with_options
 from iree_tuner.tuning import flags
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.flags import (

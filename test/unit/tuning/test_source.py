@@ -1,5 +1,6 @@
 """Sources of candidates: what they find is searched, compared, and part of the result."""
 
+import time
 from dataclasses import replace
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.targets import parse_target
-from iree_tuner.targets.options import flags_for_options
+from iree_tuner.targets.find import flags_for_options
 from iree_tuner.tuning import loop
 from iree_tuner.tuning.budget import Budget
 from iree_tuner.tuning.flags import (
@@ -116,6 +117,30 @@ def test_alternatives_are_compared_and_told(capsys, tmp_path, monkeypatch):
     for name in PIPELINES:
         assert f"program, {name} compared with default flags: " in out
     assert "no pipeline applies" not in out
+
+
+class SearchesForHours(CandidateSource):
+    """Finding what it can change takes longer than anyone waits."""
+
+    name = "hours"
+    noun = "hour"
+
+    def begin(self, run):
+        finding = run.lab.compilers.submit(time.sleep, 3600.0)
+
+        def found():
+            run.stop.request()
+            run.lab.compilers.wait(finding)
+            raise AssertionError("it was cancelled")
+
+        return found
+
+
+def test_a_request_to_stop_does_not_wait_for_what_is_looked_for():
+    begun = time.monotonic()
+    result = tune_module(MATMUL, sources=[SearchesForHours()], **HOW)
+    assert result.interrupted
+    assert time.monotonic() - begun < 1800.0
 
 
 GENERIC = "builtin.module(util.func(linalg-generalize-named-ops))"

@@ -9,8 +9,7 @@ import pytest
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.targets import parse_target
-from iree_tuner.targets.find import with_options
-from iree_tuner.targets.options import options_of
+from iree_tuner.targets.find import options_of, with_options
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
 from iree_tuner.tuning.options import effort_named
 from iree_tuner.tuning.stop import StopRequest

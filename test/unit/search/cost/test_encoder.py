@@ -5,7 +5,7 @@ import pytest
 from search.replay.recordings import NAMES, small
 from space.made_workloads import conv, matmul, softmax
 
-from iree_tuner.search.cost.encoder import ESTIMATE, Encoder
+from iree_tuner.search.cost.landscape import ESTIMATE, Encoder
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.targets.machine import Machine
 

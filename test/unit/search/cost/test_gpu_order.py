@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from space.made_workloads import conv, matmul
 
-from iree_tuner.search.cost.encoder import ESTIMATE, Encoder
 from iree_tuner.search.cost.gpu import estimate
+from iree_tuner.search.cost.landscape import ESTIMATE, Encoder
 from iree_tuner.search.replay.recorded import read_recording
 from iree_tuner.targets.machine import Machine
 

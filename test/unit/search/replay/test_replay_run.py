@@ -6,9 +6,9 @@ import pytest
 from search.replay.recordings import DEFAULT, HEADER, NAMES, lines, member, small, stump, write
 
 from iree_tuner.errors import UsageError
-from iree_tuner.search.registry import make_strategy
 from iree_tuner.search.replay.recorded import read_recording
 from iree_tuner.search.replay.run import ReplayRun, replay, replay_all
+from iree_tuner.search.strategy import make_strategy
 from iree_tuner.space.configuration import Assignment
 
 NUMPY = ("analytic", "local", "model", "shuffle")
