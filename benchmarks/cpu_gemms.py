@@ -40,8 +40,7 @@ from iree.compiler import ir
 from numpy.typing import NDArray
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.kernels.kernel import Knobs
-from iree_tuner.kernels.problem import Problem
+from iree_tuner.kernels.kernel import Knobs, Problem
 from iree_tuner.kernels.site import find_sites
 from iree_tuner.suite.programs import module_of
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from iree_tuner.kernels.c_code import compiler
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.kernel import Knobs
-from iree_tuner.kernels.problem import Problem
+from iree_tuner.kernels.kernel import Knobs, Problem
 from iree_tuner.suite.kinds.convolution import ConvolutionOp
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation

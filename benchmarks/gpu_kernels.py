@@ -43,11 +43,10 @@ from iree_tuner.device.memory import Memory
 from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.device.sensors import sensors_for
 from iree_tuner.kernels.attention import AttentionShape, attention_shape
+from iree_tuner.kernels.executable import build_kernel_here
 from iree_tuner.kernels.find import find_places
-from iree_tuner.kernels.harness import build_kernel_here
 from iree_tuner.kernels.in_program import Contest, hold_contests
-from iree_tuner.kernels.kernel import Code, kernel_named
-from iree_tuner.kernels.problem import Problem
+from iree_tuner.kernels.kernel import Code, Problem, kernel_named
 from iree_tuner.kernels.shapes import ConvShape, conv_shape, gemm_of
 from iree_tuner.kernels.source import Outlook, find_competitors, outlook_of
 from iree_tuner.measure.sampling import Batches, interleave

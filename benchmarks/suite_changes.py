@@ -29,12 +29,11 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.measure.statistics import LEAST_PAIRS
 from iree_tuner.suite.changes import Change, changes, counts
-from iree_tuner.suite.commands.run import SuiteProgress
-from iree_tuner.suite.folder import operations_in, write
+from iree_tuner.suite.commands.run import SuiteOptions, SuiteProgress
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.options import SuiteOptions
 from iree_tuner.suite.plan import Item, SuitePlan, items_from
+from iree_tuner.suite.programs import operations_in, write_operation
 from iree_tuner.suite.results import Results
 from iree_tuner.suite.session import run_suite
 from iree_tuner.suite.site import Hosts
@@ -62,7 +61,7 @@ def main() -> None:
         folder = Path(scratch)
         for each in items_from(given.suites):
             if given.only in each.operation.name:
-                write(folder / "generated", each.operation)
+                write_operation(folder / "generated", each.operation)
         items = [Item(operation, path) for operation, path in operations_in(folder / "generated")]
         slower = planted(items, given.slower, folder / "slower")
         few = argparse.Namespace(**{**vars(given), "rounds": LEAST_PAIRS, "launches": 1})
@@ -106,7 +105,7 @@ def planted(items: Sequence[Item], name: str | None, folder: Path) -> Item:
         if name
         else max(plain, key=lambda each: each.operation.flops)
     )
-    path = write(folder, chosen.operation)
+    path = write_operation(folder, chosen.operation)
     with new_context() as context, ir.Location.unknown():
         module = parse_module(path.read_text(encoding="utf-8"), context)
         (op,) = products_in(module)

@@ -14,8 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from iree_tuner.cluster.line import Line, LineLostError
-from iree_tuner.cluster.wire import Parcel, UntypedError, read_value, unpack, write
+from iree_tuner.cluster.line import Line, LineLostError, Parcel, UntypedError, read_value, unpack, write
 from iree_tuner.compiler.task import HostLost, UnfitError
 from iree_tuner.compiler.worker import (
     TIMEOUT_S,

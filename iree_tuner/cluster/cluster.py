@@ -15,9 +15,8 @@ from distributed import Client
 
 from iree_tuner.cluster import QUEUED, no_scheduler
 from iree_tuner.cluster.calls import PATIENCE_S, ClusterCalls
-from iree_tuner.cluster.line import Line, LineLostError
+from iree_tuner.cluster.line import Line, LineLostError, UntypedError, read_value, unpack
 from iree_tuner.cluster.serve import ARCHITECTURE, AT, COMPILE, LOAD, PROCESSOR, versions_here
-from iree_tuner.cluster.wire import UntypedError, read_value, unpack
 from iree_tuner.compiler.task import HostLost
 from iree_tuner.compiler.worker import Calls, WorkerError
 from iree_tuner.errors import TunerError, UsageError
@@ -340,53 +339,47 @@ def connected(address: str) -> Client:
         raise no_scheduler(error, address) from None
 
 
+@dataclass
 class Joining:
     """Devices that join a cluster while a run measures on others: those of the run's kind take part.
 
     Others are named in the news.
-
-    Args:
-        cluster: which they join.
-        uris: of devices that may take part, or `URI@WORKER`.
-        chip: the chip to compile for.
-        target: of the run's devices.
-        taken: devices that take part already, each with its worker.
-        owners: workers whose compile slots stay empty; owners of new processors are added, so that nothing
-            compiles there during measurements.
-        take: called with each device that takes part from now on, on the cluster's event loop.
     """
 
-    def __init__(
-        self, cluster: Cluster, uris: Sequence[str], chip: str, target: Target,
-        taken: Sequence[tuple[str, str]], owners: set[str], take: Callable[[str, str], None],
-    ) -> None:  # fmt: skip
-        self._cluster = cluster
-        self._uris = uris
-        self._chip = chip
-        self._kind = cluster.kind(target, taken[0][1])
-        self._taken = set(taken)
-        self._owners = owners
-        self._take = take
+    cluster: Cluster
+    uris: Sequence[str]  # of devices that may take part, or `URI@WORKER`
+    chip: str  # to compile for
+    target: Target  # of the run's devices
+    taken: Sequence[tuple[str, str]]  # devices that take part from the start, each with its worker
+    # workers whose compile slots stay empty; owners of new processors are added, so that nothing compiles
+    # there during measurements
+    owners: set[str]
+    # called with each device that takes part from now on, on the cluster's event loop
+    take: Callable[[str, str], None]
+
+    def __post_init__(self) -> None:
+        self._kind = self.cluster.kind(self.target, self.taken[0][1])
+        self._taken = set(self.taken)
         self._refused: set[tuple[str, str]] = set()
         self._asking: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     def look(self, members: Sequence[Member]) -> None:
         """Ask the devices that are new. A refused one is asked again if it leaves and comes back."""
-        there = {device for uri in self._uris for device in devices_of(members, uri)}
+        there = {device for uri in self.uris for device in devices_of(members, uri)}
         self._refused &= there
         for device in sorted(there - self._taken - self._refused - self._asking.keys()):
             uri, worker = device
             if on_host(uri):
-                self._owners.add(worker)
+                self.owners.add(worker)
             self._asking[device] = asyncio.create_task(self._ask(uri, worker))
 
     async def _ask(self, uri: str, worker: str) -> None:
         name = f"{uri} of {worker}"
         try:
-            with self._cluster.device_calls(uri, worker) as calls:
-                chip = self._cluster.chip(uri, worker, self._chip)
+            with self.cluster.device_calls(uri, worker) as calls:
+                chip = self.cluster.chip(uri, worker, self.chip)
                 asked = calls.submit(target_for_device, uri, chip)
-                found = self._cluster.kind(await asyncio.wrap_future(asked), worker)
+                found = self.cluster.kind(await asyncio.wrap_future(asked), worker)
             problem = "" if found == self._kind else f"it is {found}, but the run is for {self._kind}"
         except Exception as error:  # any error of its driver
             if isinstance(error, WorkerError) and isinstance(error.end, HostLost):
@@ -396,9 +389,9 @@ class Joining:
             del self._asking[uri, worker]
         if problem:
             self._refused.add((uri, worker))
-            self._owners.difference_update({worker} - {owner for _, owner in self._taken})
-            self._cluster.news.append(f"{name} joined the cluster, but cannot be used: {problem}")
+            self.owners.difference_update({worker} - {owner for _, owner in self._taken})
+            self.cluster.news.append(f"{name} joined the cluster, but cannot be used: {problem}")
             return
         self._taken.add((uri, worker))
-        self._take(uri, worker)
-        self._cluster.news.append(f"{name} joined the run")
+        self.take(uri, worker)
+        self.cluster.news.append(f"{name} joined the run")

@@ -22,8 +22,7 @@ import click
 from distributed import Status, Worker
 from distributed.comm.core import Comm
 
-from iree_tuner.cluster.line import OPERATION
-from iree_tuner.cluster.wire import pack, read_call, write
+from iree_tuner.cluster.line import OPERATION, pack, read_call, write
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.targets import on_host

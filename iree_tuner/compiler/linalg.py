@@ -6,7 +6,9 @@ takes as long as all the rest that a worker needs before its first call: `named`
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import cast
 
 from iree.compiler import ir
@@ -58,3 +60,37 @@ def generic(
     with ir.InsertionPoint(op.regions[0].blocks.append(*elements)):
         YieldOp([body(*op.regions[0].blocks[0].arguments)])
     return op.results[0]
+
+
+def access(rank: int, loops: Sequence[int]) -> ir.AffineMap:
+    """The map of an operand whose dimensions are walked by these loops out of `rank`."""
+    return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(each) for each in loops])
+
+
+def expand(value: ir.Value, parts: Sequence[Sequence[int]]) -> ir.Value:
+    """Each dimension split into parts; the value itself if each dimension has one part."""
+    from iree.compiler.dialects import tensor
+
+    if all(len(each) == 1 for each in parts):
+        return value
+    sizes, tensor_ = [size for each in parts for size in each], cast("ir.Value[ir.RankedTensorType]", value)
+    kind = ir.RankedTensorType.get(sizes, tensor_.type.element_type)
+    return tensor.ExpandShapeOp(kind, tensor_, _groups([*map(len, parts)]), [], sizes).result
+
+
+def collapse(value: ir.Value, counts: Sequence[int]) -> ir.Value:
+    """Dimensions joined: the first `counts[0]` to one, the next `counts[1]`, and so on."""
+    from iree.compiler.dialects import tensor
+
+    if all(count == 1 for count in counts):
+        return value
+    tensor_, groups = cast("ir.Value[ir.RankedTensorType]", value), _groups(counts)
+    sizes = [prod(tensor_.type.shape[each] for each in group) for group in groups]
+    kind = ir.RankedTensorType.get(sizes, tensor_.type.element_type)
+    return tensor.CollapseShapeOp(kind, tensor_, groups).result
+
+
+def _groups(counts: Sequence[int]) -> list[list[int]]:
+    """Numbers of the dimensions that belong together: `[[0], [1, 2], ...]`."""
+    numbers = itertools.count()
+    return [list(itertools.islice(numbers, count)) for count in counts]

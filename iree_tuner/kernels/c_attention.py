@@ -9,8 +9,7 @@ from itertools import product
 
 from iree_tuner.kernels.attention import AttentionShape, attention_shape
 from iree_tuner.kernels.c_code import MOST_STACK, CKernel, compiled, widths, workers
-from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
 from iree_tuner.ops.attention import is_attention
 from iree_tuner.targets import Target
 

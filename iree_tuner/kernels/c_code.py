@@ -17,8 +17,7 @@ from pathlib import Path
 
 from iree_tuner.kernels.formula import CONSTANT, INPUT, SUM, FormulaTerm
 from iree_tuner.kernels.integers import Integers
-from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import Array, KernelError, Problem
+from iree_tuner.kernels.kernel import Array, Code, KernelError, Knobs, Launch, Problem
 from iree_tuner.targets import Target
 
 _HEADERS = ("vectors_f32.h", "steps_f32.h", "steps_i8.h", "workgroups.h")
@@ -46,11 +45,9 @@ class CKernel:
     backend = "llvm-cpu"
 
     def missing(self) -> str:
-        """Why no C compiler is available; empty if there is one."""
         return "" if compiler() else "no C compiler: install gcc or clang, or set CC"
 
     def tools(self) -> tuple[str, ...]:
-        """The version of the C compiler."""
         return (compiler_version(),)
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths, workers
-from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import KernelError, Problem, loops_of_conv
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem, loops_of_conv
 from iree_tuner.targets import Target
 
 _SOURCE, _ENTRY = "depthwise_f32.c", "iree_tuner_depthwise_f32"

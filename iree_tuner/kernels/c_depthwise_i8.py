@@ -7,8 +7,7 @@ from itertools import product
 from iree_tuner.kernels.c_code import EXACT, CKernel, compiled, formula_of, refused_integers, widths, workers
 from iree_tuner.kernels.c_depthwise import depthwise_of
 from iree_tuner.kernels.integers import Integers
-from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
 from iree_tuner.targets import Target
 
 _SOURCE, _ENTRY = "depthwise_i8.c", "iree_tuner_depthwise_i8"

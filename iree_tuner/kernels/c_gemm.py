@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths
-from iree_tuner.kernels.c_plan import CTiling, plans
-from iree_tuner.kernels.c_shape import right_matrix, shape_of
-from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
+from iree_tuner.kernels.c_plan import CTiling, plans, right_matrix, shape_of
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Packed, Problem
 from iree_tuner.kernels.moves import MOST_PADDING
-from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.targets import Target

@@ -17,12 +17,19 @@ from iree_tuner.kernels.c_code import (
     widths,
     workers,
 )
-from iree_tuner.kernels.c_plan import TILES
-from iree_tuner.kernels.c_shape import Shape, right_matrix, shape_of
+from iree_tuner.kernels.c_plan import TILES, Shape, right_matrix, shape_of
 from iree_tuner.kernels.integers import Integers
-from iree_tuner.kernels.kernel import Code, Knobs, Launch, Packed
+from iree_tuner.kernels.kernel import (
+    Code,
+    KernelError,
+    Knobs,
+    Launch,
+    Packed,
+    Problem,
+    conv_of,
+    scratch_room,
+)
 from iree_tuner.kernels.moves import MOST_PADDING
-from iree_tuner.kernels.problem import Conv, KernelError, Problem, conv_of, scratch_room
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.targets import Target
@@ -201,19 +208,14 @@ def _macros(problem: Problem, plan: _IntegerTiling, *, packed: bool) -> dict[str
     found |= zip(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT"), shape.batch[1:], strict=True)
     conv = conv_of(problem)
     if conv is not None and _padded(problem):
-        found |= _padding_macros(problem, conv, integers)
-        padding = integers.padding
-        before = padding.above * problem.inputs[0].shape[2] + padding.left
+        padding, (_, high, across, _) = integers.padding, problem.inputs[0].shape
+        places = list(product(range(conv.window_h), range(conv.window_w)))
+        found |= {
+            "ABOVE": padding.above, "BEFORE": padding.left, "AROUND": padding.value, "HIGH": high,
+            "ACROSS": across, "DOWN": conv.strides[0], "RIGHT": conv.strides[1],
+            "PLACE_LINES": ",".join(str(y * conv.dilations[0]) for y, _ in places),
+            "PLACE_PIXELS": ",".join(str(x * conv.dilations[1]) for _, x in places),
+        }  # fmt: skip
+        before = padding.above * across + padding.left
         offsets = tuple(each - before * shape.channels for each in offsets)
     return found | {"PLACE_OFFSETS": ",".join(map(str, offsets))}
-
-
-def _padding_macros(problem: Problem, conv: Conv, integers: Integers) -> dict[str, int | str]:
-    _, high, across, _ = problem.inputs[0].shape
-    places = list(product(range(conv.window_h), range(conv.window_w)))
-    return {
-        "ABOVE": integers.padding.above, "BEFORE": integers.padding.left, "AROUND": integers.padding.value,
-        "HIGH": high, "ACROSS": across, "DOWN": conv.strides[0], "RIGHT": conv.strides[1],
-        "PLACE_LINES": ",".join(str(y * conv.dilations[0]) for y, _ in places),
-        "PLACE_PIXELS": ",".join(str(x * conv.dilations[1]) for _, x in places),
-    }  # fmt: skip

@@ -327,8 +327,7 @@ def _repeated(value: ir.Value) -> tuple[list[ir.Operation], str]:
         return [], ""
     rank = ir.RankedTensorType(value.type).rank
     added = list(ir.DenseI64ArrayAttr(op.attributes["dimensions"]))
-    kept = [ir.AffineExpr.get_dim(each) for each in range(rank) if each not in added]
-    kind = _along(ir.AffineMap.get(rank, 0, kept))
+    kind = _along(linalg.access(rank, [each for each in range(rank) if each not in added]))
     return ([empty, op], kind) if kind else ([], "")
 
 

@@ -279,11 +279,6 @@ def _root(operands: _Operands) -> Polynomial | None:
     return number(math.sqrt(value)) if value is not None and value >= 0 else None
 
 
-def _extend(operands: _Operands) -> Polynomial | None:
-    """A widening. It is dropped for operands without `X`, and kept for the sums, see `_truncate`."""
-    return apply("extf", operands[0]) if varies(operands[0]) else operands[0]
-
-
 def _truncate(operands: _Operands) -> Polynomial | None:
     """A truncation. After an erf of widened sums it is dropped: kernels compute erf in the wider type."""
     ((factors, times), *rest) = operands[0].terms or (((), 0.0),)
@@ -305,7 +300,8 @@ _OPS: Mapping[str, Callable[[_Operands], Polynomial | None]] = {
     "arith.maximumf": lambda operands: _limit(operands, "at_least", "relu", 0),
     "arith.minimumf": lambda operands: _limit(operands, "at_most", "at_most_6", 6),
     "arith.select": _select,
-    "arith.extf": _extend,
+    # A widening is dropped for operands without `X`, and kept for the sums, see `_truncate`.
+    "arith.extf": lambda operands: apply("extf", operands[0]) if varies(operands[0]) else operands[0],
     "arith.truncf": _truncate,
     "math.fpowi": _power,
     "math.powf": _power,

@@ -16,14 +16,13 @@ from iree_tuner.compiler.context import symbol_of, unchanged, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.compiler.worker import TIMEOUT_S, Calls, Workers, session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.chains import blocks_of, find_chains
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts, find_joint
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import put_into
-from iree_tuner.kernels.split_sums import find_normalizing, find_sums
+from iree_tuner.kernels.split_sums import blocks_of, find_chains, find_normalizing, find_sums
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.program.extract import compute_ops
 from iree_tuner.program.phases import select_target

@@ -161,7 +161,7 @@ class _Formula:
     def _operand(self, value: ir.Value, place: ir.AffineMap, rank: int) -> int | None:
         """The term of an operand that is read by the map `place`; None if it is not supported."""
         along = "" if place.results else "none"
-        if place in (_identity(rank), _last_of(rank)):
+        if place in (_identity(rank), linalg.access(rank, [rank - 1])):
             along = "all" if place == _identity(rank) else "last"
         if value in self.known:
             return self.known[value] if along == "all" else None
@@ -210,10 +210,6 @@ class _Formula:
 
     def _first(self, ops: list[ir.Operation]) -> None:
         self.ops += [each for each in ops if each not in self.ops]
-
-
-def _last_of(rank: int) -> ir.AffineMap:
-    return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(rank - 1)])
 
 
 def _identity(rank: int) -> ir.AffineMap:

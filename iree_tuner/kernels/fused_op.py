@@ -1,22 +1,24 @@
 """A graph of elementwise ops, slices, joins and reshapes, built as one `linalg.generic`.
 
-Elements of the result are followed back through the graph to its inputs.
+Elements of the result are followed back through the graph to its inputs. For kernels that the compiler does
+not make, the plan of such an op is written as plain data (`nest`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import accumulate
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
 
-from iree_tuner.compiler.linalg import IndexOp, generic
+from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand, generic
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch
+from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
+from iree_tuner.kernels.kernel import ANY, Code, Knobs, Launch, Problem
 from iree_tuner.kernels.moved import (
     Clamped,
     Cut,
@@ -30,7 +32,9 @@ from iree_tuner.kernels.moved import (
     decider,
 )
 from iree_tuner.kernels.moves import (
-    CONSTANT,
+    CONSTANT as ARITH_CONSTANT,
+)
+from iree_tuner.kernels.moves import (
     EMPTY,
     INSERT,
     JOINS,
@@ -42,7 +46,7 @@ from iree_tuner.kernels.moves import (
     pieces_of,
     source_index,
 )
-from iree_tuner.kernels.problem import Problem
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
 from iree_tuner.ops.canonical import captured, clone
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.generic import Generic
@@ -128,7 +132,7 @@ class Elements:
         op = producer(value)
         if op is None or op not in self.ops:
             return Read(value, index)
-        if op.name == CONSTANT:
+        if op.name == ARITH_CONSTANT:
             return Read(value)
         if op.name == EMPTY:
             return None
@@ -215,7 +219,9 @@ def plan_of(ops: Collection[ir.Operation], result: ir.Value) -> FusedPlan:
         try:
             element = Elements(ops).at(result, _whole(sizes))
         except SplitError as error:
-            sizes = _split(sizes, error.loop, error.inner)
+            loop, parts = error.loop, sizes[error.loop.dimension]
+            own = (*parts[: loop.part], loop.size // error.inner, error.inner, *parts[loop.part + 1 :])
+            sizes = (*sizes[: loop.dimension], own, *sizes[loop.dimension + 1 :])
             continue
         if element is None:
             raise NotIndexableError("nothing is computed")
@@ -238,12 +244,6 @@ def _whole(sizes: Sequence[Sequence[int]]) -> Indices:
     return tuple(found)
 
 
-def _split(sizes: tuple[tuple[int, ...], ...], loop: SplitLoop, inner: int) -> tuple[tuple[int, ...], ...]:
-    parts = sizes[loop.dimension]
-    own = (*parts[: loop.part], loop.size // inner, inner, *parts[loop.part + 1 :])
-    return (*sizes[: loop.dimension], own, *sizes[loop.dimension + 1 :])
-
-
 def build(plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type) -> ir.Value:
     """Build the op at the current insertion point; its result has the shape `result` of the graph's.
 
@@ -258,7 +258,7 @@ def build(plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value], result: ir.Type)
         return body.made(plan.element)
 
     found = generic([view.value for view in body.views], empty, maps, ["parallel"] * len(loops), make)
-    return _collapsed(found, [len(parts) for parts in plan.sizes], kind)
+    return collapse(found, [len(parts) for parts in plan.sizes])
 
 
 def build_sum(
@@ -288,14 +288,6 @@ def _body_of(plan: FusedPlan, inputs: Mapping[ir.Value, ir.Value]) -> _Body:
     body = _Body({loop: number for number, loop in enumerate(plan.loops)}, inputs)
     body.look(plan.element)
     return body
-
-
-def _collapsed(value: ir.Value[Any], parts: Sequence[int], kind: ir.RankedTensorType) -> ir.Value:
-    if max(parts, default=1) == 1:
-        return value
-    ends = list(accumulate(parts))
-    groups = [list(range(end - own, end)) for end, own in zip(ends, parts, strict=True)]
-    return tensor.CollapseShapeOp(kind, value, groups).result
 
 
 @dataclass(frozen=True)
@@ -379,8 +371,7 @@ class _Body:
         loops = [loop for cut in known for loop in cut.loops if loop is not None]
         if len(known) < len(cuts) or len(set(loops)) < len(loops):
             return None
-        place = [ir.AffineExpr.get_dim(self.numbers[loop]) for loop in loops]
-        return _View(_cut(value, known), ir.AffineMap.get(len(self.numbers), 0, place))
+        return _View(_cut(value, known), access(len(self.numbers), [self.numbers[loop] for loop in loops]))
 
     def made(self, element: Element) -> ir.Value:
         """The value of an element, which is built once."""
@@ -462,17 +453,11 @@ def _number(value: int) -> ir.Value:
 
 
 def _cut(value: ir.Value[Any], cuts: Sequence[Cut]) -> ir.Value:
-    kind = ir.RankedTensorType(value.type)
-    shape = list(kind.shape)
     lengths = [each.length for each in cuts]
-    if lengths != shape:
+    if lengths != ir.RankedTensorType(value.type).shape:
         value = sliced(value, [each.first for each in cuts], lengths, lengths)
     sizes = [size for each in cuts for size in each.sizes]
-    if len(sizes) > len(cuts):
-        ends = list(accumulate(len(each.sizes) for each in cuts))
-        groups = [list(range(end - len(each.sizes), end)) for each, end in zip(cuts, ends, strict=True)]
-        split = ir.RankedTensorType.get(sizes, kind.element_type)
-        value = tensor.ExpandShapeOp(split, value, groups, [], sizes).result
+    value = expand(value, [each.sizes for each in cuts])
     offsets = [offset for each in cuts for offset in each.offsets]
     loops = [loop for each in cuts for loop in each.loops]
     kept = [loop.size for loop in loops if loop is not None]
@@ -524,3 +509,153 @@ def workload_of(result: ir.Type, op: str = FusedOps.replaces) -> Workload:
         Generic.name, op, shape, ("parallel",) * rank, (ElementType.of(result),),
         (IndexingMap.through(rank, range(rank)),), (),
     )  # fmt: skip
+
+
+_Where = tuple[int, ...]
+"""Numbers of the terms that are true where an element is used."""
+
+COMPARISON = "arith.cmpf"
+"""The scalar op whose terms have the number of a predicate as their value."""
+
+
+def nest_of(plan: FusedPlan, inputs: Sequence[ir.Value], kept: Sequence[int] | None = None) -> Nest | None:
+    """The loops of a plan with these inputs of its graph; None if it uses the numbers of loops.
+
+    For a sum, `kept` has the loops of its result, in order. Otherwise, the result has all loops.
+    """
+    loops = plan.loops
+    order = range(len(loops)) if kept is None else kept
+    written: list[int | None] = [None] * len(loops)
+    stride = 1
+    for loop in reversed(order):
+        written[loop] = stride
+        stride *= loops[loop].size
+    walk = _Nest(loops, inputs)
+    try:
+        last = walk.term_of(plan.element)
+    except NotIndexableError:
+        return None
+    if (
+        not walk.accesses or last != len(walk.terms) - 1
+    ):  # the same term twice, so that the result is not the last one
+        return None
+    sizes = tuple(each.size for each in loops)
+    return Nest(sizes, tuple(walk.accesses), tuple(walk.terms), tuple(written), tuple(walk.ranges))
+
+
+@dataclass
+class _Nest:
+    """A walk through the elements of a plan (`nest_of`), with what was found so far."""
+
+    loops: Sequence[SplitLoop]
+    inputs: Sequence[ir.Value]
+    accesses: list[Access] = field(default_factory=list[Access])
+    ranges: list[Range] = field(default_factory=list[Range])
+    terms: list[FormulaTerm] = field(default_factory=list[FormulaTerm])
+    _known: dict[tuple[Element, _Where], int] = field(default_factory=dict[tuple[Element, _Where], int])
+
+    def term_of(self, element: Element, where: _Where = ()) -> int:
+        """The number of an element's term, which is used where these terms are true.
+
+        Raises NotIndexableError for numbers of iterations and constants that are no floating-point numbers.
+        """
+        if (element, where) not in self._known:
+            match element:
+                case Read(value, index):
+                    found = self._read(value, index, where)
+                case Computed(op, operands, _):
+                    of = {number: self.term_of(each, where) for number, each in operands.items()}
+                    found = self._computed(op, of)
+                case Select(loop, elements):
+                    found = self._chosen(LoopSum.of(0, {loop: 1}), elements, where)
+                case Test(ranges, inside, outside):
+                    found = self._tested(ranges, inside, outside, where)
+            self._known[element, where] = found
+        return self._known[element, where]
+
+    def _chosen(self, index: LoopSum, elements: Sequence[Element], where: _Where) -> int:
+        """One element for each value of an index. All of them may be read for each value."""
+        found = self.term_of(elements[-1], where)
+        for value, element in enumerate(elements[:-1]):
+            test = self._inside(index, value, value + 1)
+            found = self._select(test, self.term_of(element, where), found)
+        return found
+
+    def _tested(
+        self, ranges: Sequence[tuple[LoopSum, int, int]], inside: Element, outside: Element, where: _Where
+    ) -> int:
+        if len(ranges) > 1:
+            raise NotIndexableError("it tests several indices")
+        ((index, first, end),) = ranges
+        test = self._inside(index, first, end)
+        other = self._add(replace(self.terms[test], op=OUTSIDE))
+        return self._select(
+            test, self.term_of(inside, (*where, test)), self.term_of(outside, (*where, other))
+        )
+
+    def _inside(self, index: LoopSum, first: int, end: int) -> int:
+        self.ranges.append(Range(*self._along((index,), [1], clamps=False), first, end))
+        return self._add(FormulaTerm(INSIDE, "i1", input=len(self.ranges) - 1))
+
+    def _select(self, test: int, inside: int, outside: int) -> int:
+        return self._add(FormulaTerm("arith.select", self.terms[inside].element, (test, inside, outside)))
+
+    def _along(self, index: Indices, steps: Sequence[int], *, clamps: bool) -> tuple[int, tuple[int, ...]]:
+        """The offset and the strides of loops of an index, whose dimensions have these steps.
+
+        With `clamps`, clamped indices are taken as they are.
+        """
+        offset, strides = 0, [0] * len(self.loops)
+        for each, step in zip(index, steps, strict=True):
+            offset += each.constant * step
+            for variable, factor in each.terms:
+                if isinstance(variable, SplitLoop):
+                    strides[self.loops.index(variable)] += factor * step
+                elif not clamps:
+                    raise NotIndexableError("an index is clamped")
+                else:
+                    start, own = self._along((variable.index,), [factor * step], clamps=True)
+                    offset += start
+                    strides = [one + other for one, other in zip(strides, own, strict=True)]
+        return offset, tuple(strides)
+
+    def _read(self, value: ir.Value, index: Indices, where: _Where) -> int:
+        if value not in self.inputs:
+            return self._constant(value)
+        shape = ir.RankedTensorType(value.type).shape
+        steps = [math.prod(shape[place + 1 :]) for place in range(len(index))]
+        # Indices are clamped for elements that are not selected, which are not read here.
+        access = Access(self.inputs.index(value), *self._along(index, steps, clamps=bool(where)))
+        if access not in self.accesses:
+            self.accesses.append(access)
+        return self._add(FormulaTerm(INPUT, _element(value), where, input=self.accesses.index(access)))
+
+    def _constant(self, value: ir.Value) -> int:
+        op = producer(value)
+        found = None if op is None else op.attributes["value"]
+        if isinstance(found, ir.DenseElementsAttr):
+            found = found.get_splat_value()
+        if not isinstance(found, ir.FloatAttr):
+            raise NotIndexableError("a constant is no floating-point number")
+        return self._add(FormulaTerm(CONSTANT, _element(value), value=found.value))
+
+    def _computed(self, op: ir.Operation, of: dict[int, int]) -> int:
+        block = op.regions[0].blocks[0]
+        known: dict[ir.Value, int] = {block.arguments[number]: term for number, term in of.items()}
+        *steps, last = (each.operation for each in block.operations)
+        for step in steps:
+            if step.name == "linalg.index":
+                raise NotIndexableError("it uses the number of an iteration")
+            operands = tuple(known[each] if each in known else self._constant(each) for each in step.operands)
+            value = step.attributes["predicate"] if step.name == COMPARISON else None
+            number = float(ir.IntegerAttr(value).value) if value is not None else 0.0
+            known[step.result] = self._add(FormulaTerm(step.name, _element(step.result), operands, number))
+        return known[last.operands[0]]
+
+    def _add(self, term: FormulaTerm) -> int:
+        self.terms.append(term)
+        return len(self.terms) - 1
+
+
+def _element(value: ir.Value) -> str:
+    return str(ElementType.of(value.type))

@@ -16,11 +16,13 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
-from iree_tuner.compiler.linalg import generic, named
+from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
+from iree_tuner.kernels.kernel import Problem
+from iree_tuner.kernels.moved import add_product, zeros
 from iree_tuner.kernels.moves import LOAD
-from iree_tuner.kernels.problem import Problem
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import accesses, shape_of
@@ -91,9 +93,13 @@ def find_joint(module: ir.Module) -> list[Site]:
         for op in module.body.operations
         if op.operation.name == "util.global"
     }
+    # By what is equal for products that can be combined.
     groups: dict[tuple[object, ...], dict[_Follows, list[_Product]]] = {}
-    for each in _products(module):
-        groups.setdefault(_kind(each), {}).setdefault(each.follows, []).append(each)
+    products = (_product(op) for op in walk(module.operation) if op.name in _PLAIN)
+    for each in filter(None, products):
+        values = (each.load.result, each.sums.result, each.result)
+        kind = (each.matrix, *(ElementType.of(value.type) for value in values))
+        groups.setdefault(kind, {}).setdefault(each.follows, []).append(each)
     found: list[Site] = []
     numbers = {op: number for number, op in enumerate(roots_of(module))}
     for own in groups.values():
@@ -112,12 +118,6 @@ def _parts(group: Sequence[_Product]) -> Iterator[Sequence[_Product]]:
         yield group[number * len(group) // count : (number + 1) * len(group) // count]
 
 
-def _kind(product: _Product) -> tuple[object, ...]:
-    """A key that is equal for products that can be combined."""
-    values = (product.load.result, product.sums.result, product.result)
-    return (product.matrix, *(ElementType.of(each.type) for each in values))
-
-
 def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
     """Group products without a bias with otherwise equal products that have one; their bias is zero."""
     for steps, kinds in list(groups):
@@ -125,18 +125,6 @@ def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
         wider = [key for key in wider if tuple(each for each in key[0] if each != "bias") == steps]
         if len(wider) == 1:
             groups[wider[0]] += groups.pop((steps, kinds))
-
-
-def _products(module: ir.Module) -> Iterator[_Product]:
-    found: list[_Product] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        product = _product(op) if op.name in _PLAIN else None
-        found.extend([product] if product is not None else [])
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return iter(found)
 
 
 def _product(op: ir.Operation) -> _Product | None:
@@ -190,10 +178,7 @@ def _part(product: _Product, group: Sequence[_Product], function: func.FuncOp) -
         sizes = [*rows, columns]
         found = sliced(_joint(group, function.arguments[0]), [0] * len(rows) + [first], sizes, sizes)
     result = ir.RankedTensorType(product.result.type)
-    if list(result.shape) == [*rows, columns]:
-        return found
-    groups = [[*range(result.rank - 1)], [result.rank - 1]] if rows else [[*range(result.rank)]]
-    return tensor.ExpandShapeOp(result, found, groups, [], list(result.shape)).result
+    return expand(found, [result.shape[:-1], result.shape[-1:]] if rows else [result.shape])
 
 
 def _width(group: Sequence[_Product]) -> int:
@@ -219,13 +204,12 @@ def _together(joint: ir.Value[Any], first: int, count: int) -> ir.Value[Any]:
         return sliced(joint, [first, *(0 for _ in rows), 0], [1, *rows, width], [*rows, width])
     sizes = [count, *rows, width]
     parts: ir.Value[Any] = sliced(joint, [first, *(0 for _ in rows), 0], sizes, sizes)
-    whole = ir.RankedTensorType.get([*rows, count * width], kind.element_type)
     if not rows:
-        return tensor.CollapseShapeOp(whole, parts, [[0, 1]]).result
+        return collapse(parts, [2])
     out = tensor.EmptyOp([*rows, count, width], kind.element_type).result
-    maps = [_map(3, (1, 0, 2)), _map(3, range(3))]
+    maps = [access(3, (1, 0, 2)), access(3, range(3))]
     moved: ir.Value[Any] = generic([parts], out, maps, ["parallel"] * 3, lambda *values: values[0])
-    return tensor.CollapseShapeOp(whole, moved, [[0], [1, 2]]).result
+    return collapse(moved, [1, 2])
 
 
 def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
@@ -235,12 +219,11 @@ def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
     constant = _side_by_side([copy_ops([each.load], {}) for each in group], width)
     *rows, columns = (*ir.RankedTensorType(matrix.type).shape[:-1], sum(each.columns for each in group))
     shape = [columns // width, *rows, width] if width else [*rows, columns]
-    zero = arith.constant(sums, 0.0)
-    start = named("fill")(zero, outs=[tensor.EmptyOp(shape, sums).result])
+    start = zeros(shape, sums)
     if width:
-        maps = [_map(4, each) for each in ((1, 3), (3, 0, 2), (0, 1, 2))]
+        maps = [access(4, each) for each in ((1, 3), (3, 0, 2), (0, 1, 2))]
         kinds = ["parallel"] * 3 + ["reduction"]
-        found = generic([matrix, constant], start, maps, kinds, partial(_add_product, sums))
+        found = generic([matrix, constant], start, maps, kinds, partial(add_product, sums))
     else:
         found = named(first.sums.name.removeprefix("linalg."))(matrix, constant, outs=[start])
     last, rank = ir.RankedTensorType(first.result.type).element_type, len(shape)
@@ -250,7 +233,7 @@ def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
         if step == "bias":
             operands.append(_widened(_side_by_side(_biases(group, first.biases[0]), width), element))
             places.append((0, 2) if width else (rank - 1,))
-        maps = [_map(rank, each) for each in (*places, tuple(range(rank)))]
+        maps = [access(rank, each) for each in (*places, tuple(range(rank)))]
         out = tensor.EmptyOp(shape, element).result
         found = generic(operands, out, maps, ["parallel"] * rank, partial(_step, element))
     if _is_row(group):  # parts of a row would otherwise be slices of slices, which become copies
@@ -268,10 +251,6 @@ def _biases(group: Sequence[_Product], like: ir.Operation) -> list[ir.Value[Any]
     return found
 
 
-def _map(loops: int, dimensions: Sequence[int]) -> ir.AffineMap:
-    return ir.AffineMap.get(loops, 0, [ir.AffineExpr.get_dim(each) for each in dimensions])
-
-
 def _side_by_side(values: Sequence[ir.Value[Any]], width: int) -> ir.Value[Any]:
     """Concatenate constants along their last dimension, and split it into parts of a width above 0."""
     kind, last = ir.RankedTensorType(values[0].type), ir.RankedTensorType(values[0].type).rank - 1
@@ -283,12 +262,8 @@ def _side_by_side(values: Sequence[ir.Value[Any]], width: int) -> ir.Value[Any]:
 
 def _cut(value: ir.Value[Any], width: int) -> ir.Value[Any]:
     """Split the last dimension of a value into parts of a width."""
-    kind = ir.RankedTensorType(value.type)
-    *before, columns = kind.shape
-    sizes = [*before, columns // width, width]
-    groups = [*([each] for each in range(len(before))), [len(before), len(before) + 1]]
-    split = ir.RankedTensorType.get(sizes, kind.element_type)
-    return tensor.ExpandShapeOp(split, value, groups, [], sizes).result
+    *before, columns = ir.RankedTensorType(value.type).shape
+    return expand(value, [*([each] for each in before), [columns // width, width]])
 
 
 def _widened(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
@@ -298,11 +273,6 @@ def _widened(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
     out = tensor.EmptyOp(list(kind.shape), element).result
     same = [ir.AffineMap.get_identity(kind.rank)] * 2
     return generic([value], out, same, ["parallel"] * kind.rank, partial(_step, element))
-
-
-def _add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
-    one, two = (each if each.type == sums else arith.extf(sums, each) for each in (left, right))
-    return arith.addf(before, arith.mulf(one, two))
 
 
 def _step(element: ir.Type, *values: ir.Value[Any]) -> ir.Value:

@@ -1,28 +1,121 @@
 """Include reshapes and transposes around a product, so that a kernel reads and writes the moved arrays.
 
 Without this, each transpose would be a separate dispatch, even if the compiler fuses it with its own product.
+
+Dimensions are tracked by name. A name is a tuple of atoms. Where a reshape joins dimensions, the joined one
+has the atoms of all. Where a reshape splits a dimension, its atom gets parts. Dimensions of size 1 have no
+name.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, linalg, tensor
 
-from iree_tuner.compiler.linalg import generic
-from iree_tuner.kernels.atoms import Atoms, Names
+from iree_tuner.compiler.linalg import access, collapse, expand, generic
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.shapes import order_of
+from iree_tuner.kernels.shapes import groups_of, moved_by, order_of
 from iree_tuner.ops import matching
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Workload
+
+Names = tuple[tuple[int, ...], ...]
+"""The atoms of each dimension of a value, outer atoms first."""
+
+
+@dataclass
+class Atoms:
+    """The atoms found so far: their sizes, and the parts into which atoms were split."""
+
+    sizes: dict[int, int]
+    parts: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+
+    def copy(self) -> Atoms:
+        """An independent copy."""
+        return Atoms(dict(self.sizes), dict(self.parts))
+
+    def named(self, place: ir.AffineMap, names: Mapping[int, int]) -> Names:
+        """The names of an operand's dimensions, by the loops that index them; empty for size 1."""
+        own = [names.get(ir.AffineDimExpr(each).position) for each in place.results]
+        return tuple(() if each is None or self.sizes[each] < 2 else (each,) for each in own)
+
+    def split(self, atom: int, sizes: Sequence[int]) -> tuple[int, ...] | None:
+        """Split an atom into parts of these sizes; None if it was split into other sizes before."""
+        if atom not in self.parts:
+            first = self._new()
+            self.parts[atom] = tuple(range(first, first + len(sizes)))
+            self.sizes |= dict(zip(self.parts[atom], sizes, strict=True))
+        own = self.parts[atom]
+        return own if [self.sizes[each] for each in own] == list(sizes) else None
+
+    def before(self, op: ir.Operation, names: Names) -> Names | None:
+        """The names of an op's operand, derived from the names of its result; None if that fails."""
+        if op.name == "tensor.collapse_shape":
+            return self.expanded(names, op.operands[0], op)
+        if op.name == "tensor.expand_shape":
+            return tuple(tuple(atom for each in group for atom in names[each]) for group in groups_of(op))
+        moved = moved_by(op)
+        return None if moved is None else tuple(() if each is None else names[each] for each in moved)
+
+    def onto(self, op: ir.Operation, names: Names) -> Names | None:
+        """The names of the result of an op that reshapes or transposes; None for other ops."""
+        if op.name == "tensor.expand_shape":
+            return self.expanded(names, op.result, op)
+        if op.name == "tensor.collapse_shape":
+            return tuple(tuple(atom for each in group for atom in names[each]) for group in groups_of(op))
+        order = order_of(op)
+        return None if order is None else tuple(names[dimension] for dimension in order)
+
+    def expanded(self, names: Names, value: ir.Value, op: ir.Operation) -> Names | None:
+        """Name a value's dimensions by the names of the groups that a reshape joins; None if that fails."""
+        shape, found = ir.RankedTensorType(value.type).shape, list[tuple[int, ...]]()
+        for group, own in zip(groups_of(op), names, strict=True):
+            long = [shape[each] for each in group if shape[each] > 1]  # size 1 has no name
+            if len(own) == 1 and len(long) > 1:
+                own = self.split(own[0], long)
+            parts = None if own is None else self._shared_out(own, long)
+            if parts is None:
+                return None
+            found += [parts.pop(0) if shape[each] > 1 else () for each in group]
+        return tuple(found)
+
+    def _shared_out(self, atoms: Sequence[int], sizes: Sequence[int]) -> list[tuple[int, ...]] | None:
+        """Consecutive groups of atoms, whose products are these sizes; None if there are none."""
+        left, found = list(atoms), list[tuple[int, ...]]()
+        for size in sizes:
+            own: list[int] = []
+            while left and math.prod(self.sizes[each] for each in own) < size:
+                own.append(left.pop(0))
+            if math.prod(self.sizes[each] for each in own) != size:
+                return None
+            found.append(tuple(own))
+        return None if left else found
+
+    def one(self, atoms: tuple[int, ...]) -> int:
+        """The one atom that these atoms are parts of."""
+        whole = {parts: atom for atom, parts in self.parts.items()}
+        if len(atoms) > 1 and atoms not in whole:  # parts of an atom that was split in another order
+            whole[atoms] = self._new()
+            self.parts[whole[atoms]] = atoms
+            self.sizes[whole[atoms]] = math.prod(self.sizes[each] for each in atoms)
+        return atoms[0] if len(atoms) == 1 else whole[atoms]
+
+    def _new(self) -> int:
+        return max(self.sizes) + 1
+
+    def whole(self, own: tuple[int, ...]) -> tuple[int, ...]:
+        """The atoms of a dimension, each replaced by its parts if it was split anywhere."""
+        return tuple(part for atom in own for part in self.whole(self.parts.get(atom, ())) or (atom,))
+
 
 _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _LHS, _RHS, _OUT = range(3)
@@ -171,9 +264,14 @@ def build_in_one(
     if not moved.after:
         return finish(_sums(moved, operands, sums))
     result = moved.after[-1].result.type
+    return build_dispatch(result, lambda: finish(_sums(moved, operands, sums)))
+
+
+def build_dispatch(result: ir.Type, build: Callable[[], ir.Value]) -> ir.Value:
+    """Put ops into one dispatch; by default the compiler would make several."""
     region = ir.Operation.create("flow.dispatch.region", results=[result], regions=2)
     with ir.InsertionPoint(region.regions[0].blocks.append()):
-        ir.Operation.create("flow.return", operands=[finish(_sums(moved, operands, sums))])
+        ir.Operation.create("flow.return", operands=[build()])
     return region.result
 
 
@@ -182,32 +280,28 @@ def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value
     element = kind.element_type
     loops = [loop for own in moved.seen for loop in own]
     maps = [*matching.indexing_maps(moved.workload)]
-    maps[_OUT] = ir.AffineMap.get(
-        len(moved.workload.loops), 0, [ir.AffineDimExpr.get(each) for each in loops]
-    )
-    empty = tensor.EmptyOp([moved.workload.loops[each] for each in loops], kind.element_type).result
-    zero = arith.constant(kind.element_type, 0.0)
-
-    def body(one: ir.Value[Any], other: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
-        left, right = (each if each.type == element else arith.extf(element, each) for each in (one, other))
-        return arith.addf(before, arith.mulf(left, right))
-
-    start = linalg.fill(zero, outs=[empty])
-    made: ir.Value[Any] = generic(operands, start, maps, list(moved.workload.iterators), body)
+    maps[_OUT] = access(len(moved.workload.loops), loops)
+    start = zeros([moved.workload.loops[each] for each in loops], element)
+    kinds = list(moved.workload.iterators)
+    made: ir.Value[Any] = generic(operands, start, maps, kinds, partial(add_product, element))
     return _reshaped(made, kind.shape)
+
+
+def add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
+    """A step of a sum of products of this type, at the current insertion point."""
+    one, two = (each if each.type == sums else arith.extf(sums, each) for each in (left, right))
+    return arith.addf(before, arith.mulf(one, two))
+
+
+def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
+    """A tensor of zeros, as ops at the current insertion point."""
+    empty = tensor.EmptyOp(list(shape), element).result
+    return linalg.fill(arith.constant(element, 0.0), outs=[empty])
 
 
 def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
     kind = ir.RankedTensorType(value.type)
-    if list(kind.shape) == list(sizes):
-        return value
-    flat = ir.RankedTensorType.get([math.prod(sizes)], kind.element_type)
-    if kind.rank > 1:
-        value = tensor.CollapseShapeOp(flat, value, [list(range(kind.rank))]).result
-    wanted = ir.RankedTensorType.get(list(sizes), kind.element_type)
-    if len(sizes) == 1:
-        return value
-    return tensor.ExpandShapeOp(wanted, value, [list(range(len(sizes)))], [], list(sizes)).result
+    return value if [*kind.shape] == [*sizes] else expand(collapse(value, [kind.rank]), [sizes])
 
 
 @dataclass(frozen=True)
@@ -252,7 +346,6 @@ class LoopSum:
         return self.constant + sum(max(0, factor * (each.size - 1)) for each, factor in self.terms)
 
     def times(self, factor: int) -> LoopSum:
-        """The index times a factor."""
         return LoopSum.of(self.constant * factor, {each: own * factor for each, own in self.terms})
 
     def plus(self, other: LoopSum | int) -> LoopSum:

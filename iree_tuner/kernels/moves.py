@@ -12,9 +12,9 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, linalg, tensor
 
 from iree_tuner.compiler.context import remembered
-from iree_tuner.kernels.kernel import Code, Kernel, Packed, Packing
+from iree_tuner.compiler.linalg import collapse, expand
+from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Packed, Packing, Problem
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, digits
-from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.shapes import groups_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.structure import indexing_maps, iterators, shape_of
@@ -239,7 +239,7 @@ def build_packed(value: ir.Value[Any], packed: Packed) -> ir.Value:
     """Build the packed input at the current insertion point."""
     kind = ir.RankedTensorType(value.type)
     if tuple(kind.shape) != packed.matrix:
-        value = _matrix(value, packed.matrix)
+        value = expand(collapse(value, [kind.rank]), [packed.matrix])
     empty = tensor.EmptyOp(list(packed.shape), kind.element_type).result
     zero = arith.constant(kind.element_type, 0 if isinstance(kind.element_type, ir.IntegerType) else 0.0)
     order = None if packed.dimension == 0 else [1, 0]  # tiles come first
@@ -249,14 +249,3 @@ def build_packed(value: ir.Value[Any], packed: Packed) -> ir.Value:
     return linalg.PackOp(
         empty.type, value, empty, dimensions, [], tiles, padding_value=zero, outer_dims_perm=order
     ).operation.results[0]
-
-
-def _matrix(value: ir.Value[Any], sizes: tuple[int, int]) -> ir.Value[Any]:
-    kind = ir.RankedTensorType(value.type)
-    every = list(range(kind.rank))
-    whole = sizes[0] * sizes[1]
-    if kind.rank > 1:
-        flat = ir.RankedTensorType.get([whole], kind.element_type)
-        value = tensor.CollapseShapeOp(flat, value, [every]).result
-    matrix = ir.RankedTensorType.get(sizes, kind.element_type)
-    return tensor.ExpandShapeOp(matrix, value, [[0, 1]], [], list(sizes)).result

@@ -8,8 +8,7 @@ from importlib import resources
 from itertools import product
 from string import Template
 
-from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
 from iree_tuner.kernels.shapes import gemm_of
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.targets import Target

@@ -9,8 +9,9 @@ from itertools import pairwise
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.linalg import access
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.problem import Problem
+from iree_tuner.kernels.kernel import Problem
 from iree_tuner.ops.contraction import ROLES, is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.indexing_map import IndexingMap
@@ -58,7 +59,10 @@ def moved_by(op: ir.Operation) -> list[int | None] | None:
     if not copies(op):
         return None
     source, result = indexing_maps(op)
-    if not result.is_permutation or not all(map(_is_loop_or_zero, source.results)):
+    zero = ir.AffineExpr.get_constant(0, op.context)
+    if not result.is_permutation or not all(
+        each == zero or isinstance(each, ir.AffineDimExpr) for each in source.results
+    ):
         return None
     loops = [ir.AffineDimExpr(each).position for each in result.results]
     own = [ir.AffineDimExpr(each).position for each in source.results if isinstance(each, ir.AffineDimExpr)]
@@ -67,12 +71,6 @@ def moved_by(op: ir.Operation) -> list[int | None] | None:
     return [
         loops.index(each.position) if isinstance(each, ir.AffineDimExpr) else None for each in source.results
     ]
-
-
-def _is_loop_or_zero(result: ir.AffineExpr) -> bool:
-    if isinstance(result, ir.AffineConstantExpr):
-        return result.value == 0
-    return isinstance(result, ir.AffineDimExpr)
 
 
 def choice_of(op: ir.Operation) -> tuple[ir.Value, list[int]] | None:
@@ -171,7 +169,8 @@ def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) 
     if copied is not None and copies(copied) and place == whole:
         reduced, (place, _) = copied.operands[0], indexing_maps(copied)
     made = producer(reduced)
-    if made is None or made.name != "linalg.generic" or place != _without(whole.n_dims, keys):
+    others = [each for each in range(whole.n_dims) if each != keys]
+    if made is None or made.name != "linalg.generic" or place != access(whole.n_dims, others):
         return None
     sums = made.regions[0].blocks[0]
     steps = [each.operation for each in sums.operations]
@@ -184,11 +183,6 @@ def _over(op: ir.Operation, name: str, keys: int, reduction: str, start: float) 
         and starts_with(made, start)
     )
     return value if right else None
-
-
-def _without(rank: int, dimension: int) -> ir.AffineMap:
-    left = [each for each in range(rank) if each != dimension]
-    return ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(each) for each in left])
 
 
 def starts_with(op: ir.Operation, start: float) -> bool:
@@ -366,7 +360,6 @@ class ProductShape:
     exchanged: bool
 
     def size(self, role: str) -> int:
-        """The product of the sizes of a role's loops."""
         return math.prod(self.sizes[role])
 
     @property

@@ -9,23 +9,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from functools import partial
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.compiler import linalg
-from iree_tuner.compiler.linalg import IndexOp, generic
+from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand, generic
 from iree_tuner.kernels.attention import ATTENTION_OP, Found, Names, attention_of, find_attention
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import constant_of, number
 from iree_tuner.kernels.formula import follow
-from iree_tuner.kernels.integers import Integers, Operands, operands_of
-from iree_tuner.kernels.moved import Moved, build_in_one, moved_product
+from iree_tuner.kernels.integers import Integers, Operands, Padding, operands_of, padding_of
+from iree_tuner.kernels.kernel import Array, Problem
+from iree_tuner.kernels.moved import Moved, build_dispatch, build_in_one, moved_product
 from iree_tuner.kernels.moves import HOISTED
-from iree_tuner.kernels.padding import Padding, padding_of
-from iree_tuner.kernels.problem import Array, Problem
 from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.contraction import Contraction
@@ -41,16 +40,8 @@ def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
     own = ir.RankedTensorType.get([size for sizes in written for size in sizes], result.element_type)
     with ir.Location.unknown(result.context):
         arguments = [_split(each, sizes) for each, sizes in zip(function.arguments, shapes, strict=True)]
-        made = _attention(found, arguments, own) if found.after is None else _causal(found, arguments, own)
-        return _joined(made, written, result)
-
-
-def build_dispatch(result: ir.Type, build: Callable[[], ir.Value]) -> ir.Value:
-    """Put ops into one dispatch; by default the compiler would make several."""
-    region = ir.Operation.create("flow.dispatch.region", results=[result], regions=2)
-    with ir.InsertionPoint(region.regions[0].blocks.append()):
-        ir.Operation.create("flow.return", operands=[build()])
-    return region.result
+        attend = partial(_attention, found, arguments, own)
+        return _joined(attend() if found.after is None else build_dispatch(own, attend), written, result)
 
 
 def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
@@ -58,8 +49,7 @@ def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTen
     operands = [*arguments[:3], arith.ConstantOp(ir.F32Type.get(), found.scale).result, *arguments[3:]]
     if found.after is not None:
         (query,), (key,) = found.workload.role("m"), found.workload.role("k2")
-        place = [ir.AffineDimExpr.get(each) for each in (query, key)]
-        maps.append(ir.AffineMap.get(len(found.workload.loops), 0, place))
+        maps.append(access(len(found.workload.loops), (query, key)))
         operands.append(_mask(found.workload.loops[query], found.workload.loops[key], found.after))
     operands.append(tensor.EmptyOp(list(result.shape), result.element_type).result)
     every = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in (*maps, out)])
@@ -71,10 +61,6 @@ def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTen
     with ir.InsertionPoint(block):
         ir.Operation.create("iree_linalg_ext.yield", operands=[block.arguments[0]])
     return op.result
-
-
-def _causal(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
-    return build_dispatch(result, lambda: _attention(found, arguments, result))
 
 
 def _mask(queries: int, keys: int, after: int) -> ir.Value:
@@ -91,30 +77,13 @@ def _mask(queries: int, keys: int, after: int) -> ir.Value:
 
 def _split(value: ir.Value[Any], shape: Names) -> ir.Value:
     """Split the dimensions of a value into these sizes, and drop dimensions of size 1 without a name."""
-    if () in shape:
-        kind = _without_units(ir.RankedTensorType(value.type), shape)
-        value, shape = tensor.CollapseShapeOp(kind, value, _units(shape)).result, tuple(filter(None, shape))
-    sizes = [size for each in shape for size in each]
-    if len(shape) == len(sizes):
-        return value
-    kind = ir.RankedTensorType.get(sizes, ir.RankedTensorType(value.type).element_type)
-    return tensor.ExpandShapeOp(kind, value, _groups(shape), [], sizes).result
+    return expand(collapse(value, [*map(len, _units(shape))]), [each for each in shape if each])
 
 
 def _joined(value: ir.Value[Any], shape: Names, result: ir.RankedTensorType) -> ir.Value:
     """Undo `_split`, for the result."""
-    kind, named = _without_units(result, shape), tuple(filter(None, shape))
-    if kind != value.type:
-        value = tensor.CollapseShapeOp(kind, value, _groups(named)).result
-    if kind == result:
-        return value
-    return tensor.ExpandShapeOp(result, value, _units(shape), [], list(result.shape)).result
-
-
-def _without_units(kind: ir.RankedTensorType, shape: Names) -> ir.RankedTensorType:
-    """A type without dimensions that have no name."""
-    sizes = [size for size, own in zip(kind.shape, shape, strict=True) if own]
-    return ir.RankedTensorType.get(sizes, kind.element_type)
+    value = collapse(value, [len(each) for each in shape if each])
+    return expand(value, [[result.shape[at] for at in group] for group in _units(shape)])
 
 
 def _units(shape: Names) -> list[list[int]]:
@@ -122,12 +91,6 @@ def _units(shape: Names) -> list[list[int]]:
     named = [at for at, own in enumerate(shape) if own]
     ends = [*named[1:], len(shape)]
     return [list(range(*each)) for each in zip([0, *named[1:]], ends, strict=True)]
-
-
-def _groups(shape: Names) -> list[list[int]]:
-    """For each dimension, the numbers of the dimensions that it is split into."""
-    ends = list(accumulate(map(len, shape)))
-    return [list(range(end - len(own), end)) for own, end in zip(shape, ends, strict=True)]
 
 
 def build_sum(

@@ -16,9 +16,8 @@ from iree_tuner.compiler.worker import Calls, WorkerError
 from iree_tuner.kernels.find import Place, Places, begin_finding, executable_target
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.joint import JointProducts
-from iree_tuner.kernels.kernel import Code, Kernel, Knobs, usual_kernels
+from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Knobs, Problem, usual_kernels
 from iree_tuner.kernels.moves import with_packed
-from iree_tuner.kernels.problem import KernelError, Problem
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import executable_names, save_kernel_spec
 from iree_tuner.kernels.triton_norms import TritonNorms

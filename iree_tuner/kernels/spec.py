@@ -38,13 +38,13 @@ from iree_tuner.kernels.executable import (
     localize,
     packed_ports,
     ports_of,
+    private_function,
+    substituted,
 )
-from iree_tuner.kernels.harness import substituted
+from iree_tuner.kernels.integers import build_insertion, insert_in_filled
 from iree_tuner.kernels.joint import JointProducts
-from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed
+from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Knobs, Packed, Problem
 from iree_tuner.kernels.moves import HOISTED, LOAD, build_packed
-from iree_tuner.kernels.padding import build_insertion, insert_in_filled
-from iree_tuner.kernels.problem import Array, KernelError, Problem
 from iree_tuner.kernels.site import Site, copy_ops, declare
 from iree_tuner.kernels.split_sums import added_up
 from iree_tuner.ops.element_type import ElementType
@@ -239,14 +239,9 @@ def _build_function(
     name: str, executable: str, part: Export, problem: Problem, packing: Packed | None
 ) -> None:
     """Build a function of the problem's inputs that dispatches the executable and returns the result."""
-    inputs, results = map(list, (map(_tensor, problem.inputs), map(_tensor, part.ports.results)))
-    kind = ir.FunctionType.get(inputs, [_tensor(problem.result)])
-    function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
-    places = [ir.Location.unknown()] * len(inputs)
-    block = function.operation.regions[0].blocks.append(*inputs, arg_locs=places)
     entry = ir.SymbolRefAttr.get([executable, VARIANT, export_of(part.code)])
-    with ir.InsertionPoint(block):
-        arguments: list[ir.Value] = list(block.arguments)
+    results = [*map(_tensor, part.ports.results)]
+    with private_function(name, [*map(_tensor, problem.inputs)], _tensor(problem.result)) as arguments:
         if packing is not None:
             arguments[packing.input] = build_packed(arguments[packing.input], packing)
         done = flow.DispatchOp(results, [], ir.ArrayAttr.get([entry]), arguments, [], [])
@@ -257,13 +252,8 @@ def _build_function(
 def _build_ops(name: str, program: bytes) -> None:
     _program, source = _function_in(program)
     inputs, *ops = source.arguments, *(op.operation for op in source.operations)
-    result = ops[-1].operands[0].type
-    kind = ir.FunctionType.get([each.type for each in inputs], [result])
-    function = util.FuncOp(name, ir.TypeAttr.get(kind), sym_visibility="private")
-    places = [ir.Location.unknown()] * len(inputs)
-    block = function.operation.regions[0].blocks.append(*kind.inputs, arg_locs=places)
-    with ir.InsertionPoint(block):
-        util.ReturnOp([copy_ops(ops[:-1], dict(zip(inputs, block.arguments, strict=True)))])
+    with private_function(name, [each.type for each in inputs], ops[-1].operands[0].type) as arguments:
+        util.ReturnOp([copy_ops(ops[:-1], dict(zip(inputs, arguments, strict=True)))])
 
 
 def _function_in(program: bytes) -> tuple[ir.Module, ir.Block]:

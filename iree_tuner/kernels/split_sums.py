@@ -6,35 +6,222 @@ values, and takes 13 ms on an H200. The compiler's flag for split reductions doe
 Ops that normalise groups by such sums are also slow. The compiler tiles the loops of an op. If an operand is
 the same for 20 elements that follow each other, the innermost loop has 20 iterations, and few threads read
 elements next to each other.
+
+Chains of elementwise ops, slices and concatenations can each be written as one op (`fused_op`), too. The
+compiler lowers a concatenation to insertions. Each insertion is a dispatch that copies, and each part needs
+another dispatch that computes it. A chain that is written as one op is one dispatch.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, linalg, tensor
+from iree.compiler.dialects import arith, func
 
-from iree_tuner.compiler.linalg import generic
-from iree_tuner.kernels.chains import (
-    LEAST_ELEMENTS,
-    MOST_INPUTS,
-    OpsOfBlock,
-    gathered,
-)
+from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.linalg import access, generic
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.fused_op import FusedPlan, build, build_sum, plan_of, workload_of
-from iree_tuner.kernels.moved import NotIndexableError
-from iree_tuner.kernels.moves import COLLAPSE, EXPAND, HOISTED, is_elementwise, is_source, repeats
+from iree_tuner.kernels.fused_op import FusedOps, FusedPlan, build, build_sum, nest_of, plan_of, workload_of
+from iree_tuner.kernels.kernel import Problem
+from iree_tuner.kernels.moved import NotIndexableError, zeros
+from iree_tuner.kernels.moves import (
+    COLLAPSE,
+    EXPAND,
+    HOISTED,
+    INSERT,
+    JOINS,
+    SLICE,
+    is_elementwise,
+    is_followed,
+    is_move,
+    is_scalar_constant,
+    is_source,
+    is_view,
+    repeats,
+)
 from iree_tuner.kernels.nest import Nest
-from iree_tuner.kernels.plan_nest import nest_of
-from iree_tuner.kernels.problem import Problem
-from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, zeros_of
+from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
+from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
+
+MOST_INPUTS, _LEAST_OPS = 12, 2
+LEAST_ELEMENTS = 1 << 16
+"""The least elements of a result for which another kernel is worth it."""
+_FUNCTIONS = ("util.func", "func.func")
+
+
+@dataclass(frozen=True)
+class OpsOfBlock:
+    """The ops of a block, without those of nested blocks, in order."""
+
+    ops: list[ir.Operation]
+    once: set[ir.Operation]  # those on constants only, which the compiler evaluates when a program is loaded
+    epilogues: set[ir.Operation]  # those that join the dispatch of a product or sum before them
+    roots: Mapping[ir.Operation, int]  # numbers of the program's root ops (`site.roots_of`)
+
+
+def blocks_of(module: ir.Module) -> list[OpsOfBlock]:
+    """The blocks of the functions of a program in the phase of preprocessing (after `abi`)."""
+    found: list[OpsOfBlock] = []
+    roots = {op: number for number, op in enumerate(roots_of(module))}
+
+    functions = (op for op in walk(module.operation) if op.name in _FUNCTIONS)
+    for block in (block for op in functions for block in op.regions[0].blocks):
+        ops = [each.operation for each in block.operations]
+        found.append(OpsOfBlock(ops, _computed_once(ops), _epilogues_of(ops), roots))
+    return found
+
+
+def find_chains(blocks: Sequence[OpsOfBlock]) -> list[Site]:
+    """The chains in blocks, in program order."""
+    return [chain for block in blocks for chain in _chains_of(block)]
+
+
+def _chains_of(block: OpsOfBlock) -> list[Site]:
+    ops, fixed, epilogues = block.ops, block.once, block.epilogues
+    left, place = fixed | epilogues, {op: number for number, op in enumerate(ops)}
+    taken: set[ir.Operation] = set()
+    found: list[Site] = []
+    for op in reversed(ops):
+        ends = is_followed(op) and not is_source(op) and op.name not in (EXPAND, COLLAPSE, SLICE)
+        if op in taken or not ends or op in fixed or op in epilogues:
+            continue
+        own = _cone(op, place, ops, left)
+        taken |= own
+        if any(each.name in (*JOINS, SLICE) for each in own) and len(own) >= _LEAST_OPS:
+            chain = _chain(sorted(own, key=place.__getitem__))
+            found = [chain, *found] if chain is not None else found
+    return found
+
+
+def _cone(
+    last: ir.Operation, place: dict[ir.Operation, int], ops: list[ir.Operation],
+    left: Collection[ir.Operation],
+) -> set[ir.Operation]:  # fmt: skip
+    """`last` and the supported ops before it whose results have no other uses."""
+    if last.name == INSERT and _updates(last):
+        return {last}
+    found, waiting = {last}, _places_before(last, place)
+    while waiting:  # the latest first: all users of an op come before it
+        latest = max(waiting)
+        waiting.remove(latest)
+        op = ops[latest]
+        uses = (use for each in op.results for use in each.uses)
+        if not all(_top(use.owner.operation, place) in found for use in uses):
+            continue  # a constant may have thousands
+        if not is_followed(op) or is_view(op) or (op.name == INSERT and _updates(op)):
+            continue
+        repeated = (repeats(use.owner.operation, use.operand_number) for use in op.result.uses)
+        if is_move(op) or not (op in left or any(repeated)):
+            found.add(op)
+            waiting |= _places_before(op, place)
+    return {op for op in found if not is_source(op)}
+
+
+def _places_before(op: ir.Operation, place: dict[ir.Operation, int]) -> set[int]:
+    """Where in the block the values that an op and its regions use are made."""
+    made = (producer(each) for each in (*op.operands, *captured(op)))
+    return {place[each] for each in made if each in place}
+
+
+def _top(op: ir.Operation, place: dict[ir.Operation, int]) -> ir.Operation:
+    while op not in place and op.parent is not None:
+        op = op.parent.operation
+    return op
+
+
+def _updates(op: ir.Operation) -> bool:
+    """Whether an op overwrites a part of an existing tensor, which the compiler may do in place."""
+    before = producer(op.operands[1])
+    return before is None or not (is_followed(before) or is_source(before))
+
+
+def _computed_once(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
+    """Ops on constants only, which the compiler evaluates once, when a program is loaded."""
+    found: set[ir.Operation] = set()
+    for op in ops:
+        before = [producer(each) for each in (*op.operands, *captured(op))]
+        made = [each for each in before if each is not None]
+        if is_followed(op) and len(made) == len(before) and all(
+            each in found or each.name in HOISTED or is_source(each) for each in made
+        ):  # fmt: skip
+            found |= set() if is_source(op) else {op}
+    return found
+
+
+def _epilogues_of(ops: Iterable[ir.Operation]) -> set[ir.Operation]:
+    """Elementwise ops after products and sums that do not widen the type. They join the same dispatch."""
+    found: set[ir.Operation] = set()
+    for op in ops:
+        if not is_elementwise(op) or len(op.operands) < 2:
+            continue
+        identity = ir.AffineMap.get_identity(indexing_maps(op)[-1].n_dims)
+        for value, read in zip(op.operands, indexing_maps(op)[:-1], strict=False):
+            before = producer(value)
+            if before is None or read != identity or len(list(value.uses)) > 1:
+                continue
+            linalg_op = before.name.startswith("linalg.") and bool(indexing_maps(before))
+            sums = linalg_op and "reduction" in iterators(before)
+            narrow = ElementType.of(op.result.type).bits <= ElementType.of(value.type).bits
+            if narrow and (before in found or sums):
+                found.add(op)
+    return found
+
+
+def _chain(ops: list[ir.Operation]) -> Site | None:
+    """The site of a chain, from its ops in order; None if they cannot be written as one op."""
+    values, every = gathered(ops)
+    result = ops[-1].result
+    if len(values) > MOST_INPUTS or not values:
+        return None
+    try:
+        plan = plan_of(every, result)
+    except NotIndexableError:
+        return None
+    nest = nest_of(plan, values)
+    # Neighbors in the result must be neighbors in the inputs, or the same.
+    along = nest is None or all(each.strides[-1] in (0, 1) for each in nest.merged().accesses)
+    if nest is not None and (nest.iterations < LEAST_ELEMENTS or not along):
+        nest = None
+    return _site(values, every, nest, partial(_as_one, plan, values, result.type))
+
+
+def _site(
+    values: Sequence[ir.Value], ops: Sequence[ir.Operation], nest: Nest | None,
+    fused: Callable[[func.FuncOp], ir.Value], op: str = FusedOps.replaces,
+) -> Site:  # fmt: skip
+    """The site of ops of these inputs, whose last result `fused` builds in a function of the inputs."""
+    result = ops[-1].result
+    program = program_of(values, result.type, fused)
+    arrays = tuple(map(array_of, values))
+    problem = Problem(workload_of(result.type, op), arrays, array_of(result), fused=program, nest=nest)
+    return Site(problem, case_of(values, ops), function_of(ops[-1]))
+
+
+def _as_one(plan: FusedPlan, values: Sequence[ir.Value], kind: ir.Type, function: func.FuncOp) -> ir.Value:
+    return build(plan, dict(zip(values, function.arguments, strict=True)), kind)
+
+
+def gathered(ops: Sequence[ir.Operation]) -> tuple[list[ir.Value], list[ir.Operation]]:
+    """The inputs of ordered ops, and the ops together with the sources that they read, in order."""
+    inputs, every = dict[ir.Value, None](), list[ir.Operation]()
+    for op in ops:
+        for value in (*op.operands, *captured(op)):
+            before = producer(value)
+            if before is not None and (is_source(before) or is_scalar_constant(value)):
+                made = filter(None, map(producer, before.operands))  # an empty tensor and a constant
+                every += [each for each in (*made, before) if each not in every]
+            elif before is None or before not in ops:
+                inputs[value] = None
+        every.append(op)
+    return list(inputs), every
+
 
 OP = "normalize"
 """The op of workloads of `find_normalizing`."""
@@ -49,22 +236,12 @@ def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:
     """The sums along all dimensions after the first `kept` ones, as an op at the current insertion point."""
     kind = ir.RankedTensorType(parts.type)
     rank = kind.rank
-    outer = ir.AffineMap.get(rank, 0, [ir.AffineDimExpr.get(at) for at in range(kept)])
-    maps = [ir.AffineMap.get_identity(rank), outer]
-    kinds = ["parallel"] * kept + ["reduction"] * (rank - kept)
-    return generic(
-        [parts],
-        zeros(list(kind.shape)[:kept], kind.element_type),
-        maps,
-        kinds,
-        lambda *each: arith.addf(each[1], each[0]),
+    maps = [access(rank, range(each)) for each in (rank, kept)]
+    kinds, start = (
+        ["parallel"] * kept + ["reduction"] * (rank - kept),
+        zeros(kind.shape[:kept], kind.element_type),
     )
-
-
-def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
-    """A tensor of zeros, as ops at the current insertion point."""
-    empty = tensor.EmptyOp(list(shape), element).result
-    return linalg.fill(arith.constant(element, 0.0), outs=[empty])
+    return generic([parts], start, maps, kinds, lambda *each: arith.addf(each[1], each[0]))
 
 
 def find_sums(blocks: Sequence[OpsOfBlock]) -> list[Site]:
@@ -104,14 +281,8 @@ def _site_of(
         except NotIndexableError:
             continue
         if values and len(values) <= MOST_INPUTS and len(plan.loops) == len(plan.sizes):
-            fused = program_of(values, op.result.type, partial(_build, op, apart, plan, values))
-            arrays = tuple(map(array_of, values))
-            nest = nest_of(plan, values, _kept(op))
-            problem = Problem(
-                workload_of(op.result.type), arrays, array_of(op.result), fused=fused, nest=nest
-            )
-            site = Site(problem, case_of(values, [*every, *start, op]), function_of(op))
-            return op, len(every), site
+            nest, fused = nest_of(plan, values, _kept(op)), partial(_build, op, apart, plan, values)
+            return op, len(every), _site(values, [*every, *start, op], nest, fused)
     return None
 
 
@@ -120,7 +291,7 @@ def computed_before(
 ) -> list[ir.Operation]:  # fmt: skip
     """The elementwise ops and reshapes that compute a value and are as large, in order.
 
-    Those in `kept` and what is before them are left out, but for the op whose result it is. With `small`,
+    Those in `kept` and what is before them are left out, except the op whose result it is. With `small`,
     also smaller elementwise ops that nothing else of the program has to compute before.
     """
     found: dict[ir.Operation, None] = {}
@@ -189,7 +360,7 @@ def _build(
     order = [*kept, *(place[loop] for loop in apart)]
     shape = ir.RankedTensorType(op.operands[0].type).shape
     element = ir.RankedTensorType(op.result.type).element_type
-    partly = ir.AffineMap.get(len(shape), 0, [ir.AffineDimExpr.get(each) for each in order])
+    partly = access(len(shape), order)
     kinds = ["parallel" if at in order else "reduction" for at in range(len(shape))]
     inputs = dict(zip(values, function.arguments, strict=True))
     first = zeros([shape[each] for each in order], element)
@@ -215,17 +386,13 @@ def find_normalizing(blocks: Sequence[OpsOfBlock]) -> list[Site]:
     """
     found: list[Site] = []
     for block in blocks:
-        once = {each for each in block.once if not any(map(partial(repeats, each), _operands(each)))}
+        once = {op for op in block.once if not any(repeats(op, at) for at in range(len(op.operands)))}
         kept = block.epilogues | once
         ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
         kept |= set(ends)
         sites = [_normalizing_site(each, kept) for each in ends]
         found.extend(each for each in sites if each is not None)
     return found
-
-
-def _operands(op: ir.Operation) -> range:
-    return range(len(op.operands)) if is_elementwise(op) else range(0)
 
 
 def _ends(op: ir.Operation, kept: Collection[ir.Operation]) -> bool:
@@ -258,15 +425,14 @@ def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site 
     except NotIndexableError:
         return None
     nest = nest_of(plan, values)
-    if nest is None or not _repeats_along_groups(nest.merged()):
+    if nest is None:
         return None
-    kind = op.result.type
-    fused = program_of(
-        values, kind, lambda function: build(plan, dict(zip(values, function.arguments, strict=True)), kind)
-    )
-    arrays = tuple(map(array_of, values))
-    problem = Problem(workload_of(kind, OP), arrays, array_of(op.result), fused=fused, nest=nest)
-    return Site(problem, case_of(values, every), function_of(op))
+    merged = nest.merged()
+    # Operands repeat along the innermost loop, a narrow group, and none is transposed.
+    steps = {each.strides[-1] for each in merged.accesses}
+    if len(merged.sizes) < 2 or steps != {0, 1} or merged.sizes[-1] % _WIDE == 0:
+        return None
+    return _site(values, every, nest, partial(_as_one, plan, values, op.result.type), OP)
 
 
 def _of_large_sum(value: ir.Value) -> bool:
@@ -276,9 +442,3 @@ def _of_large_sum(value: ir.Value) -> bool:
         return before is not None
     on = before.name in (EXPAND, COLLAPSE) or is_elementwise(before)
     return on and any(map(_of_large_sum, before.operands))
-
-
-def _repeats_along_groups(nest: Nest) -> bool:
-    """Whether the innermost loop is a narrow group along which operands repeat, and none is transposed."""
-    steps = {each.strides[-1] for each in nest.accesses}
-    return len(nest.sizes) > 1 and steps == {0, 1} and nest.sizes[-1] % _WIDE != 0

@@ -8,9 +8,8 @@ from dataclasses import replace
 from itertools import product
 
 from iree_tuner.kernels.attention import AttentionShape, attention_shape
-from iree_tuner.kernels.kernel import Code, Knobs
+from iree_tuner.kernels.kernel import LEAST_SCRATCH, Code, KernelError, Knobs, Problem
 from iree_tuner.kernels.nest import power_of_two
-from iree_tuner.kernels.problem import LEAST_SCRATCH, KernelError, Problem
 from iree_tuner.kernels.triton_code import (
     ELEMENTS,
     MOST_VALUES,

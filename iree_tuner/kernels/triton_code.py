@@ -9,8 +9,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from iree_tuner.kernels.kernel import Code, Knobs, Launch
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
 from iree_tuner.kernels.ptx_gemm import in_clusters, without_unused
 
 SHARED_BYTES = 227 * 1024
@@ -32,7 +31,6 @@ class TritonKernel:
     backend = "cuda"
 
     def missing(self) -> str:
-        """Why Triton is not available; empty if it is."""
         return "" if find_spec("triton") else "Triton is not installed: pip install 'iree-tuner[triton]'"
 
     def tools(self) -> tuple[str, ...]:
@@ -74,6 +72,26 @@ def compiled(
         except Exception as error:  # Triton's passes and ptxas raise errors of any type
             first = next(iter(str(error).strip().splitlines()), "")
             raise KernelError(f"Triton rejected it: {type(error).__name__}: {first}") from error
+
+
+def made_code(
+    problem: Problem, function: object, constants: Mapping[str, object], knobs: Knobs, names: Sequence[str],
+    workgroups: tuple[int, int, int], partial_bytes: int,
+) -> Code:  # fmt: skip
+    """Make a kernel's code from a function of the problem's inputs, its result and partial results.
+
+    `names` are of its parameters: those for inputs may be more than there are, and are not read then. For the
+    rest see `code_of`; the knob `split` is the number of workgroups of a cluster.
+    """
+    result = len(names) - 2
+    inputs = [ELEMENTS[each.element_type] for each in problem.inputs]
+    unread = [inputs[0]] * (result - len(inputs))
+    kinds = [*inputs, *unread, ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
+    made = compiled(function, dict(zip(names, kinds, strict=True)), constants, knobs)
+    bound = [*range(len(inputs)), result, *([result + 1] if partial_bytes else [])]
+    return code_of(
+        made, bound, len(names), workgroups, knobs, cluster=knobs.get("split", 1), partial_bytes=partial_bytes
+    )
 
 
 def code_of(

@@ -9,17 +9,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from operator import mod
-from typing import Any
 
-from iree_tuner.kernels.kernel import Code, Knobs
-from iree_tuner.kernels.problem import LEAST_SCRATCH, KernelError, Problem
+from iree_tuner.kernels.kernel import LEAST_SCRATCH, Code, KernelError, Knobs, Problem
 from iree_tuner.kernels.shapes import ConvShape, conv_shape
 from iree_tuner.kernels.triton_code import (
-    ELEMENTS,
     SHARED_BYTES,
     TritonKernel,
-    code_of,
-    compiled,
+    made_code,
     unfit_arrays,
 )
 from iree_tuner.targets import Target
@@ -92,7 +88,6 @@ class ConvTiling:
 
     @property
     def steps(self) -> int:
-        """The number of steps of a tile's sum."""
         shape, bk = self.shape, self.knobs["bk"]
         if self.knobs.get("flat"):
             return -(-shape.places * shape.channels // bk)
@@ -251,8 +246,7 @@ def _boxes(shape: ConvShape, box: tuple[int, int, int]) -> int:
 
 
 _PARAMETERS: tuple[str, ...] = ("x", "w", "e0", "e1", "e2", "e3", "out", "partial")
-_RESULT, _PARTIAL, _SCRATCH = (*map(_PARAMETERS.index, ("out", "partial")), len(_PARAMETERS))
-_MOST_EXTRAS = _RESULT - 2
+_MOST_EXTRAS = len(_PARAMETERS) - 4
 
 _ELEMENTWISE = ("relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh", "silu", "truncf")
 _OPERATIONS = {"bias": "add", "gain": "multiply", "minus": "subtract"}
@@ -294,13 +288,11 @@ class TritonConv(TritonKernel):
         if shape is None or target.backend != self.backend or self.refuses(problem):
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         plan = ConvTiling(shape, knobs)
-        made = _compiled(problem, plan)
-        partial = plan.partial_bytes
-        bindings = [*range(len(problem.inputs)), _RESULT, *([_PARTIAL] if partial else [])]
-        workgroups = plan.workgroups, plan.shape.groups, 1
-        return code_of(
-            made, bindings, _SCRATCH, workgroups, knobs, cluster=plan.split, partial_bytes=partial
-        )  # fmt: skip
+        from iree_tuner.kernels import triton_conv_source
+
+        function = triton_conv_source.boxed if plan.knobs["boxed"] else triton_conv_source.gathered
+        workgroups, constants = (plan.workgroups, plan.shape.groups, 1), constants_of(problem, plan)
+        return made_code(problem, function, constants, knobs, _PARAMETERS, workgroups, plan.partial_bytes)
 
 
 def shape_for(problem: Problem) -> ConvShape | None:
@@ -353,14 +345,3 @@ def constants_of(problem: Problem, plan: ConvTiling) -> dict[str, object]:
             "CHANNELS_LAST": shape.channels_last, "SPLIT": plan.split,
         }  # fmt: skip
     return found | own
-
-
-def _compiled(problem: Problem, plan: ConvTiling) -> Any:  # noqa: ANN401 - Triton has no types
-    from iree_tuner.kernels import triton_conv_source
-
-    function = triton_conv_source.boxed if plan.knobs["boxed"] else triton_conv_source.gathered
-    inputs = [ELEMENTS[each.element_type] for each in problem.inputs]
-    missing = [inputs[0]] * (_RESULT - len(inputs))  # never read
-    kinds = [*inputs, *missing, ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
-    pointers = dict(zip(_PARAMETERS, kinds, strict=True))
-    return compiled(function, pointers, constants_of(problem, plan), plan.knobs)

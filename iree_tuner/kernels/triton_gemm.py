@@ -1,25 +1,250 @@
-"""Matrix multiplications for NVIDIA GPUs, by Triton's ahead-of-time compiler, which needs no GPU."""
+"""Matrix multiplications for NVIDIA GPUs, by Triton's ahead-of-time compiler, which needs no GPU.
+
+A tile has one of three forms (`triton_source`): `plain`, which may divide the depth among workgroups
+(`split`), `persistent`, and `one_row` for results with one row. The estimate of a tile's cost on an H200 only
+orders variants. Its constants were fitted to benchmarks/results/h200_kernels.jsonl.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
-from iree_tuner.kernels.kernel import Code, Knobs
-from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
-from iree_tuner.kernels.shapes import ADDED, BIAS, Matrices, ProductShape, product_shape
-from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
-from iree_tuner.kernels.triton_tiles import (
-    Limits,
-    constants_of,
-    engine_of,
-    ordered,
-    partial_bytes,
-    placed,
-    tiles_of,
-    variants,
-    workgroups_of,
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem, scratch_room
+from iree_tuner.kernels.nest import power_of_two
+from iree_tuner.kernels.shapes import ADDED, BIAS, LEFT, RESULT, RIGHT, Matrices, ProductShape, product_shape
+from iree_tuner.kernels.triton_code import (
+    SHARED_BYTES,
+    TritonKernel,
+    made_code,
+    unfit_arrays,
 )
 from iree_tuner.targets import Target
+
+MULTIPROCESSORS = 132  # of an H100 SXM and an H200
+
+_BYTES = 2  # of an element of both operands
+_SUM_BYTES = 4
+_LEAST = 16  # the least size of a tile's side for tensor cores
+_WIDE_ROWS = 64  # with so many rows, a group of four warps multiplies from shared memory (wgmma)
+_SPLITS = (2, 4, 8)  # workgroups of a cluster that every device allows: CUDA C++ Programming Guide
+
+_PER_NS = 6000.0  # operations of a multiprocessor's tensor cores
+_PLAIN_PER_NS = 140.0  # bytes of a right operand that a multiprocessor multiplies without tensor cores
+_READ_PER_NS = 85.0  # bytes to a multiprocessor, mostly from the second-level cache
+_MEMORY_PER_NS = 4500.0  # bytes from memory to all multiprocessors
+_LATENCY_NS = 800.0  # of memory
+_START_NS, _TILE_NS, _WORKGROUP_NS, _MEETING_NS = 1500.0, 1000.0, 100.0, 2500.0
+_HIDDEN = 0.02  # part of the shorter of two overlapping times that counts: orders otherwise equal variants
+_THREADS = 2048  # of a multiprocessor
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Properties of a problem, except for its shape, that limit its tiles.
+
+    Attributes:
+        result_bytes: size of an element of the result.
+        scratch_bytes: size of the available scratch memory.
+        added: whether the epilogue reads arrays of the result's shape.
+    """
+
+    result_bytes: int
+    scratch_bytes: int = 0
+    added: bool = False
+
+
+@dataclass(frozen=True)
+class CopyEngine:
+    """A problem as matrices for the bulk copy engine; `result` is None if the engine cannot write it."""
+
+    left: Matrices
+    right: Matrices
+    result: Matrices | None
+
+
+def engine_of(shape: ProductShape, result_bytes: int) -> CopyEngine | None:
+    """The problem as matrices for the copy engine; None if the engine cannot read an operand."""
+    left = shape.matrices(LEFT, ("m", "k"), _BYTES)
+    right = shape.matrices(RIGHT, ("k", "n"), _BYTES)
+    result = shape.matrices(RESULT, ("m", "n"), result_bytes)
+    if left is None or right is None:
+        return None
+    return CopyEngine(left, right, None if result is None or result.turned else result)
+
+
+def tiles_of(shape: ProductShape, knobs: Knobs) -> int:
+    """The number of tiles of the result, over all batches."""
+    return shape.batch * -(-shape.m // knobs.get("bm", 1)) * -(-shape.n // knobs["bn"])
+
+
+def workgroups_of(shape: ProductShape, knobs: Knobs) -> int:
+    """The number of workgroups."""
+    tiles = tiles_of(shape, knobs)
+    return min(MULTIPROCESSORS, tiles) if knobs["persistent"] else tiles * knobs.get("split", 1)
+
+
+def partial_bytes(shape: ProductShape, knobs: Knobs) -> int:
+    """Bytes of the partial sums of all workgroups; 0 without a split."""
+    if knobs.get("split", 1) == 1:
+        return 0
+    return workgroups_of(shape, knobs) * knobs["bm"] * knobs["bn"] * _SUM_BYTES
+
+
+def ordered(shape: ProductShape, limits: Limits) -> tuple[Knobs, ...]:
+    """All variants, promising ones first: by the estimate, with a penalty for variants like earlier ones."""
+    known = [(estimate_ns(shape, each), each) for each in variants(shape, limits)]
+    seen: Counter[tuple[int, ...]] = Counter()
+    keyed: list[tuple[float, int, Knobs]] = []
+    for number, (cost, knobs) in enumerate(sorted(known, key=lambda each: each[0])):
+        tile = *sorted((knobs.get("bm", 0), knobs["bn"])), knobs.get("split", 1)
+        kind = "bm" in knobs, knobs["persistent"], knobs.get("split", 1) > 1
+        form = (*tile, *kind, knobs.get("parts", 1), knobs.get("flatten", 0))
+        keyed.append((cost * (1 + 0.03 * seen[tile] + 0.04 * seen[form] + 0.03 * seen[kind]), number, knobs))
+        seen.update((tile, form, kind))
+    found = [knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2])]
+    whole = next((knobs for knobs in found if knobs.get("split", 1) == 1), None)
+    if whole is not None:  # specs for unmeasured problems use the first variant
+        found.remove(whole)
+        found.insert(0, whole)
+    return tuple(found)
+
+
+def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
+    """All legal variants, in any order."""
+    if shape.m == 1:
+        yield from _one_row(shape)
+    engine = engine_of(shape, limits.result_bytes)
+    for tile in _tiles(shape):
+        bm, bn, bk = tile["bm"], tile["bn"], tile["bk"]
+        count = tiles_of(shape, tile)
+        yield {**tile, "persistent": 0, "split": 1}
+        for split in _SPLITS:
+            few = count * split <= 2 * MULTIPROCESSORS and shape.k // bk >= 4 * split
+            knobs = {**tile, "persistent": 0, "split": split}
+            if few and partial_bytes(shape, knobs) <= limits.scratch_bytes:
+                yield knobs
+        if engine is None:
+            continue
+        values_bytes = bm * bn * limits.result_bytes
+        for parts, flatten in ((1, 0), (1, 1), (2, 1)):
+            written = 0 if engine.result is None else values_bytes // parts
+            # Access through pointers makes threads exchange values in shared memory.
+            moved = values_bytes // 2 + 64 if limits.added or engine.result is None else 0
+            fits = _shared(tile) + written + moved <= SHARED_BYTES
+            wide = parts == 1 or (bn >= 128 and engine.result is not None)
+            if fits and wide and (not flatten or count > MULTIPROCESSORS):
+                yield {**tile, "persistent": 1, "parts": parts, "flatten": flatten}
+
+
+def _tiles(shape: ProductShape) -> Iterator[dict[str, int]]:
+    for bm, bn, bk in product(_rows(shape), _columns(shape), _depths(shape)):
+        if (bk > 128 and bm >= _WIDE_ROWS) or (bn == _LEAST < shape.n and bm >= _WIDE_ROWS):
+            continue
+        steps = -(-shape.k // bk)
+        for warps, stages in product((4, 8), (2, 3, 4, 5, 6, 8)):
+            small = bm < _WIDE_ROWS
+            few = stages == 2 and steps > 2
+            many = stages > max(2, steps) or stages == (5 if small else 8)
+            held = bm * bn / (warps * 32)
+            balanced = (2 if small or bn == _LEAST else 16) <= held <= 128
+            tile = {"bm": bm, "bn": bn, "bk": bk, "warps": warps, "stages": stages}
+            if balanced and not few and not many and _shared(tile) <= SHARED_BYTES:
+                yield tile
+
+
+def _rows(shape: ProductShape) -> list[int]:
+    most = max(_LEAST, power_of_two(shape.m))
+    few = [each for each in (16, 32) if each <= most and shape.m <= 2 * each]
+    return [*few, *(each for each in (64, 128, 256) if each <= max(_WIDE_ROWS, most))]
+
+
+def _columns(shape: ProductShape) -> list[int]:
+    most = max(_LEAST, power_of_two(shape.n))
+    return [each for each in (16, 32, 64, 128, 256) if each <= most]
+
+
+def _depths(shape: ProductShape) -> list[int]:
+    """The depths of a step to try. With several loops of the depth, a step must divide the innermost one."""
+    inner = shape.sizes["k"][-1]
+    several = len(shape.sizes["k"]) > 1
+    most = max(_LEAST, power_of_two(shape.k))
+    found = [each for each in (16, 32, 64, 128, 256) if each <= most and not (several and inner % each)]
+    deep = [each for each in found if each >= 64]
+    return deep or found[-1:]
+
+
+def _one_row(shape: ProductShape) -> Iterator[Knobs]:
+    """Variants for one row, without tensor cores. A warp reads contiguous memory."""
+    along = shape.steps[RIGHT]["k"][-1] == 1
+    several = len(shape.sizes["k"]) > 1
+    for bn, bk in product((2, 4, 8, 16, 32, 64, 128), (16, 32, 64, 128, 256, 512, 1024)):
+        if bn > max(2, power_of_two(shape.n)) or bk > max(_LEAST, power_of_two(shape.k)):
+            continue
+        narrow = (bk < 128 if along else bn < 32) and shape.k * shape.n > 1 << 16
+        if narrow or (several and shape.sizes["k"][-1] % bk):
+            continue
+        for warps, stages in product((1, 2, 4, 8), (2, 3, 4)):
+            held = bn * bk / (warps * 32)
+            if 8 <= held <= 32 and bn * bk * _BYTES * stages <= SHARED_BYTES // 2:
+                yield {"bn": bn, "bk": bk, "warps": warps, "stages": stages, "persistent": 0}
+
+
+def _shared(knobs: Knobs) -> int:
+    """Bytes of a workgroup's shared memory for operands."""
+    return (knobs.get("bm", 1) + knobs["bn"]) * knobs["bk"] * _BYTES * knobs["stages"]
+
+
+def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
+    """The predicted time of a variant: the maximum for its slowest multiprocessor and for memory."""
+    bm, bn, bk, split = knobs.get("bm", 1), knobs["bn"], knobs["bk"], knobs.get("split", 1)
+    depth = -(-shape.k // bk) * bk / split
+    own = -(-tiles_of(shape, knobs) * split // MULTIPROCESSORS)
+    together = 1
+    if not knobs["persistent"]:
+        together = min(SHARED_BYTES // _shared(knobs), _THREADS // (32 * knobs["warps"]) // 2)
+    together = max(1, min(own, together))
+    rounds = -(-own // together)
+    read = (bm + bn) * depth * _BYTES + (2 * bm * bn * _SUM_BYTES if split > 1 else 0)
+    flying = max(1, knobs["stages"] - 1) * (bm + bn) * bk * _BYTES
+    computed = bn * depth * _BYTES / _PLAIN_PER_NS if "bm" not in knobs else 2 * bm * bn * depth / _PER_NS
+    if _LEAST <= bm < _WIDE_ROWS:
+        computed *= 2  # these instructions take operands from registers
+    each = _TILE_NS * (0.6 if knobs.get("flatten") else 1.0) + (_MEETING_NS if split > 1 else 0.0)
+    busy = max(own * computed, own * read / _READ_PER_NS, rounds * read * _LATENCY_NS / flying)
+    values = sum(_values(shape, array) for array in (LEFT, RIGHT, RESULT))
+    own_ns = busy + rounds * each + own * _WORKGROUP_NS
+    memory_ns = values * _BYTES / _MEMORY_PER_NS
+    return _START_NS + max(own_ns, memory_ns) + _HIDDEN * min(own_ns, memory_ns)
+
+
+def _values(shape: ProductShape, array: str) -> int:
+    steps = shape.steps[array]
+    return math.prod(
+        size
+        for role, sizes in shape.sizes.items()
+        for size, step in zip(sizes, steps[role], strict=True)
+        if step
+    )
+
+
+def constants_of(shape: ProductShape) -> dict[str, object]:
+    """The loops and their strides, as constants of the sources."""
+    roles = {LEFT: ("batch", "m", "k"), RIGHT: ("batch", "n", "k")}
+    steps = {name: tuple(shape.steps[name][role] for role in own) for name, own in roles.items()}
+    loops = tuple(shape.sizes[role] for role in ("batch", "m", "n", "k"))
+    return {"LOOPS": loops, "EXCHANGED": shape.exchanged, **steps, RESULT: placed(shape, RESULT)}
+
+
+def placed(shape: ProductShape, array: str) -> tuple[object, ...]:
+    """An array's strides of batch, rows and columns, and whether it has rows, as constants of the sources."""
+    steps = shape.steps[array]
+    return steps["batch"], steps["m"], steps["n"], array != BIAS or any(steps["m"])
+
 
 _GROUP = 8
 
@@ -27,7 +252,6 @@ _BIASES = ("bias", "image_bias")  # at most one of them
 _OPERANDS = (*_BIASES, "residual", "factor")
 _STEPS = (*_OPERANDS, "scale", "relu", "gelu", "gelu_tanh", "silu", "truncf", "moved")  # in any order
 _PARAMETERS = ("a", "b", "first", "second", "third", "c", "partial")
-_RESULT, _PARTIAL, _SCRATCH = 5, 6, 7
 
 
 class TritonGemm(TritonKernel):
@@ -65,16 +289,9 @@ class TritonGemm(TritonKernel):
         if shape is None or self.refuses(problem) or target.backend != self.backend:
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         function, constants = source_of(problem, shape, knobs)
-        inputs = [ELEMENTS[each.element_type] for each in problem.inputs]
-        unread = [inputs[0]] * (_RESULT - len(inputs))
-        kinds = [*inputs, *unread, ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
-        made = compiled(function, dict(zip(_PARAMETERS, kinds, strict=True)), constants, knobs)
-        workgroups, partial = workgroups_of(shape, knobs), partial_bytes(shape, knobs)
-        bound = [*range(len(inputs)), _RESULT, *([_PARTIAL] if partial else [])]
-        split = knobs.get("split", 1)
-        return code_of(
-            made, bound, _SCRATCH, (workgroups, 1, 1), knobs, cluster=split, partial_bytes=partial
-        )  # fmt: skip
+        workgroups = workgroups_of(shape, knobs), 1, 1
+        partial = partial_bytes(shape, knobs)
+        return made_code(problem, function, constants, knobs, _PARAMETERS, workgroups, partial)
 
 
 def _result_bytes(problem: Problem) -> int:

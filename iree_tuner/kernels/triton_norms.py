@@ -1,18 +1,293 @@
-"""Large sums, ops that normalise by them, and large chains, for NVIDIA GPUs, by Triton's compiler."""
+"""Large sums, ops that normalise by them, and large chains, for NVIDIA GPUs, by Triton's compiler.
+
+A nest is written as the source of a function in Triton.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import linecache
-from dataclasses import replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
-from iree_tuner.kernels.kernel import Code, Knobs
-from iree_tuner.kernels.nest import Nest, NestTiles, tiles_of
-from iree_tuner.kernels.nest_source import NAME, source_of, unknown_term
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
+from iree_tuner.kernels.fused_op import COMPARISON
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem
+from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, NestTiles, tiles_of
 from iree_tuner.kernels.triton_code import ELEMENTS, TritonKernel, code_of, compiled, unfit_arrays
 from iree_tuner.targets import Target
+
+NAME = "nest"
+"""Name of the function."""
+
+TYPES = {"f16": "tl.float16", "bf16": "tl.bfloat16", "f32": "tl.float32", "i1": "tl.int1"}
+"""Triton's names of the types of terms."""
+
+_IMPORTS = (
+    "import triton", "import triton.language as tl", "from triton.language.extra import libdevice",
+)  # fmt: skip
+_WIDE = "tl.float32"
+_SIMPLE = {
+    "arith.addf": "{0} + {1}", "arith.subf": "{0} - {1}", "arith.mulf": "{0} * {1}", "arith.negf": "-{0}",
+    "arith.select": "tl.where({0}, {1}, {2})",
+    "arith.maximumf": "tl.maximum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)",
+    "arith.minimumf": "tl.minimum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)",
+    "arith.maxnumf": "tl.maximum({0}, {1})", "arith.minnumf": "tl.minimum({0}, {1})",
+}  # fmt: skip
+_FIRST = (INPUT, INSIDE, OUTSIDE)
+_IN_F32 = {
+    "arith.divf": "{0} / {1}", "math.exp": "tl.exp({0})", "math.log": "tl.log({0})",
+    "math.sqrt": "tl.sqrt({0})", "math.rsqrt": "tl.rsqrt({0})", "math.erf": "tl.erf({0})",
+    "math.tanh": "libdevice.tanh({0})", "math.absf": "tl.abs({0})",
+    "arith.extf": "{0}", "arith.truncf": "{0}",
+}  # fmt: skip
+_COMPARED = {
+    1: "{0} == {1}", 2: "{0} > {1}", 3: "{0} >= {1}", 4: "{0} < {1}", 5: "{0} <= {1}", 9: "({0} <= {1}) == 0",
+    10: "({0} < {1}) == 0", 11: "({0} >= {1}) == 0", 12: "({0} > {1}) == 0", 13: "{0} != {1}",
+}  # fmt: skip
+"""Predicates of cmpf by number. The unordered ones are true if an operand is NaN."""
+
+
+def unknown_term(nest: Nest) -> str:
+    """The first scalar op or type that cannot be written; empty if all can."""
+    for term in nest.terms:
+        if term.element not in TYPES:
+            return term.element
+        known = {INPUT, CONSTANT, INSIDE, OUTSIDE, *_SIMPLE, *_IN_F32}
+        if term.op not in known and (term.op != COMPARISON or int(term.value) not in _COMPARED):
+            return term.op
+    return ""
+
+
+def source_of(nest: Nest, tiles: NestTiles, inputs: int) -> str:
+    """The text of a module with the function.
+
+    The function's parameters are pointers to the inputs (`x0`, `x1`, ...) and to the result (`out`). Sums are
+    written as [*result, parts].
+
+    Args:
+        nest: with merged loops.
+        tiles: of the nest.
+        inputs: the number of parameters for inputs, of which the first are read.
+    """
+    return _Writer(nest, tiles).source(inputs)
+
+
+@dataclass
+class _Writer:
+    """Writes a function.
+
+    Index and mask of the axis 2 are `i2` and `m2`, the value of the term 3 is `v3`. If they differ from step
+    to step, the step's number in its group follows: `i2_0`.
+
+    Attributes:
+        nest, tiles: what is written.
+        lines: the statements so far.
+        indent: indentation of the next statement.
+    """
+
+    nest: Nest
+    tiles: NestTiles
+    lines: list[str] = field(default_factory=list[str])
+    indent: str = "    "
+
+    def source(self, inputs: int) -> str:
+        tiles, terms = self.tiles, range(len(self.nest.terms))
+        pointers = ", ".join([*(f"x{number}" for number in range(inputs)), "out"])
+        head = [*_IMPORTS]
+        head += ["", "", "@triton.jit", f"def {NAME}({pointers}):"]
+        self._write("number = tl.program_id(0)")
+        self._write(f"part = number % {tiles.parts}")
+        self._write(f"number = number // {tiles.parts}")
+        self._write(f"lane = tl.arange(0, {tiles.elements})")
+        self._indices(stepped=False)
+        for number in (each for each in terms if each not in self._varying):
+            self._term(number)
+        if tiles.sums:
+            self._write(f"total = tl.zeros([{tiles.elements}], tl.float32)")
+        self._write(f"for step in range(0, {tiles.steps}, {tiles.group}):")
+        self.indent *= 2
+        reads = [each for each in terms if each in self._varying and self.nest.terms[each].op in _FIRST]
+        for place in range(tiles.group):
+            self._write(f"number = part * {tiles.steps} + step + {place}")
+            self._indices(stepped=True, place=place)
+            for number in reads:
+                self._term(number, place)
+        for place in range(tiles.group):
+            for number in (each for each in terms if each in self._varying and each not in reads):
+                self._term(number, place)
+            self._use(place)
+        self.indent = self.indent[: len(self.indent) // 2]
+        if tiles.sums:
+            self._add_up()
+        return "\n".join([*head, *self.lines, ""])
+
+    def _use(self, place: int) -> None:
+        axes = range(len(self.tiles.axes))
+        value = self._name("v", len(self.nest.terms) - 1, place)
+        if self.tiles.sums:
+            inside = self._mask([number for number in axes if self.tiles.axes[number].stepped], place)
+            self._write(f"total += tl.where({inside}, {value}, 0.0)" if inside else f"total += {value}")
+        else:
+            self._store(value, [*axes], place)
+
+    def _add_up(self) -> None:
+        """Sum up the lanes of a tile, and write the sums."""
+        axes = self.tiles.axes
+        shaped = [number for number, axis in enumerate(axes) if axis.block > 1]
+        if all(axes[number].stepped for number in shaped):
+            self._write("total = tl.sum(total)")
+        else:
+            self._write(f"total = tl.reshape(total, {[axes[number].block for number in shaped]})")
+            for place, number in enumerate(shaped):
+                if axes[number].stepped:
+                    self._write(f"total = tl.sum(total, axis={place}, keep_dims=True)")
+        self._write(f"number = tl.program_id(0) // {self.tiles.parts}")
+        self._indices(stepped=False, shaped=shaped)
+        self._store("total", [number for number, axis in enumerate(axes) if not axis.stepped])
+
+    def _write(self, line: str) -> None:
+        self.lines.append(self.indent + line)
+
+    def _name(self, letter: str, number: int, place: int = 0) -> str:
+        """The name of an axis's index (`i`) or mask (`m`), or of a term's value (`v`), in a step."""
+        steps = number in self._varying if letter == "v" else self.tiles.axes[number].stepped
+        return f"{letter}{number}_{place}" if steps else f"{letter}{number}"
+
+    def _indices(self, *, stepped: bool, place: int = 0, shaped: Sequence[int] = ()) -> None:
+        """Write indices and masks of axes. The innermost axis changes fastest from one number to the next.
+
+        With `shaped`, each of these axes is a dimension of the tile; otherwise the tile is one line of lanes,
+        for which all versions of Triton let neighbouring threads read neighbouring elements.
+        """
+        own = [number for number, axis in enumerate(self.tiles.axes) if axis.stepped == stepped]
+        for number in reversed(own):
+            axis = self.tiles.axes[number]
+            # The outermost axis takes what is left of the number, also past the end.
+            start = "number" if number == own[0] else f"number % {axis.tiles}"
+            parts = [f"({start}) * {axis.block}"] if axis.tiles > 1 or number == own[0] else []
+            parts += [self._inside(number, shaped)] if axis.block > 1 else []
+            index = self._name("i", number, place)
+            self._write(f"{index} = {' + '.join(parts)}")
+            if number != own[0] and axis.tiles > 1:
+                self._write(f"number = number // {axis.tiles}")
+            if self._masked(number):
+                wide = index if axis.block > 1 else f"{index} + 0 * lane"  # a mask is for all lanes
+                self._write(f"{self._name('m', number, place)} = {wide} < {axis.size}")
+
+    def _inside(self, number: int, shaped: Sequence[int]) -> str:
+        """The indices of an axis inside of a tile."""
+        axes = self.tiles.axes
+        block = axes[number].block
+        if shaped:
+            places = ", ".join(":" if each == number else "None" for each in shaped)
+            return f"tl.arange(0, {block})" + (f"[{places}]" if len(shaped) > 1 else "")
+        inner = math.prod(each.block for each in axes[number + 1 :])
+        found = f"lane // {inner}" if inner > 1 else "lane"
+        return found if inner * block == self.tiles.elements else f"{found} % {block}"
+
+    def _masked(self, number: int) -> bool:
+        """Whether an axis may go past its end. Past the last part, only the outermost one with steps does."""
+        axes = self.tiles.axes
+        first = next((each for each, axis in enumerate(axes) if axis.stepped), -1)
+        return axes[number].size % axes[number].block > 0 or (number == first and self.tiles.uneven)
+
+    def _mask(self, axes: Sequence[int], place: int = 0) -> str:
+        """The condition that these axes do not go past their ends; empty if they never do."""
+        return " & ".join(self._name("m", number, place) for number in axes if self._masked(number))
+
+    @cached_property
+    def _varying(self) -> frozenset[int]:
+        """The terms that differ from one step of a workgroup to the next."""
+        loops = [loop for axis in self.tiles.axes if axis.stepped for loop in axis.loops]
+        found: set[int] = set()
+        for number, term in enumerate(self.nest.terms):
+            along = self._strides(term)
+            if any(along[loop] for loop in loops if along) or not found.isdisjoint(term.of):
+                found.add(number)
+        return frozenset(found)
+
+    def _strides(self, term: FormulaTerm) -> tuple[int, ...]:
+        """The strides of what a term reads or tests; empty for other terms."""
+        if term.op == INPUT:
+            return self.nest.accesses[term.input].strides
+        return self.nest.ranges[term.input].strides if term.op in (INSIDE, OUTSIDE) else ()
+
+    def _term(self, number: int, place: int = 0) -> None:
+        term = self.nest.terms[number]
+        if term.op == INPUT:
+            where = [self._name("v", each, place) for each in term.of]
+            value = self._load(self.nest.accesses[term.input], where, place)
+        elif term.op in (INSIDE, OUTSIDE):
+            tested = self.nest.ranges[term.input]
+            index = self._address("0 * lane", tested.strides, tested.offset, place)
+            value = f"({index} >= {tested.first}) & ({index} < {tested.end})"
+            value = value if term.op == INSIDE else f"({value}) == 0"
+        else:
+            value = _value(term, [self._name("v", each, place) for each in term.of])
+        self._write(f"{self._name('v', number, place)} = {value}")
+
+    def _load(self, access: Access, where: Sequence[str], place: int) -> str:
+        """A load of an access, of what is inside of the loops and where these values are true."""
+        axes = enumerate(self.tiles.axes)
+        own = [number for number, axis in axes if any(access.strides[loop] for loop in axis.loops)]
+        mask = " & ".join(filter(None, (self._mask(own, place), *where)))
+        masked = f", mask={mask}, other=0.0" if mask else ""
+        address = self._address(f"x{access.input}", access.strides, access.offset, place)
+        return f"tl.load({address}{' + 0 * lane' if where else ''}{masked})"  # all lanes have a mask
+
+    def _store(self, value: str, axes: Sequence[int], place: int = 0) -> None:
+        parts = self.tiles.parts if self.tiles.sums else 1
+        strides = [(each or 0) * parts for each in self.nest.written]
+        mask = self._mask(axes, place)
+        masked = f", mask={mask}" if mask else ""
+        address = self._address("out", strides, 0, place)
+        self._write(f"tl.store({address}{' + part' if self.tiles.sums else ''}, {value}{masked})")
+
+    def _address(self, pointer: str, strides: Sequence[int], offset: int, place: int) -> str:
+        """The address of elements with these strides of loops."""
+        parts = [pointer, *([str(offset)] if offset else [])]
+        for number, axis in enumerate(self.tiles.axes):
+            loops = [(self.nest.sizes[loop], strides[loop]) for loop in axis.loops]
+            parts += _along(self._name("i", number, place), loops)
+        return " + ".join(parts)
+
+
+def _value(term: FormulaTerm, of: Sequence[str]) -> str:
+    """The expression of a constant or a scalar op, of these operands."""
+    kind = TYPES[term.element]
+    if term.op == CONSTANT:
+        number = repr(term.value) if math.isfinite(term.value) else f'float("{term.value}")'
+        return f"tl.full((), {number}, {kind})"
+    if term.op in _SIMPLE:
+        return _SIMPLE[term.op].format(*of)
+    if term.op == COMPARISON:
+        return _COMPARED[int(term.value)].format(*of)
+    return f"({_IN_F32[term.op].format(*(f'{each}.to({_WIDE})' for each in of))}).to({kind})"
+
+
+def _along(index: str, loops: Sequence[tuple[int, int]]) -> list[str]:
+    """The summands of an address for an index over loops, given by sizes and strides, outermost first."""
+    runs: list[tuple[int, int]] = []
+    for size, stride in loops:
+        if runs and runs[-1][1] == stride * size:
+            runs[-1] = runs[-1][0] * size, stride
+        else:
+            runs.append((size, stride))
+    found: list[str] = []
+    for place, (size, stride) in enumerate(runs):
+        inner = math.prod(each for each, _ in runs[place + 1 :])
+        own = f"{index} // {inner}" if inner > 1 else index
+        if place:  # the outermost loop is the only one that the index can go past
+            own = f"({own}) % {size}"
+        if stride:
+            own = f"({own})" if " " in own else own
+            found.append(own if stride == 1 else f"{own} * {stride}")
+    return found
+
 
 _SUMS: Knobs = {"warps": 8, "stages": 1}
 _ELEMENTS: Knobs = {"warps": 4, "stages": 1}

@@ -16,16 +16,16 @@ from iree_tuner.compiler.task import UnfitError
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels.executable import digest_of, tools_of
-from iree_tuner.kernels.harness import (
+from iree_tuner.kernels.executable import (
     build_kernel_here,
+    digest_of,
     extract_alone_here,
     has_room,
+    tools_of,
     why_unfit,
     with_scratch,
 )
-from iree_tuner.kernels.kernel import Code, Kernel, Knobs, Packed, Packing
-from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
+from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Knobs, Packed, Packing, Problem, scratch_room
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.spec import write_reproducer_here
 from iree_tuner.measure.candidate import Built
@@ -105,7 +105,6 @@ class KernelVariants:
         _, _, known = records.study(self.study)
         ran = [trial for trial in known.values() if trial.outcome == "ok"]
         best = min(ran, key=lambda trial: trial.score, default=None)
-        self.known_speedup = 1.0 / best.score if best is not None else None  # over the compiler's code
         if best is not None:  # what earlier runs know is more than the kernel's cost model does
             self.knobs = sorted(self.knobs, key=lambda each: Assignment.of(each) != best.assignment)
 

@@ -45,7 +45,7 @@ def extent(tensor: ir.Value, position: int) -> ir.Value | None:
     dynamic = ir.ShapedType.get_dynamic_size()
     if op.name == "tensor.empty":
         return op.operands[list(ir.RankedTensorType(tensor.type).shape[:position]).count(dynamic)]
-    if op.name == _LOAD:
+    if op.name == "iree_tensor_ext.dispatch.tensor.load":
         sizes = mixed(op, "sizes")
         size = sizes[position] if len(sizes) == ir.RankedTensorType(tensor.type).rank else 0
         return None if isinstance(size, int) else size

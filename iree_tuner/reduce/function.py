@@ -108,12 +108,10 @@ class Function:
 
     @property
     def inputs(self) -> list[ir.Type]:
-        """The types of its arguments."""
         return list(_signature(self.op).inputs)
 
     @property
     def results(self) -> list[ir.Type]:
-        """The types of its results."""
         return list(_signature(self.op).results)
 
     @property

@@ -19,7 +19,7 @@ ENTRY = "__kernel_config"
 """The sequence that the compiler runs on every function of a dispatch before it chooses a pipeline."""
 
 SUMMARY = "iree_tuner.summary"
-KNOB = "iree_tuner.knob"
+KNOB = "iree_tuner.knob"  # a constant's name, by which it can be set
 VALUES = "iree_tuner.values"
 DIVIDES = "iree_tuner.divides"
 
@@ -87,7 +87,11 @@ def load_script(source: str | os.PathLike[str]) -> Script:
         for sequence in _sequences(offered):
             if symbol_of(sequence) in own:
                 sequence.erase()
-        _merge(module, offered, path)
+        try:
+            interpreter.copy_symbols_and_merge_into(module.operation, offered.operation)
+        except ValueError as error:
+            message = f"the script cannot be linked with the library: {str(error).strip().splitlines()[-1]}"
+            raise TunerError(message, location=str(path)) from None
     for op in _sequences(module):
         if _is_declaration(op):
             what = f"neither the script nor the library has a sequence @{symbol_of(op)}"
@@ -125,14 +129,6 @@ def _parse(path: Path, context: ir.Context) -> ir.Module:
         where = place_in(str(first.location))
         message = first.message.strip().split("\n", 1)[0]
         raise TunerError(message, location=where if where != "unknown" else str(path)) from None
-
-
-def _merge(module: ir.Module, library: ir.Module, path: Path) -> None:
-    try:
-        interpreter.copy_symbols_and_merge_into(module.operation, library.operation)
-    except ValueError as error:
-        message = f"the script cannot be linked with the library: {str(error).strip().splitlines()[-1]}"
-        raise TunerError(message, location=str(path)) from None
 
 
 def _sequences(module: ir.Module) -> list[ir.Operation]:
@@ -175,12 +171,11 @@ def read_knobs(module: ir.Module) -> tuple[ScriptKnob, ...]:
         TunerError: a knob without values, with another default, or that divides a name that is not a knob.
     """
     found: dict[str, ScriptKnob] = {}
-    for op in _constants(module):
-        knob = _knob(op)
+    declared = [(op, _knob(op)) for op in _constants(module)]
+    for op, knob in declared:
         if found.setdefault(knob.name, knob) != knob:
             raise _wrong(op, f"the knob '{knob.name}' is declared twice with different values")
-    for op in _constants(module):
-        knob = _knob(op)
+    for op, knob in declared:
         if knob.divides and knob.divides not in found:
             raise _wrong(op, f"the knob '{knob.name}' divides '{knob.divides}', which is not a knob")
         if knob.divides and found[knob.divides].default % knob.default:

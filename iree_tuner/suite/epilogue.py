@@ -14,11 +14,10 @@ from iree.compiler import ir
 
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
-from iree_tuner.suite import scalars
+from iree_tuner.suite import tensors
 from iree_tuner.suite.operation import TensorType, did_you_mean
 from iree_tuner.suite.primitives import Primitives, T, Unary
-from iree_tuner.suite.scalars import INTEGERS, WIDE
-from iree_tuner.suite.tensors import element, elementwise, shape_of
+from iree_tuner.suite.tensors import INTEGERS, WIDE, element, elementwise, shape_of
 
 FUNCTIONS: dict[str, Unary] = {each: each for each in ("relu", "gelu", "gelu_tanh", "silu")}
 ADDED = ("bias", "residual")
@@ -35,7 +34,6 @@ class Epilogue:
     channel: int  # the dimension of the result that a bias runs along
 
     def check(self) -> None:
-        """Raise UsageError for unknown steps, or steps that integers do not support."""
         for each in self.steps:
             known = (*FUNCTIONS, *ADDED)
             if each not in known:
@@ -52,7 +50,6 @@ class Epilogue:
 
     @property
     def flops(self) -> float:
-        """One for each step and element."""
         return float(len(self.steps) * math.prod(self.result.shape))
 
     def tolerance(self, held: str, length: int) -> Tolerance:
@@ -78,13 +75,13 @@ class Epilogue:
 
         def body(x: ir.Value, *others: ir.Value) -> ir.Value:
             left = iter(others)
-            x = scalars.converted(x, work)
+            x = tensors.converted(x, work)
             for step in self.steps:
                 if step in FUNCTIONS:
-                    x = scalars.unary(step, x)
+                    x = tensors.unary(step, x)
                 else:
-                    x = scalars.binary("add", x, scalars.converted(next(left), work))
-            return scalars.converted(x, out)
+                    x = tensors.binary("add", x, tensors.converted(next(left), work))
+            return tensors.converted(x, out)
 
         return elementwise(operands, self.result, body)
 

@@ -29,7 +29,6 @@ class TensorType:
 
     @property
     def bytes(self) -> float:
-        """Of all its elements."""
         return math.prod(self.shape) * ElementType.named(self.element_type).bits / 8
 
     def __str__(self) -> str:
@@ -73,9 +72,9 @@ class Operation(ABC):
         """Arithmetic operations, a multiply-add as two, a function such as exp as one."""
 
     @property
-    @abstractmethod
     def compute_type(self) -> str:
         """Type of the elements that are multiplied or combined: its peak bounds the operation."""
+        return str(self.arguments["element_type"])
 
     @property
     @abstractmethod

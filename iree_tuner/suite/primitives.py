@@ -45,7 +45,6 @@ class Window:
     groups: int = 1  # of channels, each with its own filters; one a channel: depthwise
 
     def results(self, image: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
-        """Spatial sizes of the result, from sizes of the image and of the filters."""
         return _results(image, kernel, self.strides, self.dilations)
 
 

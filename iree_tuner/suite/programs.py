@@ -1,7 +1,8 @@
-"""Compiled operations as files, for the processes that run them and for later runs that compare with them.
+"""Operations as MLIR: a module of an operation, folders of generated ones, and compiled ones as files.
 
-`NAME.VERSION.json` in a folder lists the files of an operation: the whole program, which is verified and
-called, and its dispatches as harnesses, whose device time is measured.
+A generated operation is `linalg/KIND/NAME/NAME.mlir`, with `operation.json` next to it. `NAME.VERSION.json`
+in a folder of compiled ones lists the files of an operation: the whole program, which is verified and called,
+and its dispatches as harnesses, whose device time is measured. Running processes and later runs read them.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import msgspec
 from iree.compiler import ir
 from iree.compiler.dialects import func
 
+from iree_tuner import files
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import SentPath
 from iree_tuner.errors import TunerError
 from iree_tuner.program.bindings import Harness
-from iree_tuner.suite.operation import Operation
+from iree_tuner.suite.kinds.registry import operation_of
+from iree_tuner.suite.operation import Operation, to_json
 from iree_tuner.suite.tensors import tensor_type
 
 
@@ -140,3 +143,44 @@ def _module(operations: Mapping[str, Operation], context: ir.Context | None) -> 
                 func.ReturnOp([operation.build(list(function.arguments))])
         module.operation.verify()
         return module
+
+
+DIALECT, ARGUMENTS = "linalg", "operation.json"
+
+
+def program_path(folder: Path, operation: Operation) -> Path:
+    """Where an operation's program lies."""
+    return folder / DIALECT / operation.kind / operation.name / f"{operation.name}.mlir"
+
+
+def write_operation(folder: Path, operation: Operation) -> Path:
+    """Write an operation, over what is there of it; its program's path. Raises TunerError where it cannot."""
+    path = program_path(folder, operation)
+    text = str(module_of(operation))
+    files.planned_folder(path.parent)
+    files.write(path, text)
+    files.write(path.with_name(ARGUMENTS), json.dumps(to_json(operation), indent=1) + "\n")
+    return path
+
+
+def operations_in(folder: Path) -> list[tuple[Operation, Path]]:
+    """The generated operations, by kind and name, each with its program.
+
+    Raises:
+        TunerError: nothing is there, or a file is not as it was written.
+    """
+    found = [_read(path) for path in sorted((folder / DIALECT).glob(f"*/*/{ARGUMENTS}"))]
+    if not found:
+        raise TunerError("no generated operations", location=str(folder), hint="iree-tuner suite generate")
+    return found
+
+
+def _read(path: Path) -> tuple[Operation, Path]:
+    try:
+        operation = operation_of(files.read_json(path))
+    except TunerError as error:
+        raise TunerError(error.message, location=str(path), hint=error.hint) from None
+    program = path.with_name(f"{operation.name}.mlir")
+    if not program.is_file():
+        raise TunerError("the operation's program is missing", location=str(program))
+    return operation, program

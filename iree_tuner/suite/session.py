@@ -1,4 +1,8 @@
-"""A whole run: operations spread over devices, rows written as they come."""
+"""A whole run: operations spread over devices, rows written as they come.
+
+The limits of a device are measured first by the run's own back ends: large products of each type, and a
+stream. The best of all back ends counts.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,8 +29,7 @@ from iree_tuner.suite.kinds.elementwise import Elementwise
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.plan import Item, SuitePlan
-from iree_tuner.suite.results import Results, ResultsFolder, Row, read_results
-from iree_tuner.suite.run_facts import RunFacts
+from iree_tuner.suite.results import Results, ResultsFolder, Row, RunFacts, read_results
 from iree_tuner.suite.site import Device, DeviceAddress, Hosts
 from iree_tuner.targets import Target, on_host
 from iree_tuner.targets.find import with_user_flags
@@ -165,9 +168,8 @@ class _Session:
                 verify=False, against=None, launches=1,
             )  # fmt: skip
             kinds = [each.operation.compute_type for each in self._plan.items]
-            with DeviceRun(
-                plan, device, [device], self._site, Path(folder), self._watch, self._why_lost
-            ) as running:
+            running = DeviceRun(plan, device, [device], self._site, Path(folder), self._watch, self._why_lost)
+            with closing(running):
                 return measured_roofline(device, kinds, lambda item: running.measure(item, ()))
 
     def _facts(self, devices: Sequence[Device]) -> RunFacts:
@@ -193,9 +195,8 @@ class _Session:
         own = scratch / secrets.token_hex(6)
         own.mkdir()
         try:
-            with DeviceRun(
-                self._plan, device, every, self._site, own, self._watch, self._why_lost
-            ) as running:
+            running = DeviceRun(self._plan, device, every, self._site, own, self._watch, self._why_lost)
+            with closing(running):
                 while self._go_on(running, device):
                     pass
         except Exception as error:  # reported by the thread that waits

@@ -18,7 +18,7 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import read_toml
 from iree_tuner.suite.kinds.registry import fields_of, kind_named, make
 from iree_tuner.suite.operation import Operation, Value, did_you_mean
-from iree_tuner.suite.scalars import FLOATS, INTEGERS, OWN_F8, check_type
+from iree_tuner.suite.tensors import FLOATS, INTEGERS, OWN_F8, check_type
 
 # Sweeps: many operations of one kind, of all combinations of their fields' values.
 #

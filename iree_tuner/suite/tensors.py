@@ -1,26 +1,159 @@
-"""Pieces of IR on tensors that kinds of operations are made of, at the current insertion point."""
+"""Tensors of operations: their IR, element by element and as a whole, their element types, their files.
+
+IR is built at the current insertion point.
+"""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Sequence
-from itertools import islice
+import math as numbers
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 from iree.compiler import ir
-from iree.compiler.dialects import arith, tensor
+from iree.compiler.dialects import arith, math, tensor
 
-from iree_tuner.compiler.linalg import IndexOp, generic, named
+from iree_tuner.compiler.linalg import IndexOp, access, generic, named
 from iree_tuner.compiler.worker import SentPath
 from iree_tuner.device.data import dtype_of, random_values
-from iree_tuner.errors import TunerError
+from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.suite.backends.backend import Array
-from iree_tuner.suite.operation import Operation, TensorType
-from iree_tuner.suite.scalars import constant, converted
+from iree_tuner.suite.operation import Operation, TensorType, did_you_mean
+from iree_tuner.targets import Target, kind_named
+
+Array = npt.NDArray[np.generic]
+
+
+def unary(kind: str, x: ir.Value) -> ir.Value:
+    """One of `primitives.Unary`; of integers `relu`, `abs` and `negate` alone."""
+    return (_OF_INTEGERS if _is_integer(x) else _UNARY)[kind](x)
+
+
+def binary(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
+    """One of `primitives.Binary`, of two elements of one type; of integers all but `divide`."""
+    integer, real = _BINARY[kind]
+    return (integer if _is_integer(a) else real)(a, b)
+
+
+def converted(x: ir.Value, element_type: ir.Type) -> ir.Value:
+    """The element in another type: floats are rounded to nearest, integers become wider or floats."""
+    if x.type == element_type:
+        return x
+    if _is_integer(x):
+        wide = isinstance(element_type, ir.IntegerType)
+        return arith.extsi(element_type, x) if wide else arith.sitofp(element_type, x)
+    if ElementType.of(x.type).bits < ElementType.of(element_type).bits:
+        return arith.extf(element_type, x)
+    return arith.truncf(element_type, x)
+
+
+def multiply_add(a: ir.Value, b: ir.Value, total: ir.Value) -> ir.Value:
+    """A step of a sum of products, in the type of the sum: the body of contractions."""
+    return add(binary("multiply", converted(a, total.type), converted(b, total.type)), total)
+
+
+def add(value: ir.Value, total: ir.Value) -> ir.Value:
+    """A step of a sum, in its type."""
+    return binary("add", total, converted(value, total.type))
+
+
+def constant(value: float, element_type: ir.Type) -> ir.Value:
+    """A number of a type."""
+    integer = isinstance(element_type, ir.IntegerType)
+    return arith.constant(element_type, int(value) if integer else float(value))
+
+
+def _is_integer(x: ir.Value) -> bool:
+    return isinstance(x.type, ir.IntegerType)
+
+
+def _number(value: float, x: ir.Value) -> ir.Value:
+    return constant(value, x.type)
+
+
+def _gelu_tanh(x: ir.Value) -> ir.Value:
+    """x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2."""
+    cubed = arith.mulf(_number(0.044715, x), arith.mulf(arith.mulf(x, x), x))
+    slope = _number(numbers.sqrt(2 / numbers.pi), x)
+    return _half_of_more(x, math.tanh(arith.mulf(slope, arith.addf(x, cubed))))
+
+
+def _half_of_more(x: ir.Value, weight: ir.Value) -> ir.Value:
+    return arith.mulf(x, arith.mulf(arith.addf(weight, _number(1.0, x)), _number(0.5, x)))
+
+
+def _one_and_exp(x: ir.Value) -> ir.Value:
+    return arith.addf(_number(1.0, x), math.exp(arith.negf(x)))
+
+
+_UNARY: Mapping[str, Callable[[ir.Value], ir.Value]] = {
+    "relu": lambda x: arith.maximumf(x, _number(0.0, x)),
+    "gelu": lambda x: _half_of_more(x, math.erf(arith.divf(x, _number(numbers.sqrt(2.0), x)))),
+    "gelu_tanh": _gelu_tanh, "silu": lambda x: arith.divf(x, _one_and_exp(x)),
+    "sigmoid": lambda x: arith.divf(_number(1.0, x), _one_and_exp(x)), "tanh": math.tanh, "exp": math.exp,
+    "sqrt": math.sqrt, "rsqrt": math.rsqrt, "abs": math.absf, "negate": arith.negf,
+}  # fmt: skip
+_OF_INTEGERS: Mapping[str, Callable[[ir.Value], ir.Value]] = {
+    "relu": lambda x: arith.maxsi(x, _number(0, x)),
+    "abs": math.absi,
+    "negate": lambda x: arith.subi(_number(0, x), x),
+}
+_Function = Callable[[ir.Value, ir.Value], ir.Value]
+_BINARY: Mapping[str, tuple[_Function, _Function]] = {
+    "add": (arith.addi, arith.addf), "subtract": (arith.subi, arith.subf),
+    "multiply": (arith.muli, arith.mulf), "divide": (arith.divsi, arith.divf),
+    "maximum": (arith.maxsi, arith.maximumf), "minimum": (arith.minsi, arith.minimumf),
+}  # fmt: skip
+
+
+# Element types of operations, the types of their sums, and their spelling in names.
+
+
+WIDE = ("f32", "f16", "bf16")
+"""Floats of computations; without f64, of which the compiler makes f32."""
+
+NARROW = ("f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ")
+"""Floats that are only multiplied."""
+
+FLOATS = WIDE + NARROW
+INTEGERS = ("i8", "i32")
+OWN_F8 = "f8"
+"""Stands for the target's own type in sweeps; `sweep` resolves it."""
+
+
+def sums_of(*element_types: str) -> str:
+    """The type of sums, and of functions of them: f32, and i32 of integers alone."""
+    return "i32" if all(each in INTEGERS for each in element_types) else "f32"
+
+
+def result_of(element_type: str) -> str:
+    """The usual result type of products of a type: the type itself; for 8 bits the type of the sums."""
+    return element_type if element_type in WIDE else sums_of(element_type)
+
+
+def widest(*element_types: str) -> str:
+    """The type, of two factors', that both are multiplied in."""
+    return min(element_types, key=[*WIDE, *NARROW, *INTEGERS].index)
+
+
+def own_f8(target: Target) -> str:
+    """The type that `f8` stands for on a target: CDNA 3 lacks negative zero, all others have the OCP type."""
+    return kind_named(target.backend).float8(target.chip.partition("+")[0])
+
+
+def in_name(element_type: str) -> str:
+    """As names of operations have it: lower case."""
+    return element_type.lower()
+
+
+def check_type(what: str, element_type: str, known: Sequence[str]) -> None:
+    """Raise UsageError, with similar names, unless a type is one of these."""
+    if element_type not in known:
+        raise UsageError(
+            f"{what}: unknown element type '{element_type}'", hint=did_you_mean(element_type, known)
+        )
 
 
 def element(name: str) -> ir.Type:
@@ -46,11 +179,6 @@ def empty(shape: Sequence[int], element_type: str) -> ir.Value:
 def filled(shape: Sequence[int], element_type: str, value: float = 0.0) -> ir.Value:
     """A tensor of one number."""
     return named("fill")(constant(value, element(element_type)), outs=[empty(shape, element_type)])
-
-
-def access(rank: int, loops: Sequence[int]) -> ir.AffineMap:
-    """The map of an operand whose dimensions are walked by these loops out of `rank`."""
-    return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(each) for each in loops])
 
 
 def elementwise(
@@ -88,42 +216,14 @@ def retyped(value: ir.Value, element_type: str) -> ir.Value:
     return elementwise([(value, range(len(shape)))], TensorType(shape, element_type), body)
 
 
-def expand(value: ir.Value, parts: Sequence[Sequence[int]]) -> ir.Value:
-    """Each dimension split into parts; a dimension of one part stays as it is."""
-    if all(len(each) == 1 for each in parts):
-        return value
-    sizes = [size for each in parts for size in each]
-    kind = ir.RankedTensorType.get(sizes, ir.RankedTensorType(value.type).element_type)
-    return tensor.ExpandShapeOp(
-        kind, _tensor(value), _grouped([len(each) for each in parts]), [], sizes
-    ).result
-
-
-def collapse(value: ir.Value, counts: Sequence[int]) -> ir.Value:
-    """Dimensions joined: the first `counts[0]` to one, the next `counts[1]`, and so on."""
-    if all(count == 1 for count in counts):
-        return value
-    left = iter(shape_of(value))
-    sizes = [math.prod(islice(left, count)) for count in counts]
-    kind = ir.RankedTensorType.get(sizes, ir.RankedTensorType(value.type).element_type)
-    return tensor.CollapseShapeOp(kind, _tensor(value), _grouped(counts)).result
-
-
 def as_vector(value: ir.Value) -> ir.Value:
     """A tensor of rank 0 as a vector of one element."""
     kind = ir.RankedTensorType.get([1], ir.RankedTensorType(value.type).element_type)
-    return tensor.ExpandShapeOp(kind, _tensor(value), _grouped([]), [], [1]).result
+    return tensor.ExpandShapeOp(kind, _tensor(value), [], [], [1]).result
 
 
 def _tensor(value: ir.Value) -> ir.Value[ir.RankedTensorType]:
     return cast("ir.Value[ir.RankedTensorType]", value)
-
-
-def _grouped(counts: Sequence[int]) -> ir.ArrayAttr:
-    """Numbers of the dimensions that belong together: `[[0], [1, 2], ...]`."""
-    i64, numbers = ir.IntegerType.get_signless(64), itertools.count()
-    groups = ([ir.IntegerAttr.get(i64, each) for each in islice(numbers, count)] for count in counts)
-    return ir.ArrayAttr.get([ir.ArrayAttr.get(each) for each in groups])
 
 
 def padded(value: ir.Value, low: Sequence[int], high: Sequence[int]) -> ir.Value:

@@ -117,7 +117,7 @@ class Budget:
 
     @property
     def finding_s(self) -> float:
-        """What finding changes of a program may take: without them there is still a search."""
+        """The time to find changes of a program: without them there is still a search."""
         return min(TIMEOUT_S, max(_LEAST_FINDING_S, _FINDING_PART * self.total_s))
 
     def flags_until(self) -> float:

@@ -22,7 +22,7 @@ import pytest
 from hand_made import workload
 
 from iree_tuner.cli.main import run
-from iree_tuner.kernels.problem import Array, Problem
+from iree_tuner.kernels.kernel import Array, Problem
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 

@@ -34,16 +34,16 @@ from iree_tuner.kernels.in_program import (
     TUNED,
     Contest,
     InProgram,
+    LayerError,
     TuningSpec,
     compare_in_program,
+    compare_layers,
     configurations_of,
     hold_contests,
 )
 from iree_tuner.kernels.joint import JointProducts
-from iree_tuner.kernels.kernel import ANY, Code, Kernel, kernel_named, kernels, usual_kernels
-from iree_tuner.kernels.layers import LayerError, compare_layers
+from iree_tuner.kernels.kernel import ANY, Code, Kernel, KernelError, kernel_named, kernels, usual_kernels
 from iree_tuner.kernels.moves import with_packed
-from iree_tuner.kernels.problem import KernelError
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.source import Chosen, Outlook, chosen_in, each_once, find_competitors, outlook_of
 from iree_tuner.kernels.spec import save_kernel_spec

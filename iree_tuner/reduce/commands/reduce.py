@@ -15,8 +15,7 @@ from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, name_of, planned_output, read_bytes, write
 from iree_tuner.program.source import Program
-from iree_tuner.reduce.candidate import Candidate
-from iree_tuner.reduce.reducer import CommandJudge, InWorkers, Reducer, ReductionProgress
+from iree_tuner.reduce.reducer import Candidate, CommandJudge, InWorkers, Reducer, ReductionProgress
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.tuning.stop import StopRequest
 

@@ -24,10 +24,10 @@ from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.script.build import compile_with_script, depth_of
+from iree_tuner.script.choices import ScriptSearch, Watch, search_script
 from iree_tuner.script.commands.run import NO_SCRIPT, ScriptFlags
 from iree_tuner.script.commands.script import LIBRARY_FLAG
 from iree_tuner.script.script import Script
-from iree_tuner.script.search import ScriptSearch, Watch, search_script
 from iree_tuner.search.strategy import check_strategy
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import (

@@ -13,8 +13,8 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
-from iree_tuner.script.script import Script, load_script, shipped
-from iree_tuner.script.stages import stages_of
+from iree_tuner.script.build import stages_of
+from iree_tuner.script.script import load_script, shipped
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.options import CompilerFlags
 
@@ -47,9 +47,13 @@ def list_(*, as_json: Json = False) -> int:
     for path in shipped():
         script = load_script(path)
         if as_json:
-            print_json(_to_json(script))
-        knobs = " ".join(f"{knob.name}={knob.default}" for knob in script.knobs)
-        listed.add_row(script.name, script.summary, knobs)
+            knobs = [
+                {"name": each.name, "default": each.default, "values": list(each.values)}
+                for each in script.knobs
+            ]
+            print_json({"script": script.name, "path": script.path, "for": script.summary, "knobs": knobs})
+        defaults = " ".join(f"{knob.name}={knob.default}" for knob in script.knobs)
+        listed.add_row(script.name, script.summary, defaults)
     print_table(answers_to(as_json=as_json), listed)
     return 0
 
@@ -127,10 +131,3 @@ def stages(
         else:
             print(f"// {each.function}, {each.name}\n{each.text}\n")
     return 0
-
-
-def _to_json(script: Script) -> dict[str, object]:
-    knobs = [
-        {"name": each.name, "default": each.default, "values": list(each.values)} for each in script.knobs
-    ]
-    return {"script": script.name, "path": script.path, "for": script.summary, "knobs": knobs}

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import (
+from iree_tuner.suite.backends.backend import (
+    Job,
     LoadedCalls,
+    Running,
     TriedBackend,
     copies_of,
     device_number,
@@ -33,13 +34,11 @@ class Jax(TriedBackend):
     title: str = "JAX"
 
     def missing(self, device: str) -> str:
-        """JAX, or a device that it knows."""
         if not on_host(device) and not is_gpu(device):
             return f"iree-tuner runs {self.title} only on CPUs, CUDA and ROCm"
         return lacks(self.title, ("jax", "jaxlib"))
 
     def version(self) -> str:
-        """JAX's."""
         return versions("jax")
 
     def load(self, job: Job) -> Running:

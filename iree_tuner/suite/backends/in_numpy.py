@@ -12,10 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of
-from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import LoadedCalls, copies_of, versions
-from iree_tuner.suite.backends.numpy_convolution import convolve, convolve_layer
-from iree_tuner.suite.exact import Exact
+from iree_tuner.suite.backends.backend import Job, LoadedCalls, Running, copies_of, versions
+from iree_tuner.suite.exact import Exact, convolve, convolve_layer
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
     CannotError,
@@ -40,21 +38,17 @@ class Numpy:
     title: str = "NumPy"
 
     def missing(self, device: str) -> str:
-        """Any device but the host's cores."""
         return "" if on_host(device) else "NumPy runs only on CPUs"
 
     def version(self) -> str:
-        """NumPy's."""
         return versions("numpy")
 
     def refuses(self, operation: Operation, device: str) -> str:
-        """Types that are not its own."""
         del device
         kinds = [each.element_type for each in (*operation.inputs, operation.result)]
         return next((f"NumPy has no {kind}" for kind in kinds if kind not in _OWN), "")
 
     def load(self, job: Job) -> Running:
-        """Copies of the inputs, and the operation as a function of them."""
         operation, ops = job.operation, NumpyPrimitives()
 
         def call(inputs: list[Values]) -> Values:
@@ -77,7 +71,6 @@ class NumpyPrimitives(Exact):
         return x.astype(dtype, copy=False)
 
     def constant(self, value: float, like: Values) -> Values:
-        """A number, as an array of no dimensions."""
         return np.asarray(value, like.dtype)
 
     def matmul(self, a: Values, b: Values, element_type: str) -> Values:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from iree_tuner.device.data import dtype_of
-from iree_tuner.suite.backends.backend import Array, Job, Running
-from iree_tuner.suite.backends.library import (
+from iree_tuner.suite.backends.backend import (
+    Job,
     LoadedCalls,
+    Running,
     TriedBackend,
     copies_of,
     device_number,
@@ -22,6 +23,7 @@ from iree_tuner.suite.backends.library import (
     versions,
 )
 from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.tensors import Array
 from iree_tuner.targets import on_host
 
 Bound = tuple[Any, list[Any]]
@@ -36,13 +38,11 @@ class OnnxRuntime(TriedBackend):
     title: str = "ONNX Runtime"
 
     def missing(self, device: str) -> str:
-        """The runtime, and `onnx`, which makes the graphs."""
         if not on_host(device) and not is_cuda(device):
             return f"iree-tuner runs {self.title} only on CPUs and CUDA"
         return lacks(self.title, ("onnx", "onnxruntime"))
 
     def version(self) -> str:
-        """The runtime's."""
         return versions("onnxruntime", "onnxruntime-gpu")
 
     def load(self, job: Job) -> Running:

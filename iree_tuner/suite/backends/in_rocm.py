@@ -10,8 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
-from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import is_gpu
+from iree_tuner.suite.backends.backend import Job, Running, is_gpu
 from iree_tuner.suite.operation import Operation
 
 _INSTALL = "pip install torch --index-url https://download.pytorch.org/whl/rocm6.4"
@@ -27,13 +26,11 @@ class _RocmProducts:
     """As `torch.backends.cuda.preferred_blas_library` calls it."""
 
     def missing(self, device: str) -> str:
-        """PyTorch for ROCm."""
         if not is_gpu(device):
             return f"{self.title} runs only on AMD GPUs"
         return "" if rocm_of_torch() else f"{self.title} requires PyTorch for ROCm: {_INSTALL}"
 
     def version(self) -> str:
-        """ROCm's, as PyTorch was built with."""
         return rocm_of_torch()
 
     def refuses(self, operation: Operation, device: str) -> str:

@@ -6,8 +6,7 @@ import os
 import shutil
 from dataclasses import dataclass
 
-from iree_tuner.suite.backends.backend import Job, Running
-from iree_tuner.suite.backends.library import TriedBackend, is_gpu, lacks, versions
+from iree_tuner.suite.backends.backend import Job, Running, TriedBackend, is_gpu, lacks, versions
 from iree_tuner.targets import on_host
 
 
@@ -23,17 +22,14 @@ class Torch(TriedBackend):
     title: str = "PyTorch"
 
     def missing(self, device: str) -> str:
-        """PyTorch, or a device that it knows."""
         if not on_host(device) and not is_gpu(device):
             return f"iree-tuner runs {self.title} only on CPUs, CUDA and ROCm"
         return lacks("PyTorch", ("torch",))
 
     def version(self) -> str:
-        """PyTorch's."""
         return versions("torch")
 
     def load(self, job: Job) -> Running:
-        """Copies of the inputs on the device, and the operation as a function of them."""
         from iree_tuner.suite.backends import torch_running
 
         return torch_running.load(job)
@@ -47,7 +43,6 @@ class TorchCompiled(Torch):
     title: str = "PyTorch, compiled"
 
     def missing(self, device: str) -> str:
-        """PyTorch, and the compilers that it needs."""
         found = super().missing(device)
         compiler = os.environ.get("CXX", "g++")  # as PyTorch itself looks for it
         if not found and on_host(device) and shutil.which(compiler) is None:

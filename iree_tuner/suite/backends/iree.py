@@ -30,12 +30,11 @@ from iree_tuner.space.joint import JointSpace, named
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.entry import SpecEntry
 from iree_tuner.spec.io import embed_bytes
-from iree_tuner.suite.backends.backend import Array, Job
-from iree_tuner.suite.backends.library import TriedBackend
+from iree_tuner.suite.backends.backend import Job, TriedBackend
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.programs import Programs, load_programs, save_programs
 from iree_tuner.suite.suite_file import Patterns, is_found, patterns_of
-from iree_tuner.suite.tensors import read_inputs
+from iree_tuner.suite.tensors import Array, read_inputs
 from iree_tuner.targets.registry import on_host, on_one_core
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, device_for, first_line
 from iree_tuner.tuning.baseline import Task, measure_baselines
@@ -62,7 +61,6 @@ class Iree(TriedBackend):
 
     @property
     def title(self) -> str:
-        """As pages have it."""
         return _TITLES.get(self.name, self.name)
 
     def missing(self, device: str) -> str:  # noqa: ARG002 (of the protocol)
@@ -70,7 +68,6 @@ class Iree(TriedBackend):
         return ""
 
     def version(self) -> str:
-        """Of the compiler."""
         return installed()["iree-base-compiler"] or ""
 
     def load(self, job: Job) -> IreeRunning:
@@ -163,10 +160,8 @@ def _copies(job: Job, count: int) -> list[rt.VmVariantList]:
     return [_pushed(device, inputs, types) for _ in range(count)]
 
 
-@lru_cache(maxsize=4)
-def _memory(harness: Harness, device: str, copies: int) -> Memory:
-    """The buffers of dispatches that have the same bindings."""
-    return Memory.for_timing(harness, device, copies)
+_memory = lru_cache(maxsize=4)(Memory.for_timing)
+"""The buffers of dispatches that have the same bindings."""
 
 
 def _pushed(device: rt.HalDevice, inputs: Sequence[Array], types: Sequence[str]) -> rt.VmVariantList:
@@ -311,7 +306,6 @@ class NamedConfigurations:
         return map(self.version, islice(wanted, choice.count))
 
     def name(self, assignment: Assignment) -> str:
-        """Of a configuration."""
         return configuration_name(assignment, self.space.label)
 
     def version(self, assignment: Assignment) -> Build:

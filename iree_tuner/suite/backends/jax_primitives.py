@@ -29,7 +29,6 @@ class JaxPrimitives:
     """Functions of JAX, inside `jit`; `Primitives[Traced]`. f32 is multiplied as f32 on GPUs too."""
 
     def cast(self, x: Traced, element_type: str) -> Traced:
-        """Other elements."""
         dtype = _dtype(element_type)
         if jnp.issubdtype(x.dtype, jnp.floating) and jnp.issubdtype(dtype, jnp.integer):
             limits = jnp.iinfo(dtype)
@@ -38,7 +37,6 @@ class JaxPrimitives:
         return x.astype(dtype)
 
     def constant(self, value: float, like: Traced) -> Traced:
-        """A number."""
         return jnp.asarray(value, like.dtype)
 
     def transpose(self, x: Traced, order: Sequence[int]) -> Traced:
@@ -46,7 +44,6 @@ class JaxPrimitives:
         return jnp.transpose(x, tuple(order))
 
     def reshape(self, x: Traced, shape: Sequence[int]) -> Traced:
-        """The same elements in another shape."""
         return jnp.reshape(x, tuple(shape))
 
     def matmul(self, a: Traced, b: Traced, element_type: str) -> Traced:
@@ -108,7 +105,6 @@ class JaxPrimitives:
         return einsum("bhgqk,bhkd->bhgqd", weights, v).reshape(batch, heads, queries, v.shape[3])
 
     def softmax(self, x: Traced, axis: int) -> Traced:
-        """Along an axis."""
         return jax.nn.softmax(x, axis=axis)
 
     def reduce(self, kind: Reduction, x: Traced, axes: Sequence[int], element_type: str) -> Traced:
@@ -128,7 +124,6 @@ class JaxPrimitives:
         return _UNARY[kind](x)
 
     def binary(self, kind: Binary, a: Traced, b: Traced) -> Traced:
-        """Element by element."""
         return _BINARY[kind](a, b)
 
 

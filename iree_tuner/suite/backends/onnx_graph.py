@@ -11,7 +11,6 @@ import numpy as np
 
 from iree_tuner.device.data import dtype_of
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.suite.backends.backend import Array
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import (
     FILTER_AXES,
@@ -25,6 +24,7 @@ from iree_tuner.suite.primitives import (
     Unary,
     Window,
 )
+from iree_tuner.suite.tensors import Array
 
 onnx: Any = import_module("onnx")  # typed loosely: it need not be there where types are checked
 helper: Any = onnx.helper
@@ -170,7 +170,6 @@ class OnnxPrimitives:
         return self._add("Attention", operands, shape, q.element_type, is_causal=int(square), scale=scale)
 
     def softmax(self, x: OnnxNode, axis: int) -> OnnxNode:
-        """Along an axis."""
         return self._add("Softmax", [x], x.shape, x.element_type, axis=axis)
 
     def reduce(self, kind: Reduction, x: OnnxNode, axes: Sequence[int], element_type: str) -> OnnxNode:
@@ -192,7 +191,6 @@ class OnnxPrimitives:
         return self._add(name, [x], x.shape, x.element_type, **facts)
 
     def binary(self, kind: Binary, a: OnnxNode, b: OnnxNode) -> OnnxNode:
-        """Element by element."""
         shape = np.broadcast_shapes(a.shape, b.shape)
         return self._add(_BINARY[kind], [a, b], shape, a.element_type)
 

@@ -5,7 +5,7 @@ Runs of the suite on the command line: a folder of results, or a run in a histor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast
@@ -19,14 +19,22 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import planned_output, write
 from iree_tuner.report.numbers import day
 from iree_tuner.report.page import check_installed
-from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, Verdict, cautions, counts
+from iree_tuner.suite.changes import (
+    ALIKE,
+    USUAL,
+    VERDICTS,
+    WORTH,
+    Change,
+    Spreads,
+    Verdict,
+    cautions,
+    counts,
+    spreads_of,
+)
 from iree_tuner.suite.changes import changes as changes_of
-from iree_tuner.suite.history import History, read_history, run_named, runs
-from iree_tuner.suite.history import add as add_run
-from iree_tuner.suite.pages.changes_page import changes_page, headline
-from iree_tuner.suite.pages.course import history_page
-from iree_tuner.suite.results import Results, read_results
-from iree_tuner.suite.spread import USUAL, Spreads, spreads_of
+from iree_tuner.suite.pages.course import changes_page, headline, history_page
+from iree_tuner.suite.results import History, Results, read_history, read_results, run_named, runs
+from iree_tuner.suite.results import add as add_run
 
 _HINT = "give a folder of results, or HISTORY.jsonl@RUN: id, beginning of a commit, first or last"
 
@@ -95,7 +103,9 @@ def changes(
     found = changes_of(before.results, after.results, **bounds, spreads=spreads)
     heads = before.results.facts, after.results.facts
     sources = (known, before.history, after.history, before.results, after.results)
-    _warn([*_notes(*sources), *cautions(*heads)])
+    notes = (each.note for each in sources if each is not None and each.note)
+    for note in [*dict.fromkeys(notes), *cautions(*heads)]:
+        people.print(note, style="yellow")
     if as_json:
         for each in found:
             print_json(_to_json(each))
@@ -120,15 +130,6 @@ def _verdicts(text: str) -> set[Verdict]:
             f"--fail-on: unknown verdict '{unknown[0].lower()}'", hint=", ".join(VERDICTS).lower()
         )
     return cast("set[Verdict]", names)
-
-
-def _notes(*sources: History | Results | None) -> Iterable[str]:
-    return dict.fromkeys(each.note for each in sources if each is not None and each.note)
-
-
-def _warn(notes: Sequence[str]) -> None:
-    for note in notes:
-        people.print(note, style="yellow")
 
 
 def _tell(found: Sequence[Change], spreads: Spreads, console: Console) -> None:

@@ -17,13 +17,12 @@ from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
 from iree_tuner.report.page import check_installed
 from iree_tuner.suite.backends.backend import Backend, backend, backends
-from iree_tuner.suite.commands.run import SuiteOutputs, carry_out
-from iree_tuner.suite.options import SuiteOptions
+from iree_tuner.suite.commands.run import SuiteOptions, SuiteOutputs, carry_out
 from iree_tuner.suite.pages.run_page import headline, run_page
 from iree_tuner.suite.pages.together import gains, standings, together
+from iree_tuner.suite.plan import Tuning
 from iree_tuner.suite.results import read_results, write_csv
 from iree_tuner.suite.site import DeviceAddress, Hosts, site_at
-from iree_tuner.suite.tuned import Tuning
 from iree_tuner.tuning.options import Duration, EffortName
 
 _OPTIONS, _OUTPUTS = SuiteOptions(), SuiteOutputs()

@@ -13,12 +13,12 @@ from cyclopts import Parameter
 from iree_tuner.cli.output import Json, answers_to, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import UsageError
-from iree_tuner.suite import folder, operation, suite_file
+from iree_tuner.suite import operation, programs, suite_file
 from iree_tuner.suite.kinds.registry import KINDS, fields_of, kind_named
-from iree_tuner.suite.operation import Operation, Value, did_you_mean
+from iree_tuner.suite.operation import Operation, did_you_mean
 from iree_tuner.suite.plan import items_from
-from iree_tuner.suite.scalars import NARROW, check_type
 from iree_tuner.suite.suite_file import DEFAULT_F8, TYPES, distinct, is_found, patterns_of, sweep
+from iree_tuner.suite.tensors import NARROW, check_type
 
 DEFAULT_SUITE = "profiler"
 _DEFAULT_TYPES = "f16,f32"
@@ -164,7 +164,10 @@ def _list_all(*, as_json: bool) -> None:
     kinds = table("operation", "fields and their defaults", words=("operation", "fields and their defaults"))
     for name, kind in KINDS.items():
         fields = fields_of(kind)
-        kinds.add_row(name, " ".join(f"{field}={_told(value)}" for field, value in fields.items()))
+        told = {
+            field: str(value).lower() if isinstance(value, bool) else value for field, value in fields.items()
+        }
+        kinds.add_row(name, " ".join(f"{field}={value}" for field, value in told.items()))
         if as_json:
             print_json({"operation": name, "fields": fields})
     known = table("suite", "operations", "what", words=("suite", "what"))
@@ -177,11 +180,6 @@ def _list_all(*, as_json: bool) -> None:
     print_table(console, kinds)
     console.print()
     print_table(console, known)
-
-
-def _told(value: Value) -> str:
-    """Format a value as in options and in suite files."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def generate(
@@ -205,7 +203,7 @@ def generate(
         Print JSON, one object per operation.
     """
     for each in chosen_operations(suites, flags):
-        path = folder.write(output, each)
+        path = programs.write_operation(output, each)
         people.print(f"[Generating]: {path}", soft_wrap=True)
         if as_json:
             print_json({"operation": each.name, **operation.to_json(each), "path": str(path)})

@@ -10,13 +10,12 @@ from typing import ClassVar
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from iree_tuner.compiler.linalg import IndexOp
+from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
-from iree_tuner.suite.scalars import WIDE, check_type, constant, in_name
-from iree_tuner.suite.tensors import access, collapse, element, elementwise, empty, expand
+from iree_tuner.suite.tensors import WIDE, check_type, constant, element, elementwise, empty, in_name
 
 _MOST_FACTORS = 16
 _LOOPS = ("batch", "group", "query", "value", "size", "key")
@@ -56,7 +55,6 @@ class AttentionOp(Operation):
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """Queries, keys and values: batch x heads x positions x size; and the mask."""
         shapes = [
             (self.batch, self.heads, self.queries, self.size),
             (self.batch, self.key_heads, self.keys, self.size),
@@ -67,7 +65,6 @@ class AttentionOp(Operation):
 
     @property
     def result(self) -> TensorType:
-        """batch x heads x queries x value size."""
         return TensorType((self.batch, self.heads, self.queries, self.value_size), self.element_type)
 
     @property
@@ -79,11 +76,6 @@ class AttentionOp(Operation):
         return 2.0 * self.batch * self.heads * scores * (self.size + self.value_size)
 
     @property
-    def compute_type(self) -> str:
-        """The element type."""
-        return self.element_type
-
-    @property
     def tolerance(self) -> Tolerance:
         """That of sums over sizes and keys, of probabilities rounded to the type of the values."""
         # With values of both signs the results shrink with the root of the number of keys, and the tolerance
@@ -91,7 +83,6 @@ class AttentionOp(Operation):
         return Tolerance("f32", self.size * self.keys, self.element_type, min(self.keys, _MOST_FACTORS))
 
     def check(self) -> None:
-        """Raise UsageError for arguments that make no attention."""
         check_sizes(self, "batch", "heads", "key_heads", "queries", "keys", "size", "value_size")
         check_type("element_type", self.element_type, WIDE)
         if self.heads % self.key_heads:
@@ -121,7 +112,6 @@ class AttentionOp(Operation):
         return expand(result, [(self.batch, self.heads), (self.queries,), (self.value_size,)])
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """By a library's own attention."""
         query, key, value, *masks = inputs
         mask = masks[0] if masks else None
         found = ops.attention(query, key, value, mask, self.causal, 1 / math.sqrt(self.size))

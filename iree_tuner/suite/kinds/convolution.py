@@ -9,15 +9,24 @@ from typing import ClassVar
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import generic, named
+from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import epilogue as epilogues
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Layouts, Primitives, T, Window
-from iree_tuner.suite.scalars import FLOATS, check_type, in_name, multiply_add, result_of, sums_of, widest
-from iree_tuner.suite.tensors import access, collapse, expand, filled, shape_of
+from iree_tuner.suite.tensors import (
+    FLOATS,
+    check_type,
+    filled,
+    in_name,
+    multiply_add,
+    result_of,
+    shape_of,
+    sums_of,
+    widest,
+)
 
 _LAYOUTS: Mapping[str, Layouts] = {
     "nhwc": ("nhwc", "hwcf"), "nhwc_fhwc": ("nhwc", "fhwc"), "nchw": ("nchw", "fchw"),
@@ -76,7 +85,6 @@ class ConvolutionOp(Operation):
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """Images, filters, and what the epilogue takes."""
         images, filters = self._layouts
         sizes = {"n": self.n, "h": self.h, "w": self.w, "c": self.c}
         own = {"f": self.f, "h": self.kh, "w": self.kw, "c": self.c // self.groups}
@@ -100,7 +108,6 @@ class ConvolutionOp(Operation):
 
     @property
     def compute_type(self) -> str:
-        """The wider type of images and filters."""
         return widest(self.image, self.filters)
 
     @property
@@ -109,7 +116,6 @@ class ConvolutionOp(Operation):
         return self._epilogue.tolerance(self._sums, self._window_size)
 
     def check(self) -> None:
-        """Raise UsageError for arguments that make no convolution."""
         check_sizes(self, "n", "h", "w", "c", "f", "kh", "kw", "sh", "sw", "dh", "dw", "groups")
         check_type("image", self.image, (*FLOATS, "i8"))
         check_type("filters", self.filters, (*FLOATS, "i8"))
@@ -130,14 +136,15 @@ class ConvolutionOp(Operation):
         image, filters, *extras = inputs
         if self.groups == 1:
             sums = self._named(_PLAIN[self._layouts[1]], image, filters, self.result.shape)
-        elif self.groups == self.c and self._has_depthwise:
+        elif self.groups == self.c and (
+            self.layout == "nhwc" or (self.layout == "nchw" and self.f == self.c)
+        ):
             sums = self._depthwise(image, filters)
         else:
             sums = self._in_groups(image, filters)
         return self._epilogue.build(sums, extras)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """A convolution, and the steps behind it."""
         image, filters, *extras = inputs
         if self.image != self.filters:
             image, filters = ops.cast(image, self._sums), ops.cast(filters, self._sums)
@@ -170,10 +177,6 @@ class ConvolutionOp(Operation):
         out = filled(shape, self._sums)
         make = named(name)
         return make(image, filters, outs=[out], strides=[self.sh, self.sw], dilations=[self.dh, self.dw])
-
-    @property
-    def _has_depthwise(self) -> bool:
-        return self.layout == "nhwc" or (self.layout == "nchw" and self.f == self.c)
 
     def _depthwise(self, image: ir.Value, filters: ir.Value) -> ir.Value:
         """By an op without channels in a group; with a dimension for several filters of a channel."""

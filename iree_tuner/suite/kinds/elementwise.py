@@ -10,11 +10,10 @@ from iree.compiler import ir
 
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
-from iree_tuner.suite import scalars
+from iree_tuner.suite import tensors
 from iree_tuner.suite.operation import Operation, TensorType, check_sizes, did_you_mean
 from iree_tuner.suite.primitives import Binary, Primitives, T, Unary
-from iree_tuner.suite.scalars import WIDE, check_type, in_name
-from iree_tuner.suite.tensors import element, elementwise
+from iree_tuner.suite.tensors import WIDE, check_type, element, elementwise, in_name
 
 _UNARY: Mapping[str, Unary] = {each: each for each in get_args(Unary)}
 _BINARY: Mapping[str, Binary] = {each: each for each in get_args(Binary)}
@@ -50,12 +49,10 @@ class Elementwise(Operation):
 
     @property
     def result(self) -> TensorType:
-        """rows x columns."""
         return TensorType((self.rows, self.columns), self.element_type)
 
     @property
     def flops(self) -> float:
-        """One for each function and element."""
         return float(len(self._functions) * self.rows * self.columns)
 
     @property
@@ -74,7 +71,6 @@ class Elementwise(Operation):
         return any(each in _OF_POSITIVE for each in self._functions)
 
     def check(self) -> None:
-        """Raise UsageError for a chain that cannot be computed."""
         check_sizes(self, "rows", "columns")
         check_type("element_type", self.element_type, WIDE)
         known = (*_UNARY, *_BINARY)
@@ -93,16 +89,15 @@ class Elementwise(Operation):
         work, out = ir.F32Type.get(), element(self.element_type)
 
         def body(*elements: ir.Value) -> ir.Value:
-            x, *others = (scalars.converted(each, work) for each in elements)
+            x, *others = (tensors.converted(each, work) for each in elements)
             left = iter(others)
             for each in self._functions:
-                x = scalars.binary(each, x, next(left)) if each in _BINARY else scalars.unary(each, x)
-            return scalars.converted(x, out)
+                x = tensors.binary(each, x, next(left)) if each in _BINARY else tensors.unary(each, x)
+            return tensors.converted(x, out)
 
         return elementwise([(each, (0, 1)) for each in inputs], self.result, body)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """The same functions."""
         x, *others = inputs
         left = iter(others)
         for each in self._functions:

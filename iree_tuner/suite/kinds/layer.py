@@ -10,14 +10,24 @@ from typing import ClassVar, cast, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import generic
+from iree_tuner.compiler.linalg import collapse, expand, generic
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import ConvLayer, Direction, Primitives, T
-from iree_tuner.suite.scalars import WIDE, check_type, multiply_add, sums_of
-from iree_tuner.suite.tensors import collapse, cut, expand, filled, flipped, padded, shape_of, spread
+from iree_tuner.suite.tensors import (
+    WIDE,
+    check_type,
+    cut,
+    filled,
+    flipped,
+    multiply_add,
+    padded,
+    shape_of,
+    spread,
+    sums_of,
+)
 
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 _SIZES = re.compile(r"(0|[1-9]\d*)(x(0|[1-9]\d*)){0,2}")
@@ -90,11 +100,6 @@ class ConvolutionLayer(Operation):
         return 2.0 * prod(self._tensor("out").shape) * self._window_size + self._epilogue.flops
 
     @property
-    def compute_type(self) -> str:
-        """Of all tensors."""
-        return self.element_type
-
-    @property
     def tolerance(self) -> Tolerance:
         """That of a sum over window and channels, over window and filters, or over images and results."""
         lengths = {
@@ -105,7 +110,6 @@ class ConvolutionLayer(Operation):
         return self._epilogue.tolerance(sums_of(self.element_type), lengths[self.direction])
 
     def check(self) -> None:
-        """Raise UsageError for arguments that make no convolution."""
         check_sizes(self, "n", "c", "k", "groups")
         check_type("element_type", self.element_type, WIDE)
         if self.direction not in get_args(Direction):
@@ -134,8 +138,12 @@ class ConvolutionLayer(Operation):
     def build(self, inputs: Sequence[ir.Value]) -> ir.Value:
         """One generic op with the maps of a convolution, of padded, spread and flipped operands."""
         lhs, rhs, *extras = inputs
-        build = {"forward": self._forward, "data": self._data, "weights": self._weights}[self.direction]
-        return self._epilogue.build(build(lhs, rhs), extras)
+        if self.direction == "data":
+            return self._epilogue.build(self._data(lhs, rhs), extras)
+        image, other, role = (lhs, rhs, "fil") if self.direction == "forward" else (rhs, lhs, "out")
+        around, result = self._in_layout("in", self._layer.padding), self._roles[2]
+        places = {"in": self._windows, role: self._places(role), result: self._places(result)}
+        return self._epilogue.build(self._contraction(padded(image, around, around), other, places), extras)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
         """The same by a library, which sees batch, channels and dimensions in this order."""
@@ -195,14 +203,6 @@ class ConvolutionLayer(Operation):
         numbers = dict(zip(self._spatial, spatial, strict=True))
         return [numbers.get(each, other) for each in self._layouts[role]]
 
-    def _with_padding(self, image: ir.Value) -> ir.Value:
-        around = self._in_layout("in", self._layer.padding)
-        return padded(image, around, around)
-
-    def _forward(self, image: ir.Value, filters: ir.Value) -> ir.Value:
-        places = {"in": self._windows, "fil": self._places("fil"), "out": self._places("out")}
-        return self._contraction(self._with_padding(image), filters, places)
-
     @property
     def _windows(self) -> list[_Place]:
         """The loops of the padded images."""
@@ -249,10 +249,6 @@ class ConvolutionLayer(Operation):
         windows = [((f"i{i}", 1), (f"r{i}", dilation)) for i, dilation in enumerate(layer.dilations)]
         places = {"out": self._places("out", windows), "fil": self._places("fil"), "in": self._places("in")}
         return self._contraction(gradient, filters, places)
-
-    def _weights(self, gradient: ir.Value, image: ir.Value) -> ir.Value:
-        places = {"in": self._windows, "out": self._places("out"), "fil": self._places("fil")}
-        return self._contraction(self._with_padding(image), gradient, places)
 
     def _places(self, role: str, windows: Sequence[_Place] | None = None) -> list[_Place]:
         """The loops of a tensor's dimensions; a dimension that is split into groups is two."""

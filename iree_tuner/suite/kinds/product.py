@@ -9,24 +9,24 @@ from typing import ClassVar, cast
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import generic, named
+from iree_tuner.compiler.linalg import access, expand, generic, named
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.suite import epilogue as epilogues
 from iree_tuner.suite.epilogue import Epilogue
 from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
-from iree_tuner.suite.scalars import (
+from iree_tuner.suite.tensors import (
     FLOATS,
     add,
     check_type,
+    filled,
     in_name,
     multiply_add,
     result_of,
     sums_of,
     widest,
 )
-from iree_tuner.suite.tensors import access, expand, filled
 
 _LAYOUTS = ("tt", "tn", "nt", "nn")
 _SWAPPED = {"t": False, "n": True}
@@ -80,7 +80,6 @@ class Product(Operation):
 
     @property
     def result(self) -> TensorType:
-        """m x n, row-major."""
         return TensorType((*self._batch, self.m, self.n), self.out)
 
     @property
@@ -91,7 +90,6 @@ class Product(Operation):
 
     @property
     def compute_type(self) -> str:
-        """The wider type of the factors."""
         return widest(self.lhs, self.rhs)
 
     @property
@@ -100,7 +98,6 @@ class Product(Operation):
         return self._behind.tolerance(self._sums, self.k)
 
     def check(self) -> None:
-        """Raise UsageError for arguments that make no product."""
         check_sizes(self, "m", "n", "k", "split_k", *(("batch",) if self._batch else ()))
         check_type("lhs", self.lhs, (*FLOATS, "i8"))
         check_type("rhs", self.rhs, (*FLOATS, "i8"))
@@ -116,7 +113,7 @@ class Product(Operation):
         lhs, rhs, *extras = inputs
         if self.split_k > 1:
             return self._behind.build(self._in_slices(lhs, rhs), extras)
-        if not self._begins_with_addend:
+        if not self.accumulate or self.out != self._sums:  # the sums do not begin with the addend
             return self._behind.build(self._sums_of(lhs, rhs, filled(self.result.shape, self._sums)), extras)
         addend, *extras = extras
         return self._epilogue.build(self._sums_of(lhs, rhs, addend), extras)
@@ -151,10 +148,6 @@ class Product(Operation):
         """The epilogue with the third matrix as its first step."""
         own = self._epilogue
         return Epilogue((*(("residual",) if self.accumulate else ()), *own.steps), own.result, own.channel)
-
-    @property
-    def _begins_with_addend(self) -> bool:
-        return self.accumulate and self.out == self._sums
 
     def _sums_of(self, lhs: ir.Value, rhs: ir.Value, out: ir.Value) -> ir.Value:
         """The product added to `out`, by an op of linalg's."""

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf, prod
 from typing import ClassVar, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.linalg import SoftmaxOp, generic
+from iree_tuner.compiler.linalg import SoftmaxOp, access, generic
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import dtype_of
 from iree_tuner.errors import UsageError
 from iree_tuner.suite.operation import Operation, TensorType, check_sizes
 from iree_tuner.suite.primitives import Primitives, T
 from iree_tuner.suite.primitives import Reduction as Function
-from iree_tuner.suite.scalars import (
+from iree_tuner.suite.tensors import (
     INTEGERS,
     WIDE,
     add,
+    as_vector,
     binary,
     check_type,
     constant,
     converted,
+    element,
+    elementwise,
+    empty,
+    filled,
     in_name,
+    retyped,
     sums_of,
 )
-from iree_tuner.suite.tensors import access, as_vector, element, elementwise, empty, filled, retyped
 
 REDUCTIONS: Mapping[str, Function] = {each: each for each in get_args(Function)}
 _AXES: Mapping[str, tuple[int, ...]] = {"rows": (0,), "columns": (1,), "both": (0, 1)}
@@ -55,7 +61,6 @@ class Reduction(Operation):
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """The matrix, rows x columns."""
         return (TensorType((self.rows, self.columns), self.element_type),)
 
     @property
@@ -73,13 +78,7 @@ class Reduction(Operation):
 
     @property
     def flops(self) -> float:
-        """One for each value."""
         return float(self.rows * self.columns)
-
-    @property
-    def compute_type(self) -> str:
-        """The element type."""
-        return self.element_type
 
     @property
     def tolerance(self) -> Tolerance:
@@ -87,7 +86,6 @@ class Reduction(Operation):
         return Tolerance(self._held, self._count if self._adds else 1)
 
     def check(self) -> None:
-        """Raise UsageError for arguments that make no reduction."""
         check_sizes(self, "rows", "columns")
         for name, value, known in (("function", self.function, REDUCTIONS), ("axis", self.axis, _AXES)):
             if value not in known:
@@ -102,12 +100,17 @@ class Reduction(Operation):
         out = filled(shape, self._held, self._first)
         maps = [access(2, (0, 1)), access(2, kept)]
         kinds = ["reduction" if i in axes else "parallel" for i in (0, 1)]
-        found = generic(inputs, out, maps, kinds, add if self._adds else self._choose)
+        found = generic(
+            inputs,
+            out,
+            maps,
+            kinds,
+            add if self._adds else partial(binary, "maximum" if self.function == "max" else "minimum"),
+        )
         found = found if kept else as_vector(found)
         return self._mean(found) if self.function == "mean" else retyped(found, self.result.element_type)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """A reduction."""
         result = self.result
         found = ops.reduce(REDUCTIONS[self.function], inputs[0], _AXES[self.axis], result.element_type)
         if self.axis == "both":
@@ -125,13 +128,11 @@ class Reduction(Operation):
 
     @property
     def _count(self) -> int:
-        """Values that become one."""
         sizes = self.rows, self.columns
         return prod(sizes[i] for i in _AXES[self.axis])
 
     @property
     def _first(self) -> float:
-        """The initial value of a reduction."""
         if self._adds:
             return 0
         sign = -1 if self.function == "max" else 1
@@ -139,9 +140,6 @@ class Reduction(Operation):
         if dtype is not None and dtype.kind == "i":
             return -(2 ** (8 * dtype.itemsize - 1)) if sign < 0 else 2 ** (8 * dtype.itemsize - 1) - 1
         return sign * inf
-
-    def _choose(self, value: ir.Value, best: ir.Value) -> ir.Value:
-        return binary("maximum" if self.function == "max" else "minimum", value, best)
 
     def _mean(self, sums: ir.Value) -> ir.Value:
         out = element(self.result.element_type)
@@ -176,17 +174,14 @@ class Softmax(Operation):
 
     @property
     def inputs(self) -> tuple[TensorType, ...]:
-        """The matrix, rows x columns."""
         return (self.result,)
 
     @property
     def result(self) -> TensorType:
-        """rows x columns."""
         return TensorType((self.rows, self.columns), self.element_type)
 
     @property
     def flops(self) -> float:
-        """Five for each value."""
         return float(_FLOPS * self.rows * self.columns)
 
     @property
@@ -196,11 +191,9 @@ class Softmax(Operation):
 
     @property
     def tolerance(self) -> Tolerance:
-        """That of a sum of a row."""
         return Tolerance("f32", self.columns)
 
     def check(self) -> None:
-        """Raise UsageError for sizes below 1 and types that are not computed with."""
         check_sizes(self, "rows", "columns")
         check_type("element_type", self.element_type, WIDE)
 
@@ -212,5 +205,4 @@ class Softmax(Operation):
         return retyped(found, self.element_type)
 
     def compute(self, ops: Primitives[T], inputs: Sequence[T]) -> T:
-        """A softmax."""
         return ops.cast(ops.softmax(inputs[0], 1), self.element_type)

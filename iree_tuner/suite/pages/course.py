@@ -1,12 +1,14 @@
-"""The course of an operation's times over runs: a small chart with a line for each back end."""
+"""The pages of a history and of the changes between two runs.
+
+A history has small charts: the course of an operation's times over runs, with a line for each back end.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
-from typing import TYPE_CHECKING
 
 import altair as alt
 
@@ -15,15 +17,10 @@ from iree_tuner.report.charts import look
 from iree_tuner.report.charts.look import BEFORE, FAINT, OTHERS, SERIES, Drawing, drawn, ratios
 from iree_tuner.report.numbers import day, positive
 from iree_tuner.report.page import check_installed, filled
-from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.history import History
-from iree_tuner.suite.pages.ratios import conditions_words
-from iree_tuner.suite.pages.together import BASE, labels_of
-from iree_tuner.suite.results import Results, Row
-
-if TYPE_CHECKING:
-    from iree_tuner.report.charts.look import Drawing
-
+from iree_tuner.suite.backends.backend import Conditions
+from iree_tuner.suite.changes import ALIKE, VERDICTS, WORTH, Change, Spreads, cautions, changes, counts
+from iree_tuner.suite.pages.together import BASE, conditions_words, draw_ratios, facts_words, labels_of
+from iree_tuner.suite.results import History, Results, Row, RunFacts
 
 # Colors of contenders: the same in all charts of a page.
 
@@ -89,7 +86,14 @@ def draw_course(operation: str, lines: Lines, runs: Sequence[Results], all_: Seq
         runs: the shown ones.
         all_: lines of the page, for their colors.
     """
-    rows = list(_rows(lines, runs))
+    rows = [
+        {
+            "line": name, "place": each.place, "ratio": round(each.ratio, 5), "time": round(each.time_us, 4),
+            "commit": facts.commit[:12] or "not known", "compiler": facts.compiler or "not known",
+            "day": day(facts.started),
+        }
+        for name, points in lines.items() for each in points if (facts := runs[each.place].facts)
+    ]  # fmt: skip
     shown = [each for each in all_ if each in lines]
     found = [float(str(row["ratio"])) for row in rows]
     low, high = min(0.9, *found) / 1.02, max(1.1, *found) * 1.02
@@ -110,31 +114,15 @@ def draw_course(operation: str, lines: Lines, runs: Sequence[Results], all_: Seq
             alt.Tooltip("compiler:N"), alt.Tooltip("day:N", title="started"),
         ],
     )  # fmt: skip
-    marks = (
-        alt.Chart(alt.NamedData("compilers")).mark_rule(color=FAINT, strokeDash=[2, 3]).encode(x="place:Q")
-    )
+    compilers = alt.Chart(alt.NamedData("compilers"))
+    marks = compilers.mark_rule(color=FAINT, strokeDash=[2, 3]).encode(x="place:Q")
     one = alt.Chart(alt.NamedData("one")).mark_rule(color=FAINT, opacity=0.6).encode(y="one:Q")
     lines_ = base.mark_line(strokeWidth=1.5, point=alt.OverlayMarkDef(size=18))
     chart = alt.layer(one, marks, lines_).properties(height=_HEIGHT_PX)
-    data = {"course": rows, "compilers": _compilers(runs), "one": [{"one": 1.0}]}
-    return drawn(chart, data, f"Speedup of {operation} over the first run, by back end")
-
-
-def _rows(lines: Lines, runs: Sequence[Results]) -> Iterable[look.Row]:
-    for name, points in lines.items():
-        for each in points:
-            facts = runs[each.place].facts
-            yield {
-                "line": name, "place": each.place, "ratio": round(each.ratio, 5),
-                "time": round(each.time_us, 4), "commit": facts.commit[:12] or "not known",
-                "compiler": facts.compiler or "not known", "day": day(facts.started),
-            }  # fmt: skip
-
-
-def _compilers(runs: Sequence[Results]) -> list[look.Row]:
-    """Places between runs with different compilers."""
     names = [each.facts.compiler for each in runs]
-    return [{"place": place - 0.5} for place in range(1, len(runs)) if names[place] != names[place - 1]]
+    changed = [{"place": at - 0.5} for at in range(1, len(runs)) if names[at] != names[at - 1]]
+    data = {"course": rows, "compilers": changed, "one": [{"one": 1.0}]}
+    return drawn(chart, data, f"Speedup of {operation} over the first run, by back end")
 
 
 def _few(marks: Sequence[float]) -> list[float]:
@@ -188,7 +176,6 @@ def history_page(history: History) -> str:
 
 def places(history: History) -> tuple[ComparableRuns, ...]:
     """Of a history, the one with most runs first."""
-
     groups: dict[tuple[str, Conditions], list[Results]] = {}
     for run in history.results:
         for device in dict.fromkeys(map(device_of, run.rows)):
@@ -198,7 +185,6 @@ def places(history: History) -> tuple[ComparableRuns, ...]:
 
 
 def _place(device: str, conditions: Conditions, runs: Sequence[Results]) -> ComparableRuns:
-
     shown = runs[-MOST:]
     lines = lines_of(shown, device)
     labels = labels_of(tuple(lines))
@@ -217,3 +203,78 @@ def _ratios(lines: Mapping[str, Lines], runs: int) -> tuple[float | None, ...]:
     for point in (each for by_name in lines.values() for points in by_name.values() for each in points):
         found[point.place].append(point.ratio)
     return tuple(geometric_mean(each) if each else None for each in found)
+
+
+_WORDS = {
+    "BROKEN": "broke", "FIXED": "were fixed", "SLOWER": "became slower", "FASTER": "became faster",
+    "AMBIGUOUS": "are ambiguous", "NEW": "are new", "GONE": "are gone", "SAME": "are the same",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BackEndSummary:
+    """A back end's rows on a device, summarized."""
+
+    backend: str
+    device: str
+    ratio: float  # the geometric mean of the rows' speedups
+    rows: int  # the number of rows; `paired` of them were interleaved with the earlier code
+    paired: int
+    faster: int
+    slower: int
+
+
+def changes_page(
+    before: Results, after: Results, *, worth: float = WORTH, alike: float = ALIKE,
+    spreads: Spreads | None = None,
+) -> str:  # fmt: skip
+    """Render the page. The arguments are those of `changes`.
+
+    Raises:
+        TunerError: a library for charts is missing, or the runs have no row in common.
+    """
+    check_installed()
+    found = changes(before, after, worth=worth, alike=alike, spreads=spreads)
+    labels = labels_of(tuple(dict.fromkeys(each.key[0] for each in found)))
+    devices = tuple(dict.fromkeys(each.key[3] for each in found))
+    own = ([each for each in found if each.key[3] == device] for device in devices)
+    charts = [
+        (names(after.facts, device), draw_ratios(each, labels, worth))
+        for device, each in zip(devices, own, strict=True)
+    ]
+    return filled(
+        "changes.html.jinja", package="iree_tuner.suite.pages", before=before.facts, after=after.facts,
+        headline=headline(found), counts=counts(found), cautions=cautions(before.facts, after.facts),
+        summaries=summaries(found), charts=charts,
+        several=len(devices) > 1, labels=labels, worth=worth,
+        changes=sorted(found, key=lambda each: (VERDICTS.index(each.verdict), each.ratio or 0.0)),
+        facts=[("before", facts_words(before.facts)), ("after", facts_words(after.facts))], alike=alike,
+    )  # fmt: skip
+
+
+def headline(found: Sequence[Change]) -> str:
+    """Summarize the changes in one sentence."""
+    parts = [f"{count} {_WORDS[each]}" for each, count in counts(found).items()]
+    return f"Of {len(found)} rows, {', '.join(parts)}" if parts else "No row has a time in either run"
+
+
+def summaries(found: Sequence[Change]) -> tuple[BackEndSummary, ...]:
+    """Summarize each back end's rows that have times. A change of all rows is rarely due to the code."""
+    groups: dict[tuple[str, str], list[Change]] = {}
+    for each in found:
+        if each.ratio is not None:
+            groups.setdefault((each.key[1], each.key[3]), []).append(each)
+    return tuple(
+        BackEndSummary(
+            backend, device, geometric_mean([each.ratio or 1.0 for each in group]), len(group),
+            sum(each.paired for each in group), sum(each.verdict == "FASTER" for each in group),
+            sum(each.verdict == "SLOWER" for each in group),
+        )
+        for (backend, device), group in groups.items()
+    )  # fmt: skip
+
+
+def names(facts: RunFacts, device: str) -> str:
+    """A device's name, and its URI."""
+    name = facts.devices.get(device, "")
+    return f"{name} ({device})" if name else device

@@ -16,13 +16,14 @@ from iree_tuner.report.charts.roofline import roofs_behind
 from iree_tuner.report.page import check_installed, filled
 from iree_tuner.report.view import Roof, RoofLevel
 from iree_tuner.suite.pages.course import colored
-from iree_tuner.suite.pages.ratios import draw_scatter, facts_words
 from iree_tuner.suite.pages.together import (
     BASE,
     Gain,
     Standing,
     Together,
     contenders,
+    draw_scatter,
+    facts_words,
     gains,
     labels_of,
     standings,
@@ -61,14 +62,14 @@ def run_page(results: Sequence[Results]) -> str:
     check_installed()
     shown = together(results)
     found = standings(shown.rows)
-    all_ = contenders(found)
-    best = gains(found)
+    all_, best, labels = contenders(found), gains(found), labels_of(shown.operations)
+    drawn_ = [(each, draw_devices(found, each, shown.devices, labels)) for each in all_]
     return filled(
         "run.html.jinja", package="iree_tuner.suite.pages", shown=shown, headline=headline(shown, best),
         gains=best, facts=[(facts, facts_words(facts)) for facts in shown.runs],
         charts=[_on_device(shown, device, found, all_) for device in shown.devices],
-        devices=_devices(shown, found, all_) if len(shown.devices) > 1 else [],
-        labels=labels_of(shown.operations), not_ok=not_ok(shown.rows),
+        devices=[each for each in drawn_ if each[1] is not None] if len(shown.devices) > 1 else [],
+        labels=labels, not_ok=not_ok(shown.rows),
     )  # fmt: skip
 
 
@@ -102,14 +103,6 @@ def _on_device(shown: Together, device: str, found: Sequence[Standing], all_: Se
         device, roofline.how if roofline else "", draw_roofline(mine, roofline, all_),
         draw_speedups(mine, labels_of(shown.operations), all_), draw_scatter(mine),
     )  # fmt: skip
-
-
-def _devices(shown: Together, found: Sequence[Standing], all_: Sequence[str]) -> list[tuple[str, Drawing]]:
-    """A chart for each back end that several devices have."""
-
-    labels = labels_of(shown.operations)
-    charts = ((each, draw_devices(found, each, shown.devices, labels)) for each in all_)
-    return [(each, drawing) for each, drawing in charts if drawing is not None]
 
 
 # Devices side by side, in times of one of them.

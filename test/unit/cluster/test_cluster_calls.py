@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from iree_tuner.cluster.calls import ClusterCalls
+from iree_tuner.cluster.line import digest_of
 from iree_tuner.cluster.serve import Objects
-from iree_tuner.cluster.wire import digest_of
 from iree_tuner.compiler.task import HostLost, UnfitError
 from iree_tuner.compiler.worker import Crash, Lost, SentPath, Timeout, WorkerError, Workers, WrittenPath
 from iree_tuner.errors import TunerError, UsageError

@@ -8,8 +8,8 @@ import pytest
 from cluster_backends_here import Hangs
 
 from iree_tuner.cli import main
+from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.backends.in_numpy import Numpy
-from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.plan import Item, SuitePlan
 from iree_tuner.suite.results import read_results

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed", reason="pip install 'iree-tuner[cluster]'")
 
-from iree_tuner.cluster.wire import LARGE, UntypedError, pack, read_call, read_value, unpack, write
+from iree_tuner.cluster.line import LARGE, UntypedError, pack, read_call, read_value, unpack, write
 from iree_tuner.compiler.worker import Crash, Timeout
 from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import TunerError, UsageError

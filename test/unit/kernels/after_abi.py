@@ -9,7 +9,7 @@ import iree.runtime as rt
 from iree.compiler import ir
 
 from iree_tuner.compiler.session import CompilerSession
-from iree_tuner.kernels.chains import OpsOfBlock, blocks_of
+from iree_tuner.kernels.split_sums import OpsOfBlock, blocks_of
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
 

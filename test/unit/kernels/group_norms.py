@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from kernels.after_abi import found_by
 
-from iree_tuner.kernels.problem import Problem
+from iree_tuner.kernels.kernel import Problem
 from iree_tuner.kernels.split_sums import find_normalizing, find_sums
 
 EPSILON = 1e-5

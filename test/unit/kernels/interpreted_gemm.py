@@ -19,10 +19,9 @@ from problems import einsum, parts_with_bias, site_in
 from test_moved import PROGRAMS, site_of
 
 from iree_tuner.kernels import triton_source
-from iree_tuner.kernels.problem import Array
+from iree_tuner.kernels.kernel import Array
 from iree_tuner.kernels.shapes import product_shape
-from iree_tuner.kernels.triton_gemm import source_of
-from iree_tuner.kernels.triton_tiles import engine_of, tiles_of, workgroups_of
+from iree_tuner.kernels.triton_gemm import engine_of, source_of, tiles_of, workgroups_of
 
 TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 PLAIN = {"bm": 32, "bn": 32, "bk": 16, "warps": 4, "stages": 2, "persistent": 0, "split": 1}

@@ -16,7 +16,7 @@ from kernels.group_norms import EPSILON, Norm, expected, problems, statistics
 from kernels.interpreted_tensors import KNOWN, Tensor
 from kernels.random_chains import random_chain
 
-from iree_tuner.kernels import chains
+from iree_tuner.kernels import split_sums as chains
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.nest import Access, Nest
 from iree_tuner.kernels.triton_norms import TritonNorms, function_of
@@ -108,8 +108,10 @@ def ops():
 def check_chains(programs):
     """Chains of any size beside the one op that the compiler makes of them; how many there were."""
     found = 0
-    chains.LEAST_ELEMENTS = 2
-    for site in (each for text in programs for each in found_by(chains.find_chains, text)):
+    least, chains.LEAST_ELEMENTS = chains.LEAST_ELEMENTS, 2  # norms, which come after, have the usual one
+    sites = [each for text in programs for each in found_by(chains.find_chains, text)]
+    chains.LEAST_ELEMENTS = least
+    for site in sites:
         problem = site.problem
         unknown = problem.nest is None or KERNEL.refuses(problem)
         if unknown or any(each.op == "math.tanh" for each in problem.nest.terms):  # not in the interpreter

@@ -13,7 +13,7 @@ from amounts import some
 from kernels.test_attention_sites import KERNEL, found, needs_triton, results
 from problems import sites_in
 
-from iree_tuner.kernels.problem import KernelError
+from iree_tuner.kernels.kernel import KernelError
 from iree_tuner.targets import parse_target
 
 CUDA = parse_target("cuda:sm_89")

@@ -15,7 +15,7 @@ from problems import conv, matmul, site_in
 
 from iree_tuner.kernels.c_code import lanes
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.problem import KernelError, conv_of
+from iree_tuner.kernels.kernel import KernelError, conv_of
 from iree_tuner.targets import parse_target
 
 KERNEL = CGemm()

@@ -17,7 +17,7 @@ from iree_tuner.kernels.c_code import lanes
 from iree_tuner.kernels.c_depthwise_i8 import CDepthwiseI8
 from iree_tuner.kernels.c_gemm_i8 import CGemmI8
 from iree_tuner.kernels.formula import FormulaTerm
-from iree_tuner.kernels.problem import Array, scratch_room
+from iree_tuner.kernels.kernel import Array, scratch_room
 from iree_tuner.targets import parse_target
 
 GEMM, DEPTHWISE = CGemmI8(), CDepthwiseI8()

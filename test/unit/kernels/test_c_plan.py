@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from iree_tuner.kernels.c_plan import CTiling
-from iree_tuner.kernels.c_shape import Shape
+from iree_tuner.kernels.c_plan import CTiling, Shape
 
 TRIALS = Path(__file__).parents[3] / "benchmarks" / "results" / "c_gemm_order.jsonl"
 CORES = 2

@@ -8,11 +8,11 @@ from chain_programs import AFTER_PRODUCT, APPENDED, HALVES, NEGATED, PROGRAMS, H
 from random_chains import random_chain
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.find import dispatches_of, find_here
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.source import chains_in, outlook_of, with_chains
 from iree_tuner.kernels.spec import save_kernel_spec
+from iree_tuner.kernels.split_sums import find_chains
 from iree_tuner.program.phases import select_target
 from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import parse_target

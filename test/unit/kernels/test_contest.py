@@ -10,9 +10,8 @@ from problems import conv, matmul, site_in
 from wrong_kernels import NoObject, NotMade, Slow, TooFar, Transposed, WrongGrid
 
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.executable import tools_of
+from iree_tuner.kernels.executable import build_kernel_here, extract_alone_here, tools_of, why_unfit
 from iree_tuner.kernels.find import find_here
-from iree_tuner.kernels.harness import build_kernel_here, extract_alone_here, why_unfit
 from iree_tuner.kernels.variants import make_here
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest

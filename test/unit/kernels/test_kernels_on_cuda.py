@@ -18,8 +18,8 @@ from kernels.problems import einsum, form_of, matmul, parts_with_bias, site_in
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
+from iree_tuner.kernels.executable import build_kernel_here, with_scratch
 from iree_tuner.kernels.find import find_places
-from iree_tuner.kernels.harness import build_kernel_here, with_scratch
 from iree_tuner.kernels.kernel import Kernel, Knobs
 from iree_tuner.kernels.ptx_gemm import PtxGemm
 from iree_tuner.kernels.source import outlook_of

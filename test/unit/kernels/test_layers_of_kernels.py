@@ -5,10 +5,10 @@ from wrong_kernels import Transposed
 
 from iree_tuner.device.program_request import request
 from iree_tuner.errors import TunerError
-from iree_tuner.kernels import layers as layering
+from iree_tuner.kernels import in_program as layering
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.find import find_places
-from iree_tuner.kernels.layers import compare_layers
+from iree_tuner.kernels.in_program import compare_layers
 from iree_tuner.kernels.source import outlook_of
 from iree_tuner.program.source import load_program
 

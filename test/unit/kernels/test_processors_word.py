@@ -16,8 +16,8 @@ from iree_tuner.device.data import fill
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_request import request
 from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.executable import with_scratch
 from iree_tuner.kernels.find import find_places
-from iree_tuner.kernels.harness import with_scratch
 from iree_tuner.kernels.in_program import compare_in_program
 from iree_tuner.kernels.source import outlook_of
 from iree_tuner.kernels.variants import tolerance_for

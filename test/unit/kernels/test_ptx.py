@@ -2,7 +2,7 @@
 
 import pytest
 
-from iree_tuner.kernels.problem import KernelError
+from iree_tuner.kernels.kernel import KernelError
 from iree_tuner.kernels.ptx_gemm import without_unused
 
 TEXT = """.version 8.6

@@ -10,9 +10,8 @@ from epilogues import with_epilogue
 from problems import conv, matmul, site_in
 from ptx_machine import Machine
 
-from iree_tuner.kernels.harness import build_kernel_here
-from iree_tuner.kernels.kernel import Knobs, kernel_named, usual_kernels
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.executable import build_kernel_here
+from iree_tuner.kernels.kernel import KernelError, Knobs, Problem, kernel_named, usual_kernels
 from iree_tuner.kernels.ptx_gemm import ENTRY, PtxGemm
 from iree_tuner.targets import parse_target
 

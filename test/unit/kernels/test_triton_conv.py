@@ -13,9 +13,9 @@ from kernels.problems import site_in, sites_in
 from kernels.test_attention_sites import results
 
 from iree_tuner.kernels.c_gemm import CGemm
+from iree_tuner.kernels.executable import build_kernel_here, why_unfit, with_scratch
 from iree_tuner.kernels.find import Place
-from iree_tuner.kernels.harness import build_kernel_here, why_unfit, with_scratch
-from iree_tuner.kernels.problem import KernelError, Problem, scratch_room
+from iree_tuner.kernels.kernel import KernelError, Problem, scratch_room
 from iree_tuner.kernels.shapes import conv_shape
 from iree_tuner.kernels.triton_conv import TritonConv, plans, shape_for
 from iree_tuner.targets import parse_target

@@ -13,9 +13,8 @@ from amounts import amount, some
 from epilogues import with_epilogue
 from problems import einsum, form_of, matmul, site_in
 
-from iree_tuner.kernels.harness import build_kernel_here, with_scratch
-from iree_tuner.kernels.kernel import Code
-from iree_tuner.kernels.problem import Array, KernelError, Problem
+from iree_tuner.kernels.executable import build_kernel_here, with_scratch
+from iree_tuner.kernels.kernel import Array, Code, KernelError, Problem
 from iree_tuner.kernels.triton_gemm import TritonGemm
 from iree_tuner.targets import parse_target
 

@@ -16,14 +16,13 @@ from kernels.after_abi import found_by, results
 from kernels.group_norms import Norm, expected, problems, program
 
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.kernels.chains import find_chains
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.formula import CONSTANT, INPUT, FormulaTerm
 from iree_tuner.kernels.fused_op import FusedOps
+from iree_tuner.kernels.kernel import KernelError
 from iree_tuner.kernels.nest import WORKGROUPS, Access, Nest, tiles_of
-from iree_tuner.kernels.problem import KernelError
 from iree_tuner.kernels.source import Competitors, chains_in, each_once, make_norms, norms_in, outlook_of
-from iree_tuner.kernels.split_sums import find_normalizing
+from iree_tuner.kernels.split_sums import find_chains, find_normalizing
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.lab import Lab

@@ -6,8 +6,7 @@ import time
 from dataclasses import replace
 
 from iree_tuner.kernels.c_gemm import CGemm
-from iree_tuner.kernels.kernel import Code, Knobs
-from iree_tuner.kernels.problem import KernelError, Problem
+from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.targets import Target
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 
 from iree_tuner.program.source import Program
-from iree_tuner.reduce.candidate import Candidate, count, edited, printed
-from iree_tuner.reduce.reducer import Answer
+from iree_tuner.reduce.reducer import Answer, Candidate, count, edited, printed
 
 
 class InProcess:

@@ -13,8 +13,7 @@ from iree.compiler.dialects import arith, func, math
 from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.errors import TunerError
 from iree_tuner.program.source import Program
-from iree_tuner.reduce.candidate import STEPS, count, edited
-from iree_tuner.reduce.reducer import Reducer, ReductionProgress
+from iree_tuner.reduce.reducer import STEPS, Reducer, ReductionProgress, count, edited
 
 CONTEXT = new_context()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from iree_tuner.program.source import Program
-from iree_tuner.reduce.candidate import STEPS, Candidate, count, edited, printed
+from iree_tuner.reduce.reducer import STEPS, Candidate, count, edited, printed
 
 NUMBERS = {step.name: number for number, step in enumerate(STEPS)}
 

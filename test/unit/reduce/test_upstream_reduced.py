@@ -13,7 +13,7 @@ import pytest
 from enlarged import UPSTREAM
 
 from iree_tuner.program.source import Program
-from iree_tuner.reduce.candidate import Candidate, printed
+from iree_tuner.reduce.reducer import Candidate, printed
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "upstream" / "README.md"

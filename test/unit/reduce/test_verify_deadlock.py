@@ -23,7 +23,7 @@ def script() -> str:
 @pytest.mark.exhaustive
 @pytest.mark.skipif(not version("iree-base-compiler").startswith("3.13."), reason="the report is about 3.13")
 def test_it_hangs() -> None:
-    """reduce.candidate does without threads"""
+    """reduce.reducer does without threads"""
     with pytest.raises(subprocess.TimeoutExpired):
         subprocess.run([sys.executable, "-c", script()], timeout=LIMIT_S, check=True)
 

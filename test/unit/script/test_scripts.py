@@ -16,9 +16,8 @@ from iree_tuner.program.bindings import Harness
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.script.build import compile_with_script
-from iree_tuner.script.choices import ScriptLandscape, own_choice, script_space
+from iree_tuner.script.choices import ScriptLandscape, own_choice, script_space, search_script
 from iree_tuner.script.script import load_script, read_knobs
-from iree_tuner.script.search import search_script
 from iree_tuner.search.strategy import make_strategy, strategy_names
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab

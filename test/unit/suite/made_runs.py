@@ -10,9 +10,8 @@ import numpy as np
 
 from iree_tuner.measure.statistics import CONFIDENCE_Z, center_of, compare_pairs
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline, to_json
-from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.results import Results, ResultsFolder, Row
-from iree_tuner.suite.run_facts import RunFacts
+from iree_tuner.suite.backends.backend import Conditions
+from iree_tuner.suite.results import Results, ResultsFolder, Row, RunFacts
 
 NASTY = "</script><script>alert(1)</script>&\"'`<b>{{ 7*7 }}<!--"
 BACKENDS = ("iree", "iree-tuned", "numpy", "torch", "onnxruntime", "jax")

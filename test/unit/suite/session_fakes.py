@@ -8,14 +8,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from iree_tuner.compiler.worker import Calls, Workers
-from iree_tuner.suite import hosted
-from iree_tuner.suite.backends.backend import Array, Job
+from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.exact import reference
+from iree_tuner.suite.host import forget_here
 from iree_tuner.suite.operation import Operation
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.results import Row
 from iree_tuner.suite.site import Hosts
-from iree_tuner.suite.tensors import read_inputs
+from iree_tuner.suite.tensors import Array, read_inputs
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Kept(Calls):
         if not self._sound:
             self._workers.close()
             return
-        self._workers.call(hosted.forget)
+        self._workers.call(forget_here)
         self._idle.append(self._workers)
 
 

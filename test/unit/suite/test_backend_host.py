@@ -22,12 +22,11 @@ from fake_backends import (
 )
 from made_operations import Made, arrays, expected, magnitudes
 
-from iree_tuner.suite.backends.backend import BackendError, Job
+from iree_tuner.suite.backends.backend import BackendError, Conditions, Job
 from iree_tuner.suite.backends.in_numpy import Numpy
-from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.cores import use_cores
+from iree_tuner.suite.device_run import copies_for
 from iree_tuner.suite.host import BackendHost
-from iree_tuner.suite.lane import copies_for
 from iree_tuner.suite.site import DeviceAddress, Hosts
 
 pytestmark = pytest.mark.usefixtures("own_workers")

@@ -8,7 +8,7 @@ import pytest
 
 from iree_tuner import installed
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.suite.backends import backend, library
+from iree_tuner.suite.backends import backend
 
 HERE = ("hipblaslt", "jax", "numpy", "onnxruntime", "rocblas", "torch", "torch-compiled")
 
@@ -80,7 +80,7 @@ def test_the_coordinator_imports_no_library():
 
 
 def test_what_is_not_installed_is_told_with_what_to_install(monkeypatch):
-    monkeypatch.setattr(library, "find_spec", lambda name: None)
+    monkeypatch.setattr(backend, "find_spec", lambda name: None)
     found = backend.backends()
     for name, modules in (
         ("torch", "torch"), ("onnxruntime", "onnx, onnxruntime"), ("jax", "jax, jaxlib"),

@@ -9,12 +9,20 @@ from made_runs import Made, Noise, made_run, operations
 
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.statistics import CONFIDENCE_Z
-from iree_tuner.suite.changes import ALIKE, WORTH, cautions, changes, counts, ratio_of, verdict_of
-from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.history import History
-from iree_tuner.suite.results import Results, Row
-from iree_tuner.suite.run_facts import RunFacts
-from iree_tuner.suite.spread import USUAL, Spreads, spreads_of
+from iree_tuner.suite.backends.backend import Conditions
+from iree_tuner.suite.changes import (
+    ALIKE,
+    USUAL,
+    WORTH,
+    Spreads,
+    cautions,
+    changes,
+    counts,
+    ratio_of,
+    spreads_of,
+    verdict_of,
+)
+from iree_tuner.suite.results import History, Results, Row, RunFacts
 
 NAMES = [name for name, *_ in operations(40)]
 SLOW = dict.fromkeys(NAMES, 1.1)

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from made_runs import NASTY, Made, made_run
 
 from iree_tuner.errors import TunerError
-from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.history import add, read_history, run_named, runs
-from iree_tuner.suite.results import Results, Row
-from iree_tuner.suite.run_facts import RunFacts
+from iree_tuner.suite.backends.backend import Conditions
+from iree_tuner.suite.results import Results, Row, RunFacts, add, read_history, run_named, runs
 
 SMALL = {"operations": 2, "backends": ("iree", "torch")}
 
@@ -148,7 +146,7 @@ def test_a_full_disk_leaves_the_history_as_it_was(path, monkeypatch):
     def full(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("iree_tuner.suite.history.os.fsync", full)
+    monkeypatch.setattr("iree_tuner.suite.results.os.fsync", full)
     with pytest.raises(TunerError, match="cannot write: No space left on device"):
         add(made_run(Made("other", **SMALL)), path)
     assert path.read_bytes() == before

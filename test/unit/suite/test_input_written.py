@@ -9,9 +9,8 @@ import numpy as np
 
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.program.phases import compile_program
-from iree_tuner.suite.backends.backend import Job
+from iree_tuner.suite.backends.backend import Conditions, Job
 from iree_tuner.suite.backends.iree import Iree
-from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.kinds.product import Matmul
 from iree_tuner.suite.plan import Item
 from iree_tuner.suite.programs import load_programs, save_programs

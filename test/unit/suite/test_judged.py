@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from iree_tuner.suite.lane import beside, with_speedup, with_time
+from iree_tuner.suite.device_run import beside, with_speedup, with_time
 from iree_tuner.suite.results import Row
 
 ROW = Row("matmul", "matmul", {}, "iree")

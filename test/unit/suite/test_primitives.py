@@ -8,8 +8,7 @@ import pytest
 from made_operations import CASES, Made, arrays, expected, magnitudes
 
 from iree_tuner.device.numerics import compare
-from iree_tuner.suite.backends.backend import Job, backend
-from iree_tuner.suite.conditions import Conditions
+from iree_tuner.suite.backends.backend import Conditions, Job, backend
 from iree_tuner.suite.primitives import CannotError
 from iree_tuner.suite.tensors import read_inputs
 

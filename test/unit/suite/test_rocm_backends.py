@@ -7,9 +7,8 @@ import pytest
 
 from iree_tuner.suite import backends
 from iree_tuner.suite.backends import in_rocm
-from iree_tuner.suite.backends.backend import Job
+from iree_tuner.suite.backends.backend import Conditions, Job
 from iree_tuner.suite.backends.in_rocm import HipBlasLt, RocBlas
-from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.kinds.product import BatchMatmul, Matmul
 from iree_tuner.suite.kinds.reduction import Softmax
 

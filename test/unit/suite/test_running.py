@@ -7,9 +7,7 @@ import pytest
 from made_operations import Made, arrays
 from test_primitives import agrees, saved
 
-from iree_tuner.suite.backends.backend import Job, backend
-from iree_tuner.suite.backends.library import LoadedCalls, device_number
-from iree_tuner.suite.conditions import Conditions
+from iree_tuner.suite.backends.backend import Conditions, Job, LoadedCalls, backend, device_number
 from iree_tuner.suite.primitives import CannotError
 
 

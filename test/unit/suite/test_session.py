@@ -14,14 +14,13 @@ import pytest
 from session_fakes import Fake, KeptSite, Remembers
 
 from iree_tuner.errors import TunerError
+from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.backends.iree import Wanted
-from iree_tuner.suite.conditions import Conditions
 from iree_tuner.suite.kinds.product import Matmul
-from iree_tuner.suite.plan import Item, SuitePlan
+from iree_tuner.suite.plan import Item, SuitePlan, Tuning
 from iree_tuner.suite.programs import load_programs
 from iree_tuner.suite.results import PROGRAMS, ROWS, Results, Row, read_results
 from iree_tuner.suite.session import run_suite
-from iree_tuner.suite.tuned import Tuning
 from iree_tuner.tuning.options import TuningOptions
 
 QUICK = Conditions(threads=1, batch_s=0.001, pause_s=0.0, rounds=8)
@@ -132,7 +131,7 @@ def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(
 ) -> None:
     """The same operation three times; what tuning found is kept, and used again."""
     monkeypatch.setattr(
-        "iree_tuner.suite.tuned.TuningOptions", partial(TuningOptions, candidates=1, strategy="shuffle")
+        "iree_tuner.suite.plan.TuningOptions", partial(TuningOptions, candidates=1, strategy="shuffle")
     )
     item = ITEMS[0]
     db = tmp_path / "trials.db"

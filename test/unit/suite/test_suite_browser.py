@@ -8,10 +8,9 @@ from amounts import some
 from made_runs import Made, made_run
 from report.test_report_browser import BROWSER, visit
 
-from iree_tuner.suite.history import History
-from iree_tuner.suite.pages.changes_page import changes_page
-from iree_tuner.suite.pages.course import history_page
+from iree_tuner.suite.pages.course import changes_page, history_page
 from iree_tuner.suite.pages.run_page import run_page
+from iree_tuner.suite.results import History
 
 for needed in ("altair", "vl_convert", "jinja2"):
     pytest.importorskip(needed)

@@ -11,11 +11,11 @@ pytest.importorskip("altair")
 from made_runs import ROOFS, Made, made_run, operations
 
 from iree_tuner.errors import TunerError
+from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.changes import Change, changes
-from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.pages import ratios, run_page
-from iree_tuner.suite.pages.changes_page import summaries
-from iree_tuner.suite.pages.ratios import conditions_words, draw_ratios, facts_words, ratio_rows, scatter_rows
+from iree_tuner.suite.pages import run_page
+from iree_tuner.suite.pages import together as ratios
+from iree_tuner.suite.pages.course import summaries
 from iree_tuner.suite.pages.run_page import (
     device_rows,
     draw_roofline,
@@ -24,9 +24,20 @@ from iree_tuner.suite.pages.run_page import (
     point_rows,
     speedup_rows,
 )
-from iree_tuner.suite.pages.together import BEST, contenders, gains, labels_of, standings, together
-from iree_tuner.suite.results import Results, Row, write_csv
-from iree_tuner.suite.run_facts import RunFacts
+from iree_tuner.suite.pages.together import (
+    BEST,
+    conditions_words,
+    contenders,
+    draw_ratios,
+    facts_words,
+    gains,
+    labels_of,
+    ratio_rows,
+    scatter_rows,
+    standings,
+    together,
+)
+from iree_tuner.suite.results import Results, Row, RunFacts, write_csv
 
 
 def row(backend="iree", speedup=None, operation="a", time_us=100.0, configuration="", **more):

@@ -9,7 +9,8 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.errors import TunerError
-from iree_tuner.suite.folder import ARGUMENTS, operations_in, write
+from iree_tuner.suite.programs import ARGUMENTS, operations_in
+from iree_tuner.suite.programs import write_operation as write
 from iree_tuner.suite.suite_file import load_suite
 
 

@@ -10,7 +10,7 @@ from iree_tuner.cli.main import run
 from iree_tuner.cli.table import parse_percent
 from iree_tuner.errors import UsageError
 from iree_tuner.report import page
-from iree_tuner.suite.history import add
+from iree_tuner.suite.results import add
 
 HINT = "(give a folder of results, or HISTORY.jsonl@RUN: id, beginning of a commit, first or last)"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from iree_tuner.errors import UsageError
-from iree_tuner.suite.options import SuiteOptions
+from iree_tuner.suite.commands.run import SuiteOptions
 from iree_tuner.suite.site import site_at
 
 

@@ -21,12 +21,10 @@ from report.test_report_page import Elements
 
 from iree_tuner.errors import TunerError
 from iree_tuner.report import page
-from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.history import History, add, read_history
-from iree_tuner.suite.pages.changes_page import changes_page
-from iree_tuner.suite.pages.course import MOST, history_page
+from iree_tuner.suite.backends.backend import Conditions
+from iree_tuner.suite.pages.course import MOST, changes_page, history_page
 from iree_tuner.suite.pages.run_page import run_page
-from iree_tuner.suite.results import Results, Row
+from iree_tuner.suite.results import History, Results, Row, add, read_history
 
 BOTH = ("local-task", "cuda://0")
 LIBRARIES = 2  # scripts: Vega's, and the page's own

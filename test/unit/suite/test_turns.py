@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iree_tuner.suite.backends.backend import BackendError
-from iree_tuner.suite.conditions import Conditions
-from iree_tuner.suite.lane import take_rounds
+from iree_tuner.suite.backends.backend import BackendError, Conditions
+from iree_tuner.suite.device_run import take_rounds
 
 
 class Clock:
