@@ -186,7 +186,7 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
         return None
     nest = nest_of(plan, values)
     # Neighbors in the result must be neighbors in the inputs, or the same.
-    along = nest is None or all(each.strides[-1] in (0, 1) for each in nest.merged().accesses)
+    along = nest is None or all(set(each.strides[-1:]) <= {0, 1} for each in nest.merged().accesses)
     if nest is not None and (nest.iterations < LEAST_ELEMENTS or not along):
         nest = None
     return _site(values, every, nest, partial(_as_one, plan, values, result.type))
