@@ -140,6 +140,11 @@ class TuningResult:
         return tuple(result for result in self.results if result.verdict == "win")
 
     @property
+    def gained(self) -> bool:
+        """Whether the program is to be compiled in another way than by default."""
+        return bool(self.entries or self.flags or self.changes)
+
+    @property
     def pace(self) -> Pace:
         """How fast candidates were tried. Trials of earlier runs do not count."""
         every = ((each, trial) for each in self.results for trial in each.all_trials)
@@ -285,7 +290,7 @@ class TuningResult:
 
     @property
     def _summary(self) -> str:
-        changed = "not compared" if self.entries or self.flags or self.changes else "unchanged"
+        changed = "not compared" if self.gained else "unchanged"
         program = NOT_JUDGED if not self.judged else times_of(self.comparison) or changed
         return f"{program}, {len(self.wins)} of {len(self.results)} workloads faster alone"
 

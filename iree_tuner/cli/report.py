@@ -30,11 +30,13 @@ from iree_tuner.tuning.timeline import TimeUse
 
 
 def report_result(
-    console: Console, result: TuningResult, path: Path | None, kernels: Path | None = None
-) -> None:
+    console: Console, result: TuningResult, path: Path | None, kernels: Path | None = None,
+    *, stays: bool = False,
+) -> None:  # fmt: skip
     """Print the results and the commands that use them.
 
-    `path` is None if no spec was written, `kernels` if no kernel is part of the result.
+    `path` is None if no spec was written, `kernels` if no kernel is part of the result. `stays` is whether
+    another spec is at the path, which an empty one does not replace.
     """
     searched = _table(result)
     if searched.row_count:
@@ -66,14 +68,14 @@ def report_result(
         console.print(f"  pass them to iree-run-module, or to Python in {ENVIRONMENT}")
     if path is None:
         return
-    if result.entries or result.flags or result.changes:
+    if result.gained:
         _tell_how_to_use(console, result, path, kernels)
     else:
         why = "no candidate beats the compiler's default"
         if result.wins:
             compared = any(step.comparison for step in result.steps)
             why = "the wins do not make the program faster" if compared else "the wins are not used"
-        console.print(f"{why}: {path} is an empty spec")
+        console.print(f"{why}: {path} {'stays as it was' if stays else 'is an empty spec'}")
 
 
 _SHOWN_S = 0.05

@@ -117,7 +117,7 @@ def tune(
             raise
     if not result.judged:  # what an earlier run wrote stays
         return _not_judged(result, as_json=outputs.as_json)
-    path = _save(result.save, path)
+    path, stays = _save_spec(result, path)
     if kernel_spec is not None:
         save = partial(result.save_changes, _KERNELS)
         kernel_spec = _save(save, kernel_spec) if result.changes_of(_KERNELS) else None
@@ -126,13 +126,13 @@ def tune(
     use = how_to_use(result, path, kernel_spec)
     if page is not None:
         result.report(use).save(page)
-    if result.run and not result.failure and (result.entries or result.flags or result.changes):
+    if result.run and not result.failure and result.gained:
         assert options.db is not None, "the run is in it"
         with Store.open(Path(options.db)) as store:
             store.add_finding(result.run, "use", as_json(use))
-    for record in result_to_json(result, path, kernel_spec) if outputs.as_json else ():
+    for record in result_to_json(result, None if stays else path, kernel_spec) if outputs.as_json else ():
         print_json(record)
-    report_result(answers_to(as_json=outputs.as_json), result, path, kernel_spec)
+    report_result(answers_to(as_json=outputs.as_json), result, path, kernel_spec, stays=stays)
     if result.failure:
         raise TunerError(result.failure)
     return _INTERRUPTED if result.interrupted else 0
@@ -180,6 +180,13 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
         elif usual is not None and name not in left_out and not narrow:
             found.append(usual)
     return tuple(found)
+
+
+def _save_spec(result: TuningResult, path: Path) -> tuple[Path, bool]:
+    """Write the spec, unless it is empty and another one is there. Returns its path, and whether that stays."""
+    if path.exists() and not result.gained:
+        return path, True
+    return _save(result.save, path), False
 
 
 def _save(save: Callable[[Path], Path], path: Path) -> Path:

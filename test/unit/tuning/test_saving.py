@@ -1,10 +1,13 @@
 """A spec is not lost because its place became unwritable."""
 
+import json
 from pathlib import Path
 
 import pytest
+from programs import ZERO_MATMUL
 
 from iree_tuner.cli import tune as command
+from iree_tuner.cli.main import run
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.tuning.options import TuningOptions
 from iree_tuner.tuning.source import CandidateSource
@@ -60,3 +63,19 @@ def test_kernels_compete_in_long_runs_and_where_they_are_asked_for(tmp_path, mon
 def test_kernels_are_written_next_to_the_spec():
     assert command._kernels_beside(Path("a/vit.spec.mlir")) == Path("a/vit.kernels.mlir")
     assert command._kernels_beside(Path("best.mlirbc")) == Path("best.kernels.mlir")
+
+
+def test_an_empty_spec_does_not_replace_another(tmp_path, capsys):
+    """As of a self-test, a tie, or a run that could not compare the program."""
+    program, spec = tmp_path / "mm.mlir", tmp_path / "mm.spec.mlir"
+    program.write_text(ZERO_MATMUL)
+    spec.write_text("// found yesterday")
+    command = ["tune", str(program), "--self-test", "--effort", "smoke", "--no-db", "--json", "-o", str(spec)]
+    assert run(command) == 0
+    assert spec.read_text() == "// found yesterday"
+    said = capsys.readouterr()
+    assert f"{spec} stays as it was" in " ".join(said.err.split()).replace("- ", "-")
+    assert json.loads(said.out.splitlines()[-1])["spec"] is None
+    spec.unlink()
+    assert run(command) == 0
+    assert "transform.named_sequence" in spec.read_text()
