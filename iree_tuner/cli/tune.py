@@ -183,7 +183,7 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
 
 
 def _save_spec(result: TuningResult, path: Path) -> tuple[Path, bool]:
-    """Write the spec, unless it is empty and another one is there. Returns its path, and whether that stays."""
+    """Write the spec, unless it is empty and another is there. Returns its path, and whether that stays."""
     if path.exists() and not result.gained:
         return path, True
     return _save(result.save, path), False
