@@ -9,8 +9,8 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from io import TextIOBase, TextIOWrapper
 from types import FrameType
 from typing import Self, get_args
@@ -137,9 +137,9 @@ def run(arguments: Sequence[str]) -> int:
                 if first != "doctor" and not (other_release() and _takes_other_releases(first)):
                     check_release()
                 # Status and messages are decided here, not by the framework.
-                result = application(arguments)(
-                    arguments, exit_on_error=False, print_error=False, result_action="return_value"
-                )
+                with _held_back():
+                    app = application(arguments)
+                result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
                 sys.stdout.flush()
         except KeyboardInterrupt:
             return _tell(signals.name, signals.status or _INTERRUPTED)
@@ -147,6 +147,16 @@ def run(arguments: Sequence[str]) -> int:
             status = _failed(error, arguments)
             return signals.status or status
         return signals.status or (result if isinstance(result, int) else 0)
+
+
+@contextmanager
+def _held_back() -> Generator[None]:
+    """Hold signals back while a command is imported: nanobind ends the process where one raises in that."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _takes_other_releases(name: str) -> bool:
