@@ -94,7 +94,7 @@ LARGE_MODELS: dict[str, Model] = {
         _LLAMA_8B.step("llama_8b_step", 2047),
         _LLAMA_8B.prefill("llama_8b_prefill", 512),
         transformer.encoder("whisper_large", blocks=32, **_WHISPER),
-        sdxl.unet("sdxl_unet"),
+        sdxl.Unet().model("sdxl_unet"),
         _LLAMA_1B.step("llama_1b_step", 511),
         _BF16.step("llama_1b_step_bf16", 511),
     )

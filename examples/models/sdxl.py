@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -43,7 +44,7 @@ def residual(
 
     def weights() -> Weights:
         w = Weights(name)
-        _residual_weights(w, "", channels, channels, time_width)
+        residual_weights(w, "", channels, channels, time_width)
         return w.half()
 
     def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
@@ -58,15 +59,11 @@ def residual(
     return Model(name, summary, weights, inputs, forward, tolerance=1e-2)
 
 
-def unet(
-    name: str, *, size: int = 128, latent: int = 4, channels: Sequence[int] = (320, 640, 1280),
-    depths: Sequence[int] = (0, 2, 10), texts: int = 77, text_width: int = 2048, label_width: int = 2816,
-    head: int = 64, batch: int = 2, groups: int = 32,
-) -> Model:  # fmt: skip
+@dataclass(frozen=True)
+class Unet:
     """The whole U-Net: the noise in latents, given the time, a text and a label.
 
-    Args:
-        name: of the model and its files.
+    Attributes:
         size, latent: height, width and channels of the latents.
         channels: of each level, which has half the size of the one before.
         depths: blocks of each transformer of a level, one after each residual block.
@@ -75,86 +72,107 @@ def unet(
         head: width of an attention head.
         batch, groups: of images, and of norms over channels.
     """
-    time_width, last = 4 * channels[0], len(channels) - 1
-    # what each residual block on the way up takes from the way down, the last one first
-    ways = [channels[0], *(each for level in channels for each in (level, level, level))][:-1]
-    up = [
-        (level, number, ways[-1 - 3 * (last - level) - number])
-        for level in range(last, -1, -1)
-        for number in range(3)
-    ]
 
-    def weights() -> Weights:
-        w = Weights(name)
-        for what, inputs in (("time", channels[0]), ("label", label_width)):
-            w.linear(f"{what}1", inputs, time_width)
-            w.linear(f"{what}2", time_width, time_width)
-        w.conv("stem", 3, latent, channels[0], gain=1.0)
-        before = channels[0]
+    size: int = 128
+    latent: int = 4
+    channels: tuple[int, ...] = (320, 640, 1280)
+    depths: tuple[int, ...] = (0, 2, 10)
+    texts: int = 77
+    text_width: int = 2048
+    label_width: int = 2816
+    head: int = 64
+    batch: int = 2
+    groups: int = 32
 
-        def stage(part: str, level: int, inputs: int) -> None:
-            _residual_weights(w, f"{part}_", inputs, channels[level], time_width)
-            if depths[level]:
-                _text_weights(w, f"{part}_text_", channels[level], text_width, depths[level])
+    def model(self, name: str) -> Model:
+        """The model, with the name of its files."""
+        what = f"{self.batch} x {self.size}x{self.size}x{self.latent} latents"
+        weights = partial(self._weights, name)
+        return Model(
+            name, f"SDXL's U-Net whole, {what}, {HALF}", weights, self._inputs, self._forward, tolerance=3e-2
+        )
 
-        for level, each in enumerate(channels):
+    @property
+    def _last(self) -> int:
+        return len(self.channels) - 1
+
+    @property
+    def _up(self) -> list[tuple[int, int, int]]:
+        """Level, number and channels from the way down of each residual block on the way up."""
+        ways = [self.channels[0], *(each for level in self.channels for each in (level,) * 3)][:-1]
+        return [(level, number, ways.pop()) for level in range(self._last, -1, -1) for number in range(3)]
+
+    def _weights(self, name: str) -> Weights:
+        w, width = Weights(name), 4 * self.channels[0]
+        for what, inputs in (("time", self.channels[0]), ("label", self.label_width)):
+            w.linear(f"{what}1", inputs, width)
+            w.linear(f"{what}2", width, width)
+        w.conv("stem", 3, self.latent, self.channels[0], gain=1.0)
+        before = self.channels[0]
+        for level, each in enumerate(self.channels):
             for number in range(2):
-                stage(f"down{level}_{number}", level, before)
+                self._stage_weights(w, f"down{level}_{number}", level, before)
                 before = each
-            if level < last:
+            if level < self._last:
                 w.conv(f"down{level}_halve", 3, each, each, gain=1.0)
-        stage("middle0", last, before)
-        _residual_weights(w, "middle1_", before, before, time_width)
-        for level, number, skipped in up:
-            stage(f"up{level}_{number}", level, before + skipped)
-            before = channels[level]
+        self._stage_weights(w, "middle0", self._last, before)
+        residual_weights(w, "middle1_", before, before, width)
+        for level, number, skipped in self._up:
+            self._stage_weights(w, f"up{level}_{number}", level, before + skipped)
+            before = self.channels[level]
             if number == 2 and level:
                 w.conv(f"up{level}_enlarged", 3, before, before, gain=1.0)
         w.norm("last_norm", before)
-        w.conv("last", 3, before, latent, gain=1.0)
+        w.conv("last", 3, before, self.latent, gain=1.0)
         return w.half()
 
-    def inputs(rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+    def _stage_weights(self, w: Weights, part: str, level: int, inputs: int) -> None:
+        residual_weights(w, f"{part}_", inputs, self.channels[level], 4 * self.channels[0])
+        if self.depths[level]:
+            _text_weights(w, f"{part}_text_", self.channels[level], self.text_width, self.depths[level])
+
+    def _inputs(self, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
         """Latents, the time of each, the text's tokens, and the label."""
-        times = np.full((batch,), 421.0, np.float32)
+        times = np.full((self.batch,), 421.0, np.float32)
         return (
-            normal(rng, batch, size, size, latent), times, normal(rng, batch, texts, text_width),
-            normal(rng, batch, label_width),
+            normal(rng, self.batch, self.size, self.size, self.latent), times,
+            normal(rng, self.batch, self.texts, self.text_width), normal(rng, self.batch, self.label_width),
         )  # fmt: skip
 
-    def forward(f: ModuleType, w: Any, latents: Any, times: Any, text: Any, label: Any) -> tuple[Any, ...]:
+    def _forward(
+        self, f: ModuleType, w: Any, latents: Any, times: Any, text: Any, label: Any
+    ) -> tuple[Any, ...]:
         """The noise in the latents."""
-        waves = f.as_type(f.waves(times, channels[0]), text)
+        waves = f.as_type(f.waves(times, self.channels[0]), text)
         time, given = (
             f.linear(w, f"{what}2", f.silu(f.linear(w, f"{what}1", x)))
             for what, x in (("time", waves), ("label", label))
         )
         row = time + given
-
-        def stage(part: str, level: int, x: Any) -> Any:
-            x = _residual(f, w, f"{part}_", x, row, groups)
-            heads = channels[level] // head
-            return _texted(f, w, f"{part}_text_", x, text, heads, depths[level], groups)
-
         x = f.conv(w, "stem", f.image_in(latents))
         skipped = [x]
-        for level in range(len(channels)):
+        for level in range(len(self.channels)):
             for number in range(2):
-                x = stage(f"down{level}_{number}", level, x)
+                x = self._stage(f, w, f"down{level}_{number}", level, x, row, text)
                 skipped.append(x)
-            if level < last:
+            if level < self._last:
                 x = f.conv(w, f"down{level}_halve", x, stride=2)
                 skipped.append(x)
-        x = _residual(f, w, "middle1_", stage("middle0", last, x), row, groups)
-        for level, number, _ in up:
-            x = stage(f"up{level}_{number}", level, f.join_channels(x, skipped.pop()))
+        x = self._stage(f, w, "middle0", self._last, x, row, text)
+        x = _residual(f, w, "middle1_", x, row, self.groups)
+        for level, number, _ in self._up:
+            joined = f.join_channels(x, skipped.pop())
+            x = self._stage(f, w, f"up{level}_{number}", level, joined, row, text)
             if number == 2 and level:
                 x = f.conv(w, f"up{level}_enlarged", f.enlarge(x))
-        x = f.conv(w, "last", f.silu(f.group_norm(w, "last_norm", x, groups)))
+        x = f.conv(w, "last", f.silu(f.group_norm(w, "last_norm", x, self.groups)))
         return (f.image_out(x),)
 
-    summary = f"SDXL's U-Net whole, {batch} x {size}x{size}x{latent} latents, {HALF}"
-    return Model(name, summary, weights, inputs, forward, tolerance=3e-2)
+    def _stage(self, f: ModuleType, w: Any, part: str, level: int, x: Any, row: Any, text: Any) -> Any:
+        """An image after a residual block and the level's transformer."""
+        x = _residual(f, w, f"{part}_", x, row, self.groups)
+        heads = self.channels[level] // self.head
+        return _texted(f, w, f"{part}_text_", x, text, heads, self.depths[level], self.groups)
 
 
 def _block_weights(w: Weights, block: str, width: int, text_width: int) -> None:
@@ -203,7 +221,8 @@ def _texted(f: ModuleType, w: Any, part: str, x: Any, text: Any, heads: int, dep
     return x + f.to_image(f.linear(w, f"{part}out", h), x)
 
 
-def _residual_weights(w: Weights, part: str, inputs: int, outputs: int, time_width: int) -> None:
+def residual_weights(w: Weights, part: str, inputs: int, outputs: int, time_width: int) -> None:
+    """Two convolutions with norms, the time's row, and a projection where the channels change."""
     w.norm(f"{part}norm1", inputs)
     w.conv(f"{part}conv1", 3, inputs, outputs)
     w.linear(f"{part}time", time_width, outputs)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from examples.models.model import Model
+from examples.models.sdxl import residual_weights
 from examples.models.weights import Weights
 
 SIZE, LATENT, HEADS = 64, 4, 4
@@ -16,17 +17,6 @@ CHANNELS = (64, 128, 256)
 """Of each level; each has half the height and width of the one before."""
 ATTENDED = (1, 2)
 TIMES = 4 * CHANNELS[0]
-
-
-def residual_weights(w: Weights, name: str, inputs: int, outputs: int) -> None:
-    """Two convolutions with norms, the time's row, and a projection where the channels change."""
-    w.norm(f"{name}_norm1", inputs)
-    w.conv(f"{name}_conv1", 3, inputs, outputs)
-    w.linear(f"{name}_time", TIMES, outputs)
-    w.norm(f"{name}_norm2", outputs)
-    w.conv(f"{name}_conv2", 3, outputs, outputs)
-    if inputs != outputs:
-        w.conv(f"{name}_project", 1, inputs, outputs, gain=1.0)
 
 
 def attention_weights(w: Weights, name: str, channels: int) -> None:
@@ -44,17 +34,17 @@ def weights() -> Weights:
     w.conv("stem", 3, LATENT, CHANNELS[0], gain=1.0)
     before = CHANNELS[0]
     for level, channels in enumerate(CHANNELS):
-        residual_weights(w, f"down{level}", before, channels)
+        residual_weights(w, f"down{level}_", before, channels, TIMES)
         if level in ATTENDED:
             attention_weights(w, f"down{level}_attention", channels)
         if level + 1 < len(CHANNELS):
             w.conv(f"down{level}_halve", 3, channels, channels, gain=1.0)
         before = channels
-    residual_weights(w, "middle1", before, before)
+    residual_weights(w, "middle1_", before, before, TIMES)
     attention_weights(w, "middle_attention", before)
-    residual_weights(w, "middle2", before, before)
+    residual_weights(w, "middle2_", before, before, TIMES)
     for level, channels in reversed(list(enumerate(CHANNELS))):
-        residual_weights(w, f"up{level}", before + channels, channels)
+        residual_weights(w, f"up{level}_", before + channels, channels, TIMES)
         if level in ATTENDED:
             attention_weights(w, f"up{level}_attention", channels)
         if level:

@@ -23,7 +23,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import arith, func
 
-from iree_tuner.compiler.context import walk
+from iree_tuner.compiler.context import ops_in
 from iree_tuner.compiler.linalg import access, generic
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.fused_op import FusedOps, FusedPlan, build, build_sum, nest_of, plan_of, workload_of
@@ -70,8 +70,7 @@ def blocks_of(module: ir.Module) -> list[OpsOfBlock]:
     """The blocks of the functions of a program in the phase of preprocessing (after `abi`)."""
     found: list[OpsOfBlock] = []
     roots = {op: number for number, op in enumerate(roots_of(module))}
-
-    functions = (op for op in walk(module.operation) if op.name in _FUNCTIONS)
+    functions = (op for op in ops_in(module.body) if op.name in _FUNCTIONS)
     for block in (block for op in functions for block in op.regions[0].blocks):
         ops = [each.operation for each in block.operations]
         found.append(OpsOfBlock(ops, _computed_once(ops), _epilogues_of(ops), roots))

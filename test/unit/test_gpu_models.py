@@ -20,16 +20,9 @@ SMALL = (
     llama.step("step", cached=15, **_LLAMA),
     sdxl.transformer("unet", "a small U-Net", tokens=16, width=64, heads=2, texts=7, text_width=48),
     sdxl.residual("residual", "a small U-Net", size=6, channels=64, time_width=32),
-    sdxl.unet(
-        "whole",
-        size=8,
-        channels=(32, 64),
-        depths=(0, 2),
-        texts=7,
-        text_width=48,
-        label_width=40,
-        head=16,
-    ),
+    sdxl.Unet(
+        size=8, channels=(32, 64), depths=(0, 2), texts=7, text_width=48, label_width=40, head=16
+    ).model("whole"),
     transformer.encoder("after", "BERT", tokens=24, width=64, heads=2, blocks=2, norm_first=False),
     transformer.encoder("before", "ViT", tokens=17, width=64, heads=2, batch=2, key_bias=False),
 )
