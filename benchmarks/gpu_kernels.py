@@ -48,7 +48,7 @@ from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.in_program import Contest, hold_contests
 from iree_tuner.kernels.kernel import Code, Problem, kernel_named
 from iree_tuner.kernels.shapes import ConvShape, conv_shape, gemm_of
-from iree_tuner.kernels.source import Outlook, find_competitors, outlook_of
+from iree_tuner.kernels.source import Outlook, competitors_of, find_competitors, outlook_of
 from iree_tuner.measure.sampling import Batches, interleave
 from iree_tuner.measure.statistics import Comparison, compare_rows
 from iree_tuner.program.source import load_program
@@ -106,7 +106,7 @@ def rows_of(path: Path, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
             lab.start()
             records = Records(None, StopRequest())
             one, most = Outlook(places.target, (pair,), ()), given.variants or math.inf
-            found = find_competitors(one, (), lab, records, most)
+            found = find_competitors(competitors_of(one, (), lab, most), (), lab, records)
             (contest,) = hold_contests(found, lab, records, tuned=configurations)
             vmfb = built(contest, lab)
             default_us = contest.kind.default_us if contest.kind else math.inf

@@ -45,7 +45,7 @@ from iree_tuner.targets import Target, with_flags
 from iree_tuner.tuning.candidate import setting_on
 from iree_tuner.tuning.flags import FlagChoice, RuntimeChoice
 from iree_tuner.tuning.result import NOT_JUDGED, Competitor, WorkloadResult
-from iree_tuner.tuning.source import CandidateSource, flags_of
+from iree_tuner.tuning.source import CandidateSource, flags_of, specs_of
 from iree_tuner.tuning.timeline import SEARCH, TimeUse
 from iree_tuner.tuning.versions import Change, ComparisonStep, Compiling, applied, with_spec
 
@@ -233,8 +233,11 @@ class TuningResult:
         """
         own = with_provided_memory(self.program) if provided_memory else self.program
         program = with_spec(own, to_bytecode(self.spec))
-        # the target has the flags of the others
-        sources = [each for each in self.sources if not flags_of(self.changes, [each])]
+        # the target has the flags of the others, and the spec what they add to it
+        sources = [
+            each for each in self.sources
+            if not (flags_of(self.changes, [each]) or specs_of(self.changes, [each]))
+        ]  # fmt: skip
         with Workers(1) as workers, tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
             to = Compiling(program, with_flags(self.target, flags))
             to = applied(to, self.changes, sources, workers, Path(folder))

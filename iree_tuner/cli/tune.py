@@ -48,8 +48,9 @@ class Outputs:
     no_kernels
         Compare no external kernels.
     also
-        Use a source of candidates by its name: flags, runtime (its flags), kernels, or one that a package
-        brings; may be repeated (docs/howto). By default, runs of a minute or more use those that are usual.
+        Use a source of candidates by its name: flags, runtime (its flags), kernels, scripts (also
+        scripts=FILE), or one that a package brings; may be repeated (docs/howto). By default, runs of a
+        minute or more use those that are usual.
     without
         Leave out such a source; may be repeated.
     vmfb
@@ -156,11 +157,14 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
     if asked and outputs.no_kernels:
         raise UsageError("--no-kernels excludes --kernels")
     known = known_sources()
-    for flag, names in (("--with", outputs.also), ("--without", outputs.without)):
+    also = [each.partition("=")[::2] for each in outputs.also]
+    for flag, names in (("--with", [name for name, _ in also]), ("--without", outputs.without)):
         for name in names:
             if name not in known:
                 raise UsageError(f"{flag}: unknown source '{name}'", hint=", ".join(known))
-    named = {*outputs.also, *([_KERNELS] if asked else ())}
+    for name, value in also:
+        known[name] = known[name].given(value) if value else known[name]
+    named = {*(name for name, _ in also), *([_KERNELS] if asked else ())}
     left_out = {*outputs.without, *([_KERNELS] if outputs.no_kernels else ())}
     if both := named & left_out:
         raise UsageError(f"--without excludes --with: {', '.join(sorted(both))}")

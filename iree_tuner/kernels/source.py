@@ -47,6 +47,8 @@ _WITH_MOST = 2  # choices, those with most kernels, that are also tried with oth
 _VARIANTS = {INSTANT: 1, "smoke": 2, "quick": 4, "default": 32}
 """The most variants of a kernel on a problem, by effort, for runs without a budget."""
 
+_NOT_TIMED = "not timed yet"
+
 Chosen = Sequence[tuple[Site, Code]]
 """Sites with the kernel's code for each."""
 
@@ -187,6 +189,9 @@ class Competitors(Found):
     most: float = math.inf
     made: list[ProgramVersion] = field(default_factory=list[ProgramVersion])
 
+    def prepared(self, run: Run) -> Competitors:
+        return find_competitors(self, run.dispatches, run.lab, run.records)
+
     @property
     def candidates(self) -> Sequence[tuple[CandidateKind, float]]:
         return [(kind, self.most) for kind in self.kinds if isinstance(kind, KernelVariants)]
@@ -271,49 +276,61 @@ class Competitors(Found):
         return found
 
 
-def find_competitors(
-    own: Outlook, dispatches: Sequence[Dispatch], lab: Lab, records: Records, most: float = math.inf
+def competitors_of(
+    own: Outlook, dispatches: Sequence[Dispatch], lab: Lab, most: float = math.inf
 ) -> Competitors:
-    """Time the compiler's code for the problems of a program that kernels compute.
+    """The kernels that compute problems of a program, before anything is timed.
 
     Args:
         own: the problems.
         dispatches: of the program by default; without these, problems are known only as they are alone.
-        lab: where variants will be built and timed.
-        records: keep their trials.
+        lab: where kernels of norms are made.
         most: trials of each kernel on a problem.
     """
     known = {site for _, site, _ in own.pairs}
     more = own.rewritten.pairs if own.rewritten else ()
     outlook = replace(own, pairs=(*own.pairs, *(pair for pair in more if pair[1] not in known)))
     making = make_norms(outlook, lab)
-    sites = list(dict.fromkeys(site for _, site, _ in outlook.pairs if not site.problem.fused))
+    sums = {name for _, site, _ in own.pairs if site.problem.fused for name in site.dispatches}
+    return Competitors(
+        outlook, own, (_NOT_TIMED,) * len(outlook.pairs), (),
+        frozenset(each.workload.key for each in dispatches if each.workload and each.name in sums),
+        norms_in(own, making, lab), norms_in(own.rewritten, making, lab) if own.rewritten else (), most,
+    )  # fmt: skip
+
+
+def find_competitors(
+    found: Competitors, dispatches: Sequence[Dispatch], lab: Lab, records: Records
+) -> Competitors:
+    """Time the compiler's code for the problems of a program that kernels compute.
+
+    Args:
+        found, dispatches: as of `competitors_of`.
+        lab: where variants will be built and timed.
+        records: keep their trials.
+    """
+    pairs = found.outlook.pairs
+    sites = list(dict.fromkeys(site for _, site, _ in pairs if not site.problem.fused))
     workloads = {
-        site: workload
-        for _, site, _ in outlook.pairs
-        if (workload := _in_program(site, dispatches)) is not None
+        site: workload for _, site, _ in pairs if (workload := _in_program(site, dispatches)) is not None
     }
     prepared = dict(zip(sites, prepare(sites, lab, timed=workloads), strict=True))
     kinds: list[KernelVariants | str] = []
     notes: list[str] = []
-    for _, site, kernel in outlook.pairs:
-        found = prepared.get(site, "compared only within the program")
-        if isinstance(found, str):
-            kinds.append(found)
-            notes.append(f"{site.problem.name}, {kernel.name}: {found}")
+    for _, site, kernel in pairs:
+        alone = prepared.get(site, "compared only within the program")
+        if isinstance(alone, str):
+            kinds.append(alone)
+            notes.append(f"{site.problem.name}, {kernel.name}: {alone}")
         else:
-            kinds.append(KernelVariants(kernel, found, lab, records, workloads.get(site)))
+            kinds.append(KernelVariants(kernel, alone, lab, records, workloads.get(site)))
             if site.one_op and site not in workloads:
                 notes.append(
-                    f"{site.problem.name}: the program spends {found.spent_us:.0f} us on it, in several "
+                    f"{site.problem.name}: the program spends {alone.spent_us:.0f} us on it, in several "
                     f"dispatches; {kernel.name} is compared with one op of the compiler's, which takes "
-                    f"{found.default_us:.0f} us"
+                    f"{alone.default_us:.0f} us"
                 )
-    joint_norms = norms_in(own.rewritten, making, lab) if own.rewritten is not None else ()
-    sums = {name for _, site, _ in own.pairs if site.problem.fused for name in site.dispatches}
-    replaced = frozenset(each.workload.key for each in dispatches if each.workload and each.name in sums)
-    norms = norms_in(own, making, lab)
-    return Competitors(outlook, own, tuple(kinds), tuple(notes), replaced, norms, joint_norms, most)
+    return replace(found, kinds=tuple(kinds), notes=tuple(notes))
 
 
 def _in_program(site: Site, dispatches: Sequence[Dispatch]) -> Workload | None:
@@ -482,8 +499,7 @@ class Kernels(CandidateSource):
         most = most_variants(run.effort.name, limited=run.options.budget_s is not None)
 
         def found() -> Found:
-            own = outlook_of(finding(), self._kernels)
-            return find_competitors(own, run.dispatches, run.lab, run.records, most)
+            return competitors_of(outlook_of(finding(), self._kernels), run.dispatches, run.lab, most)
 
         return found
 

@@ -324,15 +324,31 @@ def _compile_here(data: bytes, name: str, target: Target, script: bytes) -> Scri
     return _finish(module, session, script)
 
 
-def _finish(module: ir.Module, session: CompilerSession, script: bytes) -> Scripted:
+def lowered_here(data: bytes, name: str, target: Target, script: bytes) -> tuple[str, ...]:
+    """The functions of a program's dispatches that a script lowers. Runs in workers."""
+    session = session_for(target.flags)
+    module = session.parse(data, name)
+    select_target(module, target)
+    session.run(module, stop="executable-sources")
+    return _configured(module, session, script)[0]
+
+
+def _configured(
+    module: ir.Module, session: CompilerSession, script: bytes
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Let a script configure a program's functions. Returns those that it lowers, and the others."""
     embed(module, script, replace=True)
     session.run(module, start="executable-sources", stop=_CONFIGURED)
     functions = [op for op in walk(module.operation) if op.name == "func.func" and _INFO in op.attributes]
     infos = {symbol_of(op): iree_codegen.TranslationInfoAttr(op.attributes[_INFO]) for op in functions}
     mine = tuple(name for name, info in infos.items()
                  if isinstance(info.pass_pipeline, iree_codegen.NoPipelineAttr))  # fmt: skip
-    others = tuple(name for name in infos if name not in mine)
-    return Scripted(session.to_vmfb(module, start=_CONFIGURED), mine, others)
+    return mine, tuple(name for name in infos if name not in mine)
+
+
+def _finish(module: ir.Module, session: CompilerSession, script: bytes) -> Scripted:
+    lowered, others = _configured(module, session, script)
+    return Scripted(session.to_vmfb(module, start=_CONFIGURED), lowered, others)
 
 
 # Whether the code that a script makes of dispatches is right.

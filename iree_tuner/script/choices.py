@@ -135,7 +135,7 @@ class ScriptChoices:
         self.default_us = sum(each.calls * each.default_us for each in subjects)
         self.limits = CompileLimits(lab.builder.timeout_s)
         self.space = script_space(script, workload, lab.context)
-        self._script = script
+        self.script = script
         self._subjects = subjects
         self._workload = workload
         self._lab = lab
@@ -146,12 +146,12 @@ class ScriptChoices:
         return self.space.count()
 
     def strategy(self, name: str, seed: int) -> Strategy:
-        return make_strategy(name, ScriptLandscape(self.space), seed, own_choice(self._script))
+        return make_strategy(name, ScriptLandscape(self.space), seed, own_choice(self.script))
 
     def study(self) -> StudyKey:
         """Of this script, on these dispatches and this device."""
         code = hashlib.sha256("".join(fingerprint(each.bench.harness) for each in self._subjects).encode())
-        text = self._script.chosen({knob.name: knob.values[0] for knob in self._script.knobs}).data
+        text = self.script.chosen({knob.name: knob.values[0] for knob in self.script.knobs}).data
         return StudyKey(
             setting_on(self._lab.target, self._lab.measurer.facts, cold=self._lab.cold), self._workload,
             code.hexdigest()[:16], hashlib.sha256(text).hexdigest()[:16], f"{SCRIPT}{self.name}", self.size,
@@ -165,7 +165,7 @@ class ScriptChoices:
         return self._lab.compilers.submit(
             build_all_here, [each.bench.harness.module for each in self._subjects],
             [each.name for each in self._subjects], self._lab.target.flags,
-            self._script.chosen(assignment).data,
+            self.script.chosen(assignment).data,
             timeout_s=min(limits.compile_s, self._lab.builder.timeout_s),
         )  # fmt: skip
 
@@ -178,7 +178,7 @@ class ScriptChoices:
         try:
             return self._lab.compilers.call(
                 write_reproducer_here, folder, failed.bench.harness, self._lab.target,
-                self._script.chosen(trial.assignment).data, f"{failed.name}-{self.name}", trial.outcome,
+                self.script.chosen(trial.assignment).data, f"{failed.name}-{self.name}", trial.outcome,
                 trial.message,
             )  # fmt: skip
         except WorkerError:
@@ -297,7 +297,7 @@ def _subjects(
     one: Dispatch | None = None
     every = extract(program, lab.target, lab.compilers).dispatches
     lowers = [dispatch for dispatch in every if dispatch.name in lowered]
-    for dispatch, made in zip(lowers, play(lab, [_subject(each, lab) for each in lowers]), strict=True):
+    for dispatch, made in zip(lowers, play(lab, [subject_of(each, lab) for each in lowers]), strict=True):
         if isinstance(made, Subject):
             subjects.append(made)
             one = one or dispatch
@@ -306,7 +306,8 @@ def _subjects(
     return tuple(subjects), tuple(left_out), one
 
 
-def _subject(dispatch: Dispatch, lab: Lab) -> Jobs[Subject | str]:
+def subject_of(dispatch: Dispatch, lab: Lab) -> Jobs[Subject | str]:
+    """A dispatch with its default, timed; or why it cannot be measured alone."""
     bench = yield from bench_of(dispatch, lab)
     if isinstance(bench, str):
         return bench

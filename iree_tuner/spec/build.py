@@ -51,10 +51,7 @@ def build_spec(
         top.attributes[WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
         builder = _Builder(module)
         pairs = [builder.add(entry) for entry in _distinct(entries)]
-        sequence = entrypoint(module, pairs, passes)
-        if flags:
-            texts = ir.ArrayAttr.get([ir.StringAttr.get(flag) for flag in flags])
-            sequence.attributes[ANNOTATION] = ir.DictAttr.get({FLAGS: texts})
+        record_flags(entrypoint(module, pairs, passes), flags)
         if pairs and not passes:
             top.attributes[DEFAULT_ENTRYPOINT] = ir.UnitAttr.get()
         try:
@@ -62,6 +59,14 @@ def build_spec(
         except ir.MLIRError as error:
             raise TunerError(f"the built spec does not verify: {str(error).splitlines()[0]}") from error
     return module
+
+
+def record_flags(entry: ir.Operation, flags: Sequence[str]) -> None:
+    """Write down in a spec's entry point the compiler flags that the spec belongs to (`read_flags`)."""
+    if flags:
+        with entry.context:
+            texts = ir.ArrayAttr.get([ir.StringAttr.get(flag) for flag in flags])
+            entry.attributes[ANNOTATION] = ir.DictAttr.get({FLAGS: texts})
 
 
 def prologue_for(entries: Iterable[SpecEntry]) -> tuple[str, ...]:

@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from iree.compiler import ir
+
+from iree_tuner.compiler.session import parse_module
 from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.program import ProgramComparison
@@ -16,9 +19,11 @@ from iree_tuner.profiling.profile import Profile
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.source import Program
 from iree_tuner.result import TuningResult
-from iree_tuner.spec.build import build_spec
+from iree_tuner.spec.build import build_spec, record_flags
 from iree_tuner.spec.check import begin_check
 from iree_tuner.spec.entry import SpecEntry
+from iree_tuner.spec.grammar import entry_sequences
+from iree_tuner.spec.link import link_specs
 from iree_tuner.tuning.budget import FIRST_S
 from iree_tuner.tuning.faults import Blame, EntryCheck, blame, not_checked
 from iree_tuner.tuning.flags import (
@@ -38,7 +43,7 @@ from iree_tuner.tuning.queue import NOT_TRIED
 from iree_tuner.tuning.reading import ReadProgram, profile_of, read_program, with_profile
 from iree_tuner.tuning.result import WorkloadResult, entries_of
 from iree_tuner.tuning.run import Run
-from iree_tuner.tuning.source import CandidateSource, Found, flags_of
+from iree_tuner.tuning.source import CandidateSource, Found, flags_of, specs_of
 from iree_tuner.tuning.timeline import APART
 from iree_tuner.tuning.verdict import ProgramJudge, Tuned, Verdict
 from iree_tuner.tuning.versions import Change, ComparisonPlan, ProgramVersion
@@ -59,7 +64,7 @@ class TuningLoop(Run):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._found: list[Found] = []  # by the sources of candidates
+        self._found: dict[CandidateSource, Found] = {}
         self._blamed: list[Blame] = []
         # of versions, the entries that reach their dispatches: waits for them
         self._hitting: dict[ProgramVersion, Callable[[], tuple[Sequence[SpecEntry], Sequence[str]]]] = {}
@@ -123,15 +128,17 @@ class TuningLoop(Run):
             self.lab.settle()  # nothing may compile on cores that are timed
         if self.lab.alternate:
             self._time_default()
-        note, likely = "", None
+        notes, likely = list[str](), None
         with self.timeline.stage("other candidates"), self.at_once():
-            note = self._find(finding)
+            notes = self._find(finding)
             likely = self._likely(FlagChoice(self.lab.target))
         self._time_default()  # while that compiles
+        with self.timeline.stage("other candidates"), self.at_once():
+            notes += self._prepare()
         if self.effort.trials and not flags_that_fit(self):
             given = with_profile(self, given)
         with self.timeline.stage("first answer"):
-            return given, self._first_answer(*likely) if likely else None, note
+            return given, self._first_answer(*likely) if likely else None, "; ".join(notes)
 
     def _time_default(self) -> None:
         """Find out how long the program takes, once; where it does not run, the verdict says why."""
@@ -157,19 +164,32 @@ class TuningLoop(Run):
         begun = ((source, source.begin(self)) for source in self.sources)
         return [(source, found) for source, found in begun if found is not None]
 
-    def _find(self, finding: _Finding) -> str:
-        """Wait for what the sources can change. Returns a note about those that can change nothing."""
+    def _find(self, finding: _Finding) -> list[str]:
+        """Wait for what the sources can change. Returns notes about those that failed."""
         notes: list[str] = []
         for source, found_by in finding:
             if self.stop.requested:
                 break
             self.watch.working(f"finding dispatches for {source.name}")
             try:
-                found = found_by()
+                self._found[source] = found_by()
             except TunerError as error:
-                notes.append(f"no {source.name} were compared: {error}")
+                notes.append(_not_compared(source, error))
+        return notes
+
+    def _prepare(self) -> list[str]:
+        """Time what candidates are compared with. Returns notes about sources that can change nothing."""
+        notes: list[str] = []
+        for source, found in list(self._found.items()):
+            if self.stop.requested:
+                break
+            self.watch.working(f"timing the compiler's code for what {source.name} replace")
+            try:
+                found = self._found[source] = found.prepared(self)
+            except TunerError as error:
+                del self._found[source]
+                notes.append(_not_compared(source, error))
                 continue
-            self._found.append(found)
             self.replaced |= set(found.replaced)
             for kind, most in found.candidates:
                 self.competing.setdefault(kind.workload, []).append((kind, most))
@@ -178,13 +198,13 @@ class TuningLoop(Run):
             self.budget.proofs += found.applies  # compared, and proven, with them too
             if not found.applies:
                 notes.append(f"no {source.noun} applies to the program")
-        return "; ".join(notes)
+        return notes
 
     def _tuned(self, read: ReadProgram, choice: FlagChoice, of: int, part: float) -> Tuned:
         further = (untuned(self.lab.target),) if of == 1 and choice.changes else ()
-        more = sum(each.count(read.lab.target, len(further)) for each in self._found)
+        more = sum(each.count(read.lab.target, len(further)) for each in self._found.values())
         versions = 2 + min(more, self.budget.versions_at_the_end)
-        beside = [pair for each in self._found for pair in each.beside(read.tasks, choice.speedup)]
+        beside = [pair for each in self._found.values() for pair in each.beside(read.tasks, choice.speedup)]
         read = replace(read, extra=beside)
         results = tune_workloads(self, read, versions=of * versions, part=part)
         tuned = Tuned(choice.target, tuple(results), tuple(entries_of(results)), changes=choice.changes)
@@ -207,7 +227,9 @@ class TuningLoop(Run):
         if self.stop.requested and not any(map(_is_tried, tuned.results)):
             return ()
         with self.timeline.stage("other candidates"):
-            found = [version for each in self._found for version in each.versions(self, tuned, further)]
+            found = [
+                version for each in self._found.values() for version in each.versions(self, tuned, further)
+            ]
         return tuple(found[-self.budget.versions_at_the_end :])  # the last ones have most changes
 
     def _known(self, read: ReadProgram, choice: FlagChoice) -> Tuned:
@@ -329,7 +351,7 @@ class TuningLoop(Run):
         if cause is None and not found.agreement.ok:
             return None
         blamed = [each.dispatch for each in cause.findings] if cause else None
-        mended = (each.without(version, blamed) for each in self._found)
+        mended = (each.without(version, blamed) for each in self._found.values())
         return next(filter(None, mended), None)
 
     def _explain_flags(self) -> None:
@@ -393,10 +415,11 @@ class TuningLoop(Run):
         told.append(self.how.doubt)
         others = tuple(each for each in version.changes if each.source != Flags.name)  # `target` has these
         nouns = {each.name: each.noun for each in self.sources}
+        added = specs_of(version.changes, self.sources)
         return TuningResult(
             self.program, target,
             with_replaced(verdict.tuned.results, version.changes, self.dispatches, nouns),
-            build_spec(entries, lab.context, flags=(*flags, *target.user_flags)),
+            result_spec(entries, added, (*flags, *target.user_flags), lab.context),
             verdict.found,
             "; ".join(dict.fromkeys(filter(None, told))), self.stop.requested,
             bool(verdict.left_out) and not entries, flags=flags,
@@ -406,9 +429,25 @@ class TuningLoop(Run):
         )  # fmt: skip
 
 
+def _not_compared(source: CandidateSource, error: TunerError) -> str:
+    return f"no {source.name} were compared: {error}"
+
+
 def _untried(read: ReadProgram, choice: FlagChoice, note: str) -> Tuned:
     results = tuple(WorkloadResult(task, 0.0, note=note) for task in read.tasks)
     return Tuned(choice.target, results, (), changes=choice.changes)
+
+
+def result_spec(
+    entries: Sequence[SpecEntry], added: Sequence[bytes], flags: Sequence[str], context: ir.Context
+) -> ir.Module:
+    """The spec of a result: its entries, then specs that sources add; it records the flags."""
+    own = build_spec(entries, context, flags=flags)
+    if not added:
+        return own
+    linked = link_specs([own, *(parse_module(each, context, "spec") for each in added)])
+    record_flags(entry_sequences(linked)[0], flags)
+    return linked
 
 
 def _is_tried(result: WorkloadResult) -> bool:

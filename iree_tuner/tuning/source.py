@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from iree_tuner.compiler.worker import Calls
-from iree_tuner.errors import TunerError
+from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.installed import members
 from iree_tuner.targets import with_flags
 from iree_tuner.tuning.baseline import Task
 from iree_tuner.tuning.candidate import CandidateKind
-from iree_tuner.tuning.versions import Change, Compiling, ProgramVersion
+from iree_tuner.tuning.versions import Change, Compiling, ProgramVersion, with_spec
 
 if TYPE_CHECKING:
     from iree_tuner.targets import Target
@@ -34,6 +35,14 @@ class Found:
 
     replaced: frozenset[str] = frozenset()  # keys of workloads whose dispatches are expected to be replaced
     notes: tuple[str, ...] = ()  # for people
+
+    def prepared(self, run: Run) -> Found:
+        """The findings with `candidates`, once what these are compared with is built and timed.
+
+        `versions` are asked for before that, too: for the first answer. Raises TunerError.
+        """
+        del run
+        return self
 
     @property
     def candidates(self) -> Sequence[tuple[CandidateKind, float]]:
@@ -83,6 +92,10 @@ class CandidateSource:
         del backend
         return self
 
+    def given(self, value: str) -> Self:
+        """The source with what it was given, as in `--with NAME=VALUE`. Raises UsageError."""
+        raise UsageError(f"--with: {self.name} takes no value, so not '{value}'")
+
     def alternatives(self, run: Run) -> Sequence[Change]:
         """Changes of the whole program, one of which may be made before its dispatches are formed.
 
@@ -114,16 +127,22 @@ class CandidateSource:
         del changes
         return ()
 
+    def specs(self, changes: Sequence[Change]) -> Sequence[bytes]:
+        """Tuning specs that make all of the changes; the result's spec includes them. Empty if none do."""
+        del changes
+        return ()
+
     def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
-        """A program with changes of this source, by default by their flags.
+        """A program with changes of this source, by default by their flags and specs.
 
         Files that the compiler reads are written to `folder`. Raises TunerError if that fails.
         """
         del workers, folder
-        return replace(to, target=with_flags(to.target, self.flags(changes)))
+        program = reduce(with_spec, self.specs(changes), to.program)
+        return replace(to, program=program, target=with_flags(to.target, self.flags(changes)))
 
     def save(self, changes: Sequence[Change], target: Target, workers: Calls, path: Path) -> None:
-        """Write the changes as a spec for preprocessing (`spec.external`), if flags do not make them.
+        """Write the changes as a spec for preprocessing (`spec.external`), if nothing else makes them.
 
         Raises TunerError if that fails.
         """
@@ -144,5 +163,16 @@ def usual_sources(backend: str, without: Collection[str] = ()) -> tuple[Candidat
 
 def flags_of(changes: Sequence[Change], sources: Sequence[CandidateSource]) -> tuple[str, ...]:
     """The compiler flags that make changes, of those that flags make."""
-    by_source = ((each, [one for one in changes if one.source == each.name]) for each in sources)
-    return tuple(flag for source, own in by_source if own for flag in source.flags(own))
+    return tuple(flag for source, own in _by_source(changes, sources) for flag in source.flags(own))
+
+
+def specs_of(changes: Sequence[Change], sources: Sequence[CandidateSource]) -> tuple[bytes, ...]:
+    """The tuning specs that make changes, of those that specs make."""
+    return tuple(spec for source, own in _by_source(changes, sources) for spec in source.specs(own))
+
+
+def _by_source(
+    changes: Sequence[Change], sources: Sequence[CandidateSource]
+) -> list[tuple[CandidateSource, list[Change]]]:
+    every = ((each, [one for one in changes if one.source == each.name]) for each in sources)
+    return [(source, own) for source, own in every if own]

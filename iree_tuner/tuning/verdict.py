@@ -239,7 +239,12 @@ class ProgramJudge:
         entries, reached = best.version.entries, best.tuned.reached
         if not best.accepted or best.version == self._given:
             return Verdict(used, self._given, None, None, reached, best.refusal if reached else "")
-        kept = {entry.workload for entry in entries}
+        lowered = {name for change in best.version.changes for name in change.dispatches}
+        kept = {entry.workload for entry in entries} | {
+            each.task.workload
+            for each in best.tuned.results
+            if lowered and {dispatch.name for dispatch in each.task.dispatches} <= lowered
+        }
         left_out = tuple(entry for entry in reached if entry.workload not in kept)
         mended = best.tuned.mending if best.mends else ()
         inside = [entry for entry in entries if entry not in reached]

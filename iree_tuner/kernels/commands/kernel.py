@@ -45,7 +45,15 @@ from iree_tuner.kernels.joint import JointProducts
 from iree_tuner.kernels.kernel import ANY, Code, Kernel, KernelError, kernel_named, kernels, usual_kernels
 from iree_tuner.kernels.moves import with_packed
 from iree_tuner.kernels.site import Site
-from iree_tuner.kernels.source import Chosen, Outlook, chosen_in, each_once, find_competitors, outlook_of
+from iree_tuner.kernels.source import (
+    Chosen,
+    Outlook,
+    chosen_in,
+    competitors_of,
+    each_once,
+    find_competitors,
+    outlook_of,
+)
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
@@ -237,7 +245,9 @@ def _compete(
         if not outlook.pairs and not outlook.joint:
             raise TunerError("no kernel applies to the program", location=source.name)
         tuned = configurations_of((given,) if given else (), lab.context)
-        found = find_competitors(outlook, (), lab, records, options.variants or math.inf)
+        found = find_competitors(
+            competitors_of(outlook, (), lab, options.variants or math.inf), (), lab, records
+        )
         contests = hold_contests(
             found, lab, records, tuned=tuned, rounds=options.rounds, seconds=end - time.monotonic(),
             watch=status.update,

@@ -4,7 +4,7 @@ from iree_tuner.kernels.find import Place
 from iree_tuner.kernels.in_program import Contest, hold_contests
 from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.site import Site
-from iree_tuner.kernels.source import Outlook, find_competitors
+from iree_tuner.kernels.source import Outlook, competitors_of, find_competitors
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest
@@ -16,7 +16,7 @@ def all_briefly(
     """A contest for each kernel on its problem."""
     pairs = tuple((Place((site,), ("main",)), site, kernel) for site, kernel in problems)
     records = records or Records(None, StopRequest())
-    found = find_competitors(Outlook("", pairs, ()), (), lab, records, most)
+    found = find_competitors(competitors_of(Outlook("", pairs, ()), (), lab, most), (), lab, records)
     return hold_contests(found, lab, records, rounds=8, **how)
 
 

@@ -9,7 +9,7 @@ from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.find import find_places
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.kernel import Kernel
-from iree_tuner.kernels.source import Competitors, find_competitors, outlook_of
+from iree_tuner.kernels.source import Competitors, competitors_of, find_competitors, outlook_of
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.dispatch import Dispatch
@@ -32,7 +32,7 @@ def competitors(lab, text: str, kernel: Kernel | None = None) -> tuple[Competito
     dispatches = extract(given, lab.target, lab.compilers).dispatches
     kernels, records = [kernel or CGemm()], Records(None, StopRequest())
     own = outlook_of(find_places(given, lab.target, lab.compilers, kernels), kernels)
-    return find_competitors(own, dispatches, lab, records), dispatches
+    return find_competitors(competitors_of(own, dispatches, lab), dispatches, lab, records), dispatches
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,10 @@ def entry(name, effect_us):
 
 def result(used, promised_us, *others, corrects=False):
     """A workload's result: what its own verdict promises."""
-    task = SimpleNamespace(workload=(used or others[0]).workload)
+    task = SimpleNamespace(
+        workload=(used or others[0]).workload,
+        dispatches=(SimpleNamespace(name="dispatch_of_" + (used or others[0]).workload.name),),
+    )
     return SimpleNamespace(
         entry=used, saved_us=promised_us, others=others, task=task, weight_us=10.0, corrects=corrects
     )
