@@ -16,6 +16,7 @@ from iree.compiler._mlir_libs import _mlirDialectsLinalg as _binding  # pyright:
 from iree.compiler.dialects._linalg_enum_gen import IteratorType  # registers its builder
 from iree.compiler.dialects._linalg_ops_gen import GenericOp as GenericOp
 from iree.compiler.dialects._linalg_ops_gen import IndexOp as IndexOp
+from iree.compiler.dialects._linalg_ops_gen import PackOp as PackOp
 from iree.compiler.dialects._linalg_ops_gen import SoftmaxOp as SoftmaxOp
 from iree.compiler.dialects._linalg_ops_gen import YieldOp as YieldOp
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg, tensor, transform
+from iree.compiler.dialects import tensor, transform
 from iree.compiler.dialects.transform import structured
 
+from iree_tuner.compiler.linalg import named
 from iree_tuner.kernels.epilogue import producer, unary_of
 from iree_tuner.kernels.expression import constant_of, number
 from iree_tuner.kernels.formula import NARROW, Formula
@@ -163,8 +164,8 @@ def insert_in_filled(block: ir.Block) -> None:
         with ir.InsertionPoint(op):
             number = clone(constant, {}, ir.InsertionPoint.current).results[0]  # new, as the compiler's is
             empty = tensor.EmptyOp(list(kind.shape), kind.element_type).result
-            filled = linalg.fill(number, outs=[empty])
-            inserted = tensor.InsertSliceOp(op.operands[0], filled, [], [], [], offsets, source.shape, ones)
+            filled = named("fill")(number, outs=[empty])
+            inserted = tensor.InsertSliceOp(op.operands[0], ir.Value(filled), [], [], [], offsets, source.shape, ones)
         op.result.replace_all_uses_with(inserted.result)
         op.erase()
 

@@ -17,9 +17,9 @@ from itertools import pairwise
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, linalg, tensor
+from iree.compiler.dialects import arith, tensor
 
-from iree_tuner.compiler.linalg import access, collapse, expand, generic
+from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
 from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.shapes import groups_of, moved_by, order_of
 from iree_tuner.ops import matching
@@ -296,7 +296,7 @@ def add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], before
 def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
     """A tensor of zeros, as ops at the current insertion point."""
     empty = tensor.EmptyOp(list(shape), element).result
-    return linalg.fill(arith.constant(element, 0.0), outs=[empty])
+    return named("fill")(arith.constant(element, 0.0), outs=[empty])
 
 
 def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, linalg, tensor
+from iree.compiler.dialects import arith, tensor
 
 from iree_tuner.compiler.context import remembered
-from iree_tuner.compiler.linalg import collapse, expand
+from iree_tuner.compiler.linalg import PackOp, collapse, expand
 from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Packed, Packing, Problem
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, digits
 from iree_tuner.kernels.shapes import groups_of
@@ -246,6 +246,6 @@ def build_packed(value: ir.Value[Any], packed: Packed) -> ir.Value:
     dimensions, tiles = [packed.dimension], [packed.tile]
     if packed.group > 1:
         dimensions, tiles = [packed.dimension, 1 - packed.dimension], [packed.tile, packed.group]
-    return linalg.PackOp(
+    return PackOp(
         empty.type, value, empty, dimensions, [], tiles, padding_value=zero, outer_dims_perm=order
     ).operation.results[0]

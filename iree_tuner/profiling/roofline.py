@@ -14,10 +14,10 @@ from typing import Annotated, Any
 
 import msgspec
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, linalg, math, tensor
+from iree.compiler.dialects import arith, func, math, tensor
 
 from iree_tuner.compiler.context import new_context, to_bytecode
-from iree_tuner.compiler.linalg import generic
+from iree_tuner.compiler.linalg import generic, named
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench, Tolerance
@@ -288,7 +288,7 @@ def _program(
     with ir.InsertionPoint(block):
         out = tensor.empty(given, element)
         if filled:
-            out = linalg.fill(arith.constant(element, 0.0), outs=[out])
+            out = named("fill")(arith.constant(element, 0.0), outs=[out])
         func.ReturnOp([generic([block.arguments[0]], out, maps, kinds, body)])
     return to_bytecode(module)
 
