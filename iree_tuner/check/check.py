@@ -16,9 +16,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.check.expected import Expectations, Expected, changed
+from iree_tuner.check.expected import Expectations, Expected, Kept, changed, changing, kept, unchanged
 from iree_tuner.device.bench import Bench
-from iree_tuner.device.data import values_in
+from iree_tuner.device.data import LARGE, values_in
 from iree_tuner.device.memory import Memory, StagedMemory
 from iree_tuner.device.numerics import Agreement, compare, same_bytes
 from iree_tuner.device.outcome import DEFAULT_WRONG, MAY_BE_INVALID
@@ -50,10 +50,13 @@ class Check:
         self._harness = bench.harness
         self._right = Expectations(bench, memory)
         self._written = self._right.written
+        every = kept(self._harness.bindings, self._harness.stride)
+        self._large = [each for each in every if each.tensor is not None and each.end - each.start > LARGE]
         self._in_place = any(tensor.access == "read_write" for _, tensor, _ in self._written)
         self._wrong_default: dict[int, str] = {}  # what the device's other values stand for, by seed
         self._judged: tuple[int, Agreement] | None = None  # the last one, and its seed
-        self._last = np.empty(0, np.uint8)  # what it was of
+        # what it was of: inputs that were as before the run, if they are large, and all the rest
+        self._last: tuple[list[Kept], list[Buffer]] = [], []
 
     def quick(self, loaded: LoadedDispatch) -> Agreement:
         """One seed, two runs: for every candidate of a search. Leaves that seed's values in the buffer."""
@@ -187,21 +190,33 @@ class Check:
         if self._right.on_device(seed) and isinstance(loaded.memory, StagedMemory):
             loaded.memory.keep()
             return
-        got = loaded.read()
-        if len(self._last) != len(got):  # large ones are slow to allocate
-            self._last = np.empty_like(got)
-        self._last[:] = got
+        got, image = loaded.read(), self._right.image(seed, self._harness.stride)
+        inputs = [each for each in self._large if unchanged(got, image, each)]
+        rest = [got[each] for each in changing(inputs, len(got))]
+        if self._last[0] != inputs or not self._last[1]:  # large ones are slow to allocate
+            self._last = inputs, [np.empty_like(each) for each in rest]
+        for last, now in zip(self._last[1], rest, strict=True):
+            last[:] = now
 
     def _is_kept(self, loaded: LoadedDispatch, seed: int) -> bool:
         if (checks := self._right.on_device(seed)) and isinstance(loaded.memory, StagedMemory):
             return checks[0].same(loaded.memory)
-        return same_bytes(loaded.read(), self._last)
+        (inputs, last), got = self._last, loaded.read()
+        image = self._right.image(seed, self._harness.stride)
+        rest = [got[each] for each in changing(inputs, len(got))]
+        same = bool(last) and all(map(same_bytes, rest, last))
+        return same and all(unchanged(got, image, each) for each in inputs)
 
     def _kept(self, loaded: LoadedDispatch, seed: int) -> Buffer:
         memory = loaded.memory
         if self._right.on_device(seed) and isinstance(memory, StagedMemory) and memory.kept is not None:
             return memory.read_of(memory.kept).copy()
-        return self._last.copy()
+        inputs, rest = self._last
+        size = sum(each.size for each in rest) + sum(each.end - each.start for each in inputs)
+        found = self._right.image(seed, size).read(0, size).copy() if inputs else np.empty(size, np.uint8)
+        for place, last in zip(changing(inputs, size), rest, strict=True):
+            found[place] = last
+        return found
 
     def _judge_on_host(self, got: Buffer, seed: int) -> Agreement:
         """Compare a result with what must not change and with the default, then with the reference."""

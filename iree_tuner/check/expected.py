@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.device.data import (
+    Image,
     dtype_of,
-    fill,
     is_opaque,
     kind_of,
     magnitudes_of,
@@ -86,18 +86,32 @@ def kept(bindings: Sequence[Binding], buffer_bytes: int) -> list[Kept]:
     return found
 
 
-def changed(got: Buffer, image: Buffer, ranges: Sequence[Kept], bindings: Sequence[Binding]) -> str:
+def unchanged(got: Buffer, image: Image, kept: Kept) -> bool:
+    """Whether bytes are as before the run."""
+    blocks = image.blocks(kept.start, kept.end)
+    return all(same_bytes(got[start : start + before.size], before) for start, before in blocks)
+
+
+def changing(ranges: Sequence[Kept], buffer_bytes: int) -> list[slice]:
+    """The rest of a buffer."""
+    edges = [0, *(edge for each in ranges for edge in (each.start, each.end)), buffer_bytes]
+    return [slice(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
+
+
+def changed(got: Buffer, image: Image, ranges: Sequence[Kept], bindings: Sequence[Binding]) -> str:
     """The forbidden writes that were found; empty if there are none."""
     for each in ranges:
-        now, before = got[each.start : each.end], image[each.start : each.end]
-        if same_bytes(now, before):
+        if unchanged(got, image, each):
             continue
-        wrong = np.flatnonzero(now != before)
-        first = each.start + int(wrong[0])
+        wrong = [
+            start + np.flatnonzero(got[start : start + before.size] != before)
+            for start, before in image.blocks(each.start, each.end)
+        ]
+        count, first = sum(part.size for part in wrong), int(next(part[0] for part in wrong if part.size))
         if each.tensor is not None:
             where = _position(bindings, each.tensor, first)
-            return f"input {each.tensor} was changed, {wrong.size} bytes, first at {where}"
-        return f"written out of bounds: {wrong.size} bytes from byte {first}, {_neighbor(bindings, first)}"
+            return f"input {each.tensor} was changed, {count} bytes, first at {where}"
+        return f"written out of bounds: {count} bytes from byte {first}, {_neighbor(bindings, first)}"
     return ""
 
 
@@ -362,10 +376,7 @@ class Expectations:
     def _left_alone(self, got: Buffer, seed: int) -> list[Kept]:
         """The bytes that the default does not write, which a candidate may write: padding, for example."""
         image = self.image(seed, len(got))
-        every = kept(self._harness.bindings, len(got))
-        return [
-            each for each in every if same_bytes(got[each.start : each.end], image[each.start : each.end])
-        ]
+        return [each for each in kept(self._harness.bindings, len(got)) if unchanged(got, image, each)]
 
     def _run(self, seed: int) -> Buffer:
         self.default.fill(seed)
@@ -429,7 +440,7 @@ class Expectations:
     def _check_of(self, memory: StagedMemory, seed: int, values: list[Array]) -> DeviceCheck:
         """A check against values of the host. The device's memory has its contents again."""
         expected, program = self.of(seed), self._program
-        right = self.image(seed, self._harness.stride).copy()
+        right = self.image(seed, self._harness.stride).read(0, self._harness.stride).copy()
         for (binding, tensor, _), own in zip(self.written, values, strict=True):
             right_values = values_in(right, binding, tensor)
             with np.errstate(all="ignore"):
@@ -464,7 +475,7 @@ class Expectations:
             found = next((each for each in self._references.values() if isinstance(each, Unsupported)), None)
             found = found or read_ahead(self._harness, self._bench.references, seed)
             if found is None:
-                found = reference_outputs(self._harness, self.image(seed, self._size))
+                found = reference_outputs(self._harness, self.image(seed, self._size).read(0, self._size))
             self._references[seed] = found
         return self._references[seed]
 
@@ -480,9 +491,9 @@ class Expectations:
         self._references[seed] = found = self._on_host.outputs(seed)
         return found
 
-    def image(self, seed: int, size: int) -> Buffer:
+    def image(self, seed: int, size: int) -> Image:
         """The buffer before a run, as the host has it."""
-        return fill(self._harness.bindings, size, seed)
+        return Image(self._harness.bindings, size, seed)
 
     def _values(self, buffer: Buffer) -> list[Array]:
         return [values_in(buffer, binding, tensor).copy() for binding, tensor, _ in self.written]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,6 +24,10 @@ PERIOD = 262_147
 """Longer tensors repeat this many values, which saves seconds for each weight of a large model.
 
 It is a prime, so that other rows and tiles have other values."""
+
+LARGE, _BLOCK = 64 << 20, 4 << 20
+"""Bytes of a harness whose contents are written and compared block by block; of a block."""
+_AT_ONCE = 1 << 16
 
 _LEAST_STEP = 2.0**-12
 """Relative: small enough for functions to be linear, even if sums of outliers are hundreds."""
@@ -153,18 +157,57 @@ def fill(bindings: tuple[Binding, ...], buffer_bytes: int, seed: int) -> npt.NDA
     Inputs are random by seed. Outputs, and all bytes between and behind tensors, are poisoned, with another
     pattern for the next seed. Bindings with unknown contents are zero.
     """
-    buffer = np.empty(buffer_bytes + buffer_bytes % 2, np.uint8)
-    for each in parts(bindings, buffer_bytes, seed):
-        place, values = buffer[each.start : each.end], each.values
-        if values.size <= 2 and place.size % values.size == 0:
-            kind = np.dtype(f"u{values.size}")
-            place.view(kind)[:] = values.view(kind)
-            continue
-        for start in range(0, place.size, values.size):  # as `np.resize` repeats them
-            place[start : start + values.size] = values[: place.size - start]
-    buffer = buffer[:buffer_bytes]
+    buffer = np.empty(buffer_bytes, np.uint8)
+    _paint(parts(bindings, buffer_bytes, seed), buffer, 0)
     buffer.flags.writeable = False
     return buffer
+
+
+def _paint(found: Sequence[BufferPart], to: npt.NDArray[np.uint8], first: int) -> None:
+    """Write the bytes from `first` on of a buffer with these parts."""
+    for each in found:
+        start, end = max(each.start, first), min(each.end, first + to.size)
+        if start >= end:
+            continue
+        place, values = to[start - first : end - first], each.values
+        if shift := (start - each.start) % values.size:  # as `np.resize` repeats them
+            values = np.roll(values, -shift)
+        if values.size < _AT_ONCE:
+            values = np.tile(values, max(1, min(place.size, _AT_ONCE) // values.size))
+        for at in range(0, place.size, values.size):
+            place[at : at + values.size] = values[: place.size - at]
+
+
+@dataclass(frozen=True)
+class Image:
+    """The buffer of a harness before a run, as `fill` has it.
+
+    Of large harnesses it is not kept: memory of gigabytes takes seconds to be had, and values repeat.
+    """
+
+    bindings: tuple[Binding, ...]
+    buffer_bytes: int
+    seed: int
+
+    def read(self, start: int, end: int) -> npt.NDArray[np.uint8]:
+        """The bytes `start` to `end`, not to be written to."""
+        if self.buffer_bytes <= LARGE:
+            return fill(self.bindings, self.buffer_bytes, self.seed)[start:end]
+        found = np.empty(end - start, np.uint8)
+        _paint(parts(self.bindings, self.buffer_bytes, self.seed), found, start)
+        return found
+
+    def write(self, to: npt.NDArray[np.uint8]) -> None:
+        """Write all of it, without the cost of an array in between if it is large."""
+        if self.buffer_bytes <= LARGE:
+            to[:] = fill(self.bindings, self.buffer_bytes, self.seed)
+        else:
+            _paint(parts(self.bindings, self.buffer_bytes, self.seed), to, 0)
+
+    def blocks(self, start: int, end: int) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
+        """Blocks of the bytes `start` to `end`, each with its own start."""
+        step = end - start if self.buffer_bytes <= LARGE else _BLOCK
+        return ((at, self.read(at, min(at + step, end))) for at in range(start, end, max(1, step)))
 
 
 def forget_values() -> None:

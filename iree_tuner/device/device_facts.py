@@ -78,11 +78,13 @@ def copies_for(harness: Harness, device_uri: str, cold: bool) -> int:
 
     If `cold`, they take twice the last-level cache, at most a quarter of the device's memory or 1 GiB. The
     distance of the copies counts, not their contents: copies of a small dispatch begin at the start of a
-    page, and so compete for the few cache sets that starts of pages fall on.
+    page, and so compete for the few cache sets that starts of pages fall on. A dispatch that takes more than
+    this machine's part of a cache that other machines use, too, may still find its data in theirs.
     """
     if not cold:
         return 1
-    most, wanted = _limits(device_uri)
+    most, own, every = _limits(device_uri)
+    wanted = every if 2 * harness.stride > own else own
     return max(1, min(-(-wanted // harness.stride), most // harness.stride))
 
 
@@ -160,11 +162,11 @@ def usable_cores() -> int:
 
 
 @cache
-def _limits(device_uri: str) -> tuple[int, int]:
-    """The most bytes that copies may take, and the wanted number."""
+def _limits(device_uri: str) -> tuple[int, int, int]:
+    """The most bytes that copies may take, and twice the own part of the last cache, and all of it."""
     memory = memory_bytes(device_uri)
     most = _MOST if memory is None else min(_MOST, memory // 4)
-    return most, 2 * own_cache(device_uri)
+    return most, 2 * own_cache(device_uri), 2 * last_level_cache(device_uri)
 
 
 def _gpu(device: HalDevice) -> NvidiaSensors | AmdSensors | None:

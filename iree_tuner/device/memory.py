@@ -12,7 +12,7 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.device.data import fill, loaded, parts, stored_size
+from iree_tuner.device.data import Image, loaded, parts, stored_size
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Harness
@@ -99,7 +99,7 @@ class Memory:
 
     def fill(self, seed: int) -> None:
         """Set inputs by seed, and poison the rest, including the guard behind the last binding."""
-        self._view()[:] = fill(self.harness.bindings, self.harness.stride, seed)
+        Image(self.harness.bindings, self.harness.stride, seed).write(self._view())
 
     def read(self) -> npt.NDArray[np.uint8]:
         """The contents of the bindings and the guard: read only, and valid until it is filled or run."""
@@ -136,7 +136,10 @@ class Arena:
             room = -(-size // _STEP) * _STEP  # the next one may need a little more
             self._buffer = _shared_buffer(device_for(self._device)[0].device, room)
         self._held = Memory(harness, self._buffer, copies)
-        _mapped(self._buffer, size).reshape(copies, -1)[:] = fill(harness.bindings, harness.stride, 0)
+        first, *others = _mapped(self._buffer, size).reshape(copies, -1)
+        Image(harness.bindings, harness.stride, 0).write(first)
+        for each in others:
+            each[:] = first
         return self._held
 
 

@@ -165,7 +165,9 @@ def insert_in_filled(block: ir.Block) -> None:
             number = clone(constant, {}, ir.InsertionPoint.current).results[0]  # new, as the compiler's is
             empty = tensor.EmptyOp(list(kind.shape), kind.element_type).result
             filled = named("fill")(number, outs=[empty])
-            inserted = tensor.InsertSliceOp(op.operands[0], ir.Value(filled), [], [], [], offsets, source.shape, ones)
+            inserted = tensor.InsertSliceOp(
+                op.operands[0], ir.Value(filled), [], [], [], offsets, source.shape, ones
+            )
         op.result.replace_all_uses_with(inserted.result)
         op.erase()
 

@@ -184,7 +184,8 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
     with _device_errors():
         with checking:
             station = _station(bench) if plan.checked else None
-        rotation = _rotation(bench)
+        one = station and on_host(bench.device) and copies_for(bench.harness, bench.device, bench.cold) == 1
+        rotation = station.memory if station and one else _rotation(bench)  # large: once is enough
     try:
         memory = station.memory if station else rotation
         loaded = checked = LoadedDispatch(vmfb, bench.harness, bench.device, memory)
@@ -219,8 +220,9 @@ def _screen(vmfb: bytes, bench: Bench, limit_us: float | None, plan: ScreenPlan,
             if not agreement.ok and not replaces:
                 return Timed("wrong_result", message=agreement.message, worst=worst)
             message = agreement.note if agreement.corrects else message
-            loaded.use(rotation)
-            loaded.run(1)
+            if memory is not rotation:
+                loaded.use(rotation)
+                loaded.run(1)
         source = Batches(loaded, plan.batch_s)
         found = screen(source, sensors, plan, limit_us)
     except RUNTIME_ERRORS as error:

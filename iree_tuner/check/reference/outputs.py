@@ -12,7 +12,7 @@ from iree.compiler import ir
 from iree_tuner.check.reference.interpreter import Interpreter
 from iree_tuner.check.reference.scalars import Unsupported, UnsupportedError
 from iree_tuner.compiler.context import new_context
-from iree_tuner.device.data import dtype_of, fill, stored_shape, values_in, written
+from iree_tuner.device.data import Image, dtype_of, stored_shape, values_in, written
 from iree_tuner.ops.structure import fold
 from iree_tuner.program.bindings import Harness
 from iree_tuner.program.harness import dispatched_export, find_dispatch, find_function
@@ -56,7 +56,9 @@ def write_ahead(harness: Harness, prefix: str, seeds: Sequence[int]) -> None:
     found: list[Array] | Unsupported = []
     for seed in seeds:
         if not isinstance(found, Unsupported):  # what it does not interpret depends on no values
-            found = reference_outputs(harness, fill(harness.bindings, harness.stride, seed))
+            found = reference_outputs(
+                harness, Image(harness.bindings, harness.stride, seed).read(0, harness.stride)
+            )
         path = _path(prefix, seed)
         part = path.with_name(f"{path.name}.part")
         with part.open("wb") as file:

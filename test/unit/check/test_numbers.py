@@ -54,10 +54,14 @@ class Fake:
         return self.buffer  # as real memory: the next run writes over it
 
 
-@pytest.fixture
-def loads(monkeypatch):
+@pytest.fixture(params=[False, True], ids=["small", "large"])
+def loads(monkeypatch, request):
     """Sets the default's kernel and the reference; counts how often the default is loaded."""
     loaded = []
+    if request.param:  # as harnesses of gigabytes, whose contents are not kept
+        monkeypatch.setattr("iree_tuner.device.data.LARGE", 0)
+        monkeypatch.setattr("iree_tuner.device.data._BLOCK", 96)
+        monkeypatch.setattr("iree_tuner.check.check.LARGE", 0)
 
     def use(kernel, access="write", reference=None):
         def load(vmfb, harness, device, memory):

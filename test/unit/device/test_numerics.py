@@ -6,10 +6,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 from amounts import some
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from iree_tuner.check.expected import kept
 from iree_tuner.device.bench import Tolerance
-from iree_tuner.device.data import fill, kind_of, magnitudes_of, random_values, values_in
+from iree_tuner.device.data import Image, _drawn, fill, kind_of, magnitudes_of, random_values, values_in
 from iree_tuner.device.numerics import compare, epsilon, halting_error, sum_error
 from iree_tuner.program.bindings import Binding, TensorSlice
 
@@ -174,6 +176,31 @@ def test_epsilons():
     assert epsilon("f16") == pytest.approx(2**-10)
     assert epsilon("bf16") == pytest.approx(2**-7)
     assert epsilon("i32") == 0
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_blocks_of_large_harnesses_are_those_of_the_whole(data, monkeypatch):
+    shapes = data.draw(st.lists(st.integers(1, 90), min_size=1, max_size=3))
+    kinds = data.draw(st.lists(st.sampled_from(["f32", "f16", "i8"]), min_size=3, max_size=3))
+    bindings, place = [], 0
+    for size, kind in zip(shapes, kinds, strict=False):
+        access = data.draw(st.sampled_from(["read", "write", "read_write"]))
+        bindings.append(Binding(place, 4 * size + 64, (TensorSlice(32, (size,), kind, access),)))
+        place += 4 * size + 64
+    size, seed = place + data.draw(st.integers(0, 65)), data.draw(st.sampled_from([0, 1, 2, -2]))
+    monkeypatch.setattr("iree_tuner.device.data.PERIOD", data.draw(st.sampled_from([7, 1000])))
+    whole = fill.__wrapped__(tuple(bindings), size, seed)
+    monkeypatch.setattr("iree_tuner.device.data.LARGE", 0)
+    monkeypatch.setattr("iree_tuner.device.data._BLOCK", data.draw(st.integers(1, 50)))
+    image, written = Image(tuple(bindings), size, seed), np.zeros(size, np.uint8)
+    image.write(written)
+    assert np.array_equal(written, whole)
+    start = data.draw(st.integers(0, size))
+    for at, block in image.blocks(start, size):
+        assert np.array_equal(block, whole[at : at + block.size])
+    assert sum(block.size for _, block in image.blocks(start, size)) == size - start
+    _drawn.cache_clear()
 
 
 BINDINGS = (

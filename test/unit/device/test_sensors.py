@@ -362,15 +362,18 @@ def test_a_virtual_machine_has_a_share_of_its_hosts_cache(machine, monkeypatch):
     ("buffer_bytes", "memory", "copies"),
     [
         (1, 1 << 40, (100 << 20) // 4096),
-        (50 << 20, 1 << 40, 2),
+        (50 << 20, 1 << 40, 6),  # more than the own part: all of the cache may hold it
         ((50 << 20) - 8192, 1 << 40, 3),
-        (200 << 20, 1 << 40, 1),
+        (200 << 20, 1 << 40, 2),
         ((10 << 20) - 4096, 80 << 20, 2),
         (60 << 20, 80 << 20, 1),
+        (500 << 20, 1 << 40, 1),
+        ((60 << 20) - 4096, 1 << 40, 5),
     ],
 )
 def test_copies_fill_twice_the_cache_within_a_quarter_of_memory(monkeypatch, buffer_bytes, memory, copies):
+    limits = 100 << 20, 300 << 20
     harness = Harness(b"", "main", buffer_bytes, ())
-    monkeypatch.setattr(device_facts, "_limits", lambda uri: (min(1 << 30, memory // 4), 100 << 20))
+    monkeypatch.setattr(device_facts, "_limits", lambda uri: (min(1 << 30, memory // 4), *limits))
     assert copies_for(harness, "cuda", cold=True) == copies
     assert copies_for(harness, "cuda", cold=False) == 1
