@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import statistics
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, opened
-from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, people, print_json
+from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, comparison_to_json, people, print_json
+from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
+from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import UsageError
-from iree_tuner.measure.program import time_program
+from iree_tuner.measure.program import compare_programs, time_program
 from iree_tuner.program.phases import compile_program
+from iree_tuner.program.source import Program
+from iree_tuner.result import speedup_of
 from iree_tuner.tuning.lab import Lab
-from iree_tuner.tuning.options import DeviceOptions
+from iree_tuner.tuning.options import MEASURING, DeviceOptions, at_least
+from iree_tuner.tuning.versions import depth_of, widened_of
 
 BATCH_S = 0.05
+_SECONDS = 120.0
 
 _OPTIONS = DeviceOptions()
 
@@ -24,14 +31,24 @@ def bench(
     program: ProgramName,
     /,
     *,
+    tuned: TunedFlags = AS_IT_IS,
     options: DeviceOptions = _OPTIONS,
     inputs: InputFlags = INPUTS,
+    rounds: Annotated[int, Parameter(group=MEASURING)] = 64,
     as_json: Annotated[AsJson, Parameter(group=OUTPUT)] = False,
 ) -> int:
     """Measure a program's run time.
 
-    Example: `iree-tuner bench programs/matmuls/matmul.mlir`
+    With a spec, check its results, and compare it with the default in turns. Exit status 1 if the program with the spec fails or has other results.
+
+    Example: `iree-tuner bench model.mlir --spec model.spec.mlir`
+
+    Parameters
+    ----------
+    rounds
+        Maximum number of interleaved sample pairs with a spec.
     """
+    at_least(1, rounds=rounds)
     source, (target, others) = inputs.sized(opened(program)), options.targets
     if others:
         raise UsageError("bench takes one device")
@@ -39,6 +56,10 @@ def bench(
     with Lab(target, options.jobs) as lab, people.status("compiling"):
         lab.start()
         vmfb = compile_program(source, target, lab.compilers).data
+        if tuned.given:
+            with tuned.applied(source, target) as version:
+                other = compile_program(*version, lab.compilers).data
+            return _compared(source, (vmfb, other), lab, request, rounds, as_json)
         lab.settle()
         samples = time_program(vmfb, lab.measurer.device, lab.measurer.workers, request, batch_s=BATCH_S)
     median, least, most = statistics.median(samples), min(samples), max(samples)
@@ -48,4 +69,28 @@ def bench(
     spread = f"{least:.1f} to {most:.1f}, {len(samples)} samples"
     line = f"default: {median:.1f} us per invocation (median; {spread})"
     answers_to(as_json=as_json).print(line)
+    return 0
+
+
+def _compared(
+    source: Program, built: tuple[bytes, bytes], lab: Lab, request: ProgramRun, rounds: int, as_json: bool
+) -> int:
+    """Compare a program with its default, and print the verdict."""
+    depth = depth_of(source, lab)
+    lab.settle()
+    (found,) = compare_programs(
+        [built], lab.measurer.device, lab.measurer.workers, rounds, depth, request,
+        batch_s=BATCH_S, seconds=_SECONDS, widened=partial(widened_of, source, lab),
+    )  # fmt: skip
+    comparison, note = found.comparison, found.error or found.agreement.note
+    if as_json:
+        print_json({"version": "tuned", "note": note, **comparison_to_json(comparison)})
+    console = answers_to(as_json=as_json)
+    if comparison is None:
+        console.print(f"tuned: {found.error}")
+        return 1
+    console.print(f"default: {comparison.default_us:.1f} us per invocation")
+    console.print(f"tuned: {comparison.candidate_us:.1f} us, {speedup_of(comparison)}, {comparison.verdict}")
+    if note:
+        console.print(note)
     return 0

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -15,17 +12,18 @@ from iree.compiler import ir
 from iree_tuner.cli.inputs import NO_FLAGS, ProgramName, opened
 from iree_tuner.cli.output import Json, people, print_json
 from iree_tuner.cli.spec import tell_calls, tell_hits, with_own_flags
+from iree_tuner.cli.tuned import with_kernels
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.worker import Workers
-from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.files import note_input, planned_output, write
+from iree_tuner.errors import UsageError
+from iree_tuner.files import planned_output, write
 from iree_tuner.program.phases import submit_program
 from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
 from iree_tuner.spec.check import MatcherHits, check_against_program
-from iree_tuner.spec.external import SPEC_FLAG, KernelUse, count_calls_here, located
+from iree_tuner.spec.external import SPEC_FLAG, KernelUse, count_calls_here
 from iree_tuner.spec.io import embed_bytes, load_spec
-from iree_tuner.targets import Target, parse_target, with_flags
+from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.options import CompilerFlags
 
 
@@ -88,21 +86,6 @@ def compile_(
         print_json(record)
     people.print(f"{output}: {len(vmfb)} bytes, {' '.join(flags)}", soft_wrap=True)
     return 0
-
-
-@contextmanager
-def with_kernels(target: Target, spec: Path | None) -> Generator[Target]:
-    """Add the flag that puts external kernels into a program to a target."""
-    if spec is None:
-        yield target
-        return
-    if not spec.is_file():
-        raise TunerError("no such file", location=str(spec))
-    note_input(spec)
-    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        found = Path(folder) / spec.name
-        found.write_text(str(located(spec, new_context())))
-        yield with_flags(target, (f"{SPEC_FLAG}={found}",))
 
 
 def _compiled(

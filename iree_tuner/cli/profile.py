@@ -11,12 +11,12 @@ from typing import Annotated, cast
 from cyclopts import Parameter
 from rich.console import Console
 
-from iree_tuner.cli.compile import with_kernels
 from iree_tuner.cli.db import default_database
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
 from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
 from iree_tuner.cli.run import DEVICE, RunDevice
 from iree_tuner.cli.table import print_table, table
+from iree_tuner.cli.tuned import with_kernels
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.device_facts import usable_cores
 from iree_tuner.errors import UsageError

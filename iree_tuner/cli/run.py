@@ -7,13 +7,18 @@ import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from cyclopts import Parameter
 
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
 from iree_tuner.cli.output import Json, answers_to, one_line, people, print_json
 from iree_tuner.cli.table import print_table, table
+from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
+from iree_tuner.device.numerics import Agreement
+from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.files import planned_folder
 from iree_tuner.measure.program import Ran, run_program
 from iree_tuner.measure.program_worker import Output
@@ -21,6 +26,7 @@ from iree_tuner.program.phases import compile_program
 from iree_tuner.targets import DEFAULT_DEVICE, Target, target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import CompilerFlags
+from iree_tuner.tuning.versions import depth_of, widened_of
 
 
 @Parameter(name="*")
@@ -68,6 +74,8 @@ def run(
     program: ProgramName,
     /,
     *,
+    tuned: TunedFlags = AS_IT_IS,
+    compare: Literal["default", "none"] = "default",
     on: RunDevice = DEVICE,
     compiling: CompilerFlags = NO_FLAGS,
     inputs: InputFlags = INPUTS,
@@ -75,18 +83,33 @@ def run(
 ) -> int:
     """Run a program once, and print its results.
 
-    Exit status 1 if a check in the program fails.
+    With a spec, they are compared with those of the program without it. Exit status 1 if they differ, or a
+    check in the program fails.
 
     Example: `iree-tuner run model.mlir --input x.npy --save results`
+
+    Parameters
+    ----------
+    compare
+        Reference for the results with a spec. default: the program without it. none: do not compare.
     """
     source, target = inputs.sized(opened(program)), on.target(compiling)
     request = inputs.request(source, compiling.flags)
     with started(target, outputs) as (lab, folder):
-        vmfb = compile_program(source, target, lab.compilers).data
-        ran = run_program(vmfb, folder, on.device, lab.measurer.workers, request)
+        with tuned.applied(source, target) as version:
+            vmfb = compile_program(*version, lab.compilers).data
+        default, depth = b"", ErrorDepth()
+        if tuned.given and compare == "default":
+            default, depth = compile_program(source, target, lab.compilers).data, depth_of(source, lab)
+        ran = run_program(
+            vmfb, folder, on.device, lab.measurer.workers, request, default=default, depth=depth,
+            widened=partial(widened_of, source, lab),
+        )  # fmt: skip
     report_results(ran, outputs)
     report_checks(ran, as_json=outputs.as_json)
-    return 1 if any(ran.checks) else 0
+    if ran.agreement is not None:
+        report_agreement("the tuned program", "the default", ran.agreement, outputs.as_json)
+    return 1 if any(ran.checks) or (ran.agreement is not None and not ran.agreement.ok) else 0
 
 
 @contextmanager
@@ -122,6 +145,20 @@ def report_checks(ran: Ran, *, as_json: bool) -> None:
         people.print(f"note: {ran.overwrites}")
     if ran.checks:
         _tell_checks(ran.checks, as_json)
+
+
+def report_agreement(what: str, other: str, found: Agreement, as_json: bool) -> None:
+    """Print whether the results agree with a reference, and by how much they differ."""
+    if as_json:
+        worst = found.worst if math.isfinite(found.worst) else None
+        record = {"compared": what, "ok": found.ok, "of_tolerance": worst}
+        print_json({**record, "message": found.message, "note": found.note})
+    if found.ok:
+        note = f" ({found.note})" if found.note else ""
+        line = f"{what} agrees with {other}: largest difference is {found.worst:.2g} of the tolerance{note}"
+        people.print(line)
+    else:
+        people.print(f"{what} does NOT agree with {other}: {found.message}", style="red")
 
 
 def _to_json(output: Output, number: int, *, saved: bool) -> dict[str, object]:

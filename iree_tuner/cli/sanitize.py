@@ -8,11 +8,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from iree_tuner.cli.compile import with_kernels
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
 from iree_tuner.cli.output import Json, answers_to, people, print_json
 from iree_tuner.cli.spec import with_own_flags
 from iree_tuner.cli.table import print_table, table
+from iree_tuner.cli.tuned import with_kernels
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.spec.io import embed_bytes, load_spec
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device

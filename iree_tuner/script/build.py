@@ -28,7 +28,6 @@ from iree_tuner.compiler.task import exit_text
 from iree_tuner.compiler.worker import Crash, Ok, WorkerError, Workers, session_for
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
 from iree_tuner.program.dispatch import Dispatch
@@ -352,13 +351,6 @@ def _finish(module: ir.Module, session: CompilerSession, script: bytes) -> Scrip
 
 
 # Whether the code that a script makes of dispatches is right.
-
-
-def depth_of(program: Program, lab: Lab) -> ErrorDepth:
-    """Where errors of a program's results come from."""
-    dispatches = extract(program, lab.target, lab.compilers).dispatches
-    lengths = [each.workload.reduction_length for each in dispatches if each.workload is not None]
-    return ErrorDepth(max(lengths, default=1), max(1, len(dispatches)))
 
 
 def agree_alone(

@@ -24,6 +24,7 @@ from iree_tuner.measure.candidate import STEP_BYTES
 from iree_tuner.measure.program import ProgramComparison, compare_programs, compared_on, time_program
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.program.dump_body import own_target
+from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import COMPILING, Compiled, compile_program, submit_program, submit_widened
 from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
@@ -377,6 +378,13 @@ def for_processor(program: Program, lab: Lab) -> bytes:
         return compile_program(program, host_target(), lab.compilers).data
     except TunerError:
         return b""
+
+
+def depth_of(program: Program, lab: Lab) -> ErrorDepth:
+    """Where errors of a program's results come from."""
+    dispatches = extract(program, lab.target, lab.compilers).dispatches
+    lengths = [each.workload.reduction_length for each in dispatches if each.workload is not None]
+    return ErrorDepth(max(lengths, default=1), max(1, len(dispatches)))
 
 
 def widened_of(program: Program, lab: Lab) -> bytes:

@@ -13,6 +13,6 @@ RUN = Command(
 )
 BENCH = Command(
     "iree_tuner.script.commands.bench:bench",
-    "Measure a program's run time. With a codegen script, compare it with the baseline.",
+    "Measure a program's run time. With a spec or a codegen script, compare it with the baseline.",
     extends=True,
 )

@@ -16,6 +16,7 @@ from iree_tuner.cli.db import NoDatabase, with_database
 from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, opened
 from iree_tuner.cli.output import OUTPUT, answers_to, comparison_to_json, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
+from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
@@ -23,7 +24,7 @@ from iree_tuner.measure.program import ProgramComparison, compare_programs
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
-from iree_tuner.script.build import compile_with_script, depth_of
+from iree_tuner.script.build import compile_with_script
 from iree_tuner.script.choices import ScriptSearch, Watch, search_script
 from iree_tuner.script.commands.run import NO_SCRIPT, ScriptFlags
 from iree_tuner.script.commands.script import LIBRARY_FLAG
@@ -42,7 +43,7 @@ from iree_tuner.tuning.options import (
 )
 from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.stop import StopRequest
-from iree_tuner.tuning.versions import widened_of
+from iree_tuner.tuning.versions import depth_of, widened_of
 
 _SECONDS = 120.0
 _SHOWN = 3  # failed assignments
@@ -95,17 +96,20 @@ def bench(
     /,
     *,
     scripting: ScriptFlags = NO_SCRIPT,
+    tuned: TunedFlags = AS_IT_IS,
     options: BenchOptions = _OPTIONS,
     inputs: InputFlags = INPUTS,
     no_db: NoDatabase = False,
     save_script_to: Annotated[Path | None, Parameter(name="--save-script", group=OUTPUT)] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="", group=OUTPUT)] = False,
 ) -> int:
-    """Measure a program's run time. With a codegen script, compare it with the baseline.
+    """Measure a program's run time. With a spec or a codegen script, compare it with the baseline.
 
-    The baseline is the program as the compiler compiles it without the script. `bench` checks that the
+    The baseline is the program as the compiler compiles it without them. `bench` checks that the
     results agree before it measures. With --search it tries the script's knobs on the dispatches that the
     script lowers, and compares the best assignment in the whole program. Exit status 1 if a version fails.
+
+    Example: `iree-tuner bench model.mlir --spec model.spec.mlir`
 
     Example: `iree-tuner bench programs/matmuls/matmul.mlir --transform-script cpu_matmul --search`
 
@@ -118,11 +122,15 @@ def bench(
     """
     options = with_database(options, no_db=no_db)
     script = scripting.load()
+    if script is not None and tuned.given:
+        raise UsageError("--transform-script excludes --spec and --kernels")
     if script is None:
         if options.search or save_script_to is not None:
             flag = "--search" if options.search else "--save-script"
             raise UsageError(f"{flag} requires --transform-script")
-        return core.bench(program, options=options, inputs=inputs, as_json=as_json)
+        return core.bench(
+            program, tuned=tuned, options=options, inputs=inputs, rounds=options.rounds, as_json=as_json
+        )
     source, (target, others) = inputs.sized(opened(program)), options.targets
     if save_script_to is not None:
         planned_output(save_script_to, ".mlir")

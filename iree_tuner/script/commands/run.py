@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from cyclopts import Parameter
 from iree_tuner.cli import run as core
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, Knobs, ProgramName, opened, parse_knobs
 from iree_tuner.cli.output import people, print_json
+from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import ErrorDepth
@@ -20,11 +20,11 @@ from iree_tuner.errors import UsageError
 from iree_tuner.measure.program import Ran, run_program
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
-from iree_tuner.script.build import Scripted, agree_alone, compile_with_script, depth_of
+from iree_tuner.script.build import Scripted, agree_alone, compile_with_script
 from iree_tuner.script.script import Script, load_script
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import CompilerFlags
-from iree_tuner.tuning.versions import widened_of
+from iree_tuner.tuning.versions import depth_of, widened_of
 
 
 @Parameter(name="*")
@@ -62,6 +62,7 @@ def run(
     /,
     *,
     scripting: ScriptFlags = NO_SCRIPT,
+    tuned: TunedFlags = AS_IT_IS,
     compare: Compare = "default",
     on: core.RunDevice = core.DEVICE,
     compiling: CompilerFlags = NO_FLAGS,
@@ -70,8 +71,8 @@ def run(
 ) -> int:
     """Run a program once, print its results, and check them against a reference.
 
-    With a codegen script, the reference is the same program without the script. Exit status 1 if the results
-    differ.
+    With a spec or a codegen script, the reference is the same program without it. Exit status 1 if the
+    results differ.
 
     Example: `iree-tuner run model.mlir --input x.npy --save results`
 
@@ -80,12 +81,24 @@ def run(
     Parameters
     ----------
     compare
-        Reference for a script's results. default: the program without the script. numpy: also interpret
-        small dispatches in NumPy with double precision. none: do not compare.
+        Reference for the results with a spec or a script. default: the program without it. numpy: also
+        interpret small dispatches of a script in NumPy. none: do not compare.
     """
     script = scripting.load()
+    if script is not None and tuned.given:
+        raise UsageError("--transform-script excludes --spec and --kernels")
     if script is None:
-        return core.run(program, on=on, compiling=compiling, inputs=inputs, outputs=outputs)
+        if compare == "numpy":
+            raise UsageError("--compare numpy requires --transform-script")
+        return core.run(
+            program,
+            tuned=tuned,
+            compare=compare,
+            on=on,
+            compiling=compiling,
+            inputs=inputs,
+            outputs=outputs,
+        )
     source, target = inputs.sized(opened(program)), on.target(compiling)
     request = inputs.request(source, compiling.flags)
     with core.started(target, outputs) as (lab, folder):
@@ -132,20 +145,6 @@ def _report(found: _Found, *, as_json: bool) -> None:
         print_json({"lowered": list(lowered), "others": list(others)})
     core.report_checks(found.ran, as_json=as_json)
     if found.ran.agreement is not None:
-        _tell("the program", "the default", found.ran.agreement, as_json)
+        core.report_agreement("the program", "the default", found.ran.agreement, as_json)
     for name, agreement in found.alone:
-        _tell(name, "the default and NumPy", agreement, as_json)
-
-
-def _tell(what: str, other: str, found: Agreement, as_json: bool) -> None:
-    """Print whether the results agree with a reference, and by how much they differ."""
-    if as_json:
-        worst = found.worst if math.isfinite(found.worst) else None
-        record = {"compared": what, "ok": found.ok, "of_tolerance": worst}
-        print_json({**record, "message": found.message, "note": found.note})
-    if found.ok:
-        note = f" ({found.note})" if found.note else ""
-        line = f"{what} agrees with {other}: largest difference is {found.worst:.2g} of the tolerance{note}"
-        people.print(line)
-    else:
-        people.print(f"{what} does NOT agree with {other}: {found.message}", style="red")
+        core.report_agreement(name, "the default and NumPy", agreement, as_json)
