@@ -39,7 +39,8 @@ def bench(
 ) -> int:
     """Measure a program's run time.
 
-    With a spec, check its results, and compare it with the default in turns. Exit status 1 if the program with the spec fails or has other results.
+    With a spec, check its results, and compare it with the default in turns. Exit status 1 if the program
+    with the spec fails or has other results.
 
     Example: `iree-tuner bench model.mlir --spec model.spec.mlir`
 
