@@ -28,6 +28,7 @@ from iree_tuner.program.extract import compute_ops
 from iree_tuner.program.phases import select_target
 from iree_tuner.program.source import Program
 from iree_tuner.targets import Target
+from iree_tuner.tuning.versions import FENCES
 
 _JOINT, _NORMS = JointProducts(), TritonNorms()
 
@@ -214,9 +215,18 @@ def dispatches_of(programs: Sequence[bytes | str], session: CompilerSession, tar
     return counts
 
 
+_TARGETS: dict[Target, str] = {}
+
+
 def executable_target(target: Target, workers: Calls) -> str:
-    """The executable target under a target's flags, as text. Kernels must have the program's target."""
-    return workers.call(target_here, target)
+    """The executable target under a target's flags, as text. Kernels must have the program's target.
+
+    It is kept: a run asks for each version, and again when everything has been measured, without a worker.
+    """
+    key = replace(target, flags=tuple(each for each in target.flags if each != FENCES))
+    if key not in _TARGETS:
+        _TARGETS[key] = workers.call(target_here, target)
+    return _TARGETS[key]
 
 
 def target_here(target: Target) -> str:
