@@ -187,7 +187,8 @@ def _show_why(given: WorkloadSpaces, built: Space, text: str, as_json: bool) -> 
         assignment, reasons = default.assignment, list(default.reasons)
     else:
         assignment = parse_assignment(text)
-        reasons = [f"unknown knob '{name}'" for name in assignment if name not in built.names]
+        known = f"(it has {', '.join(built.names)})"
+        reasons = [f"unknown knob '{name}' {known}" for name in assignment if name not in built.names]
         if not reasons:  # where some are open: can they be chosen?
             reasons = built.violations_of_part(assignment)
             assignment = assignment if reasons else built.complete(assignment)
@@ -269,8 +270,8 @@ class SpaceFlags:
     compile_
         Compile each sampled assignment and print the outcome. Exit status 1 unless all compile.
     why
-        Explain why an assignment (`wg_0=64,wg_1=128`, or JSON) is illegal. `default` stands for the
-        compiler's own choice. Exit status 1 if no space contains it.
+        Explain why an assignment is illegal: NAME=VALUE,NAME=VALUE with the names that a space has, or JSON.
+        `default` stands for the compiler's own choice. Exit status 1 if no space contains it.
     smtlib
         Print the constraints as SMT-LIB.
     mlir

@@ -169,6 +169,8 @@ def changes(
         compared = positive(other.change), interval(other.change_interval)
         paired = took_turns and None not in compared
         compared = compared if paired else ratio_of(one, other, spreads)
+        if one == other and one.time_us:  # one measurement, not two
+            compared = 1.0, (1.0, 1.0)
         found.append(Change(key, one, other, *compared, verdict_of(compared[1], worth, alike), paired))
     return tuple(found)
 

@@ -120,6 +120,12 @@ def test_a_change_against_another_run_does_not_count():
         assert (found.verdict, found.paired) == (verdict, against == "before")
 
 
+def test_a_run_is_the_same_as_itself():
+    wide = row(interval_us=(50.0, 200.0))
+    (found,) = changes(run(wide, id="one"), run(wide, id="one"))
+    assert (found.verdict, found.ratio) == ("SAME", 1.0)
+
+
 def test_rows_without_samples_are_compared_by_their_intervals():
     ratio, (low, high) = ratio_of(row(), row(time_us=80.0, interval_us=(79.2, 80.8)), Spreads({"a CPU": 0.0}))
     error = math.hypot(*[math.log(101 / 99) / (2 * CONFIDENCE_Z)] * 2)
