@@ -41,6 +41,7 @@ _BESIDE = 1.4  # factor of a compilation's time during others, whose memory and 
 _LEAST_VERDICT_S = 2.0
 FIRST_S, _FIRST_PART = 1.0, 0.06
 """Of rounds for the first answer, in seconds; the most part of the budget for it."""
+_LONG_CHECK_S, _MOST_FIRST_PART = 3.0, 0.25
 _LEAST_ROUNDS_S = 0.5
 _LEAST_VERSIONS, _VERSIONS_PART = 2, 0.12
 _WORTH_A_SEARCH = 0.1
@@ -132,9 +133,14 @@ class Budget:
         return left_s / each_s if each_s > 0 and self.limited else math.inf
 
     def first_fits(self, compiles_alone: bool) -> bool:
-        """Whether a first answer costs little: a comparison with the default, and compiling, if alone."""
+        """Whether a first answer costs little: a comparison with the default, and compiling, if alone.
+
+        It may cost more where a version takes seconds to load and to check: there a search can try little, and
+        what versions take is known from then on.
+        """
         build_s = self.measured.build_s if compiles_alone else 0.0
-        return not self.limited or build_s + self._check_s + FIRST_S <= _FIRST_PART * self.total_s
+        part = _FIRST_PART if self._check_s < _LONG_CHECK_S else _MOST_FIRST_PART
+        return not self.limited or build_s + self._check_s + FIRST_S <= part * self.total_s
 
     def profile_fits(self, predicted_s: float, instead_s: float = 0.0) -> bool:
         """Whether a profile is worth its time; it may take longer where it saves `instead_s`."""

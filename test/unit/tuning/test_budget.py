@@ -111,6 +111,22 @@ def test_versions_that_do_not_fit_are_not_compiled():
     assert budget(90.0, build_s=40.0).versions_that_fit(clock.now + 10.8, 3.0) < 1
 
 
+@pytest.mark.parametrize(
+    ("build_s", "loading_s", "alone", "fits"),
+    [
+        (2.0, 0.5, True, True),
+        (8.0, 2.0, True, False),  # 11 s of 100 are more than a search should give
+        (8.0, 2.0, False, True),  # it compiles while others are timed
+        (8.0, 9.0, True, True),  # a version takes seconds: there is little to search in that time
+        (8.0, 20.0, True, False),
+    ],
+)
+def test_a_first_answer_costs_a_part_of_the_budget(build_s, loading_s, alone, fits):
+    measured = {"build_s": build_s, "loading_s": loading_s}
+    assert budget(100.0, **measured).first_fits(alone) is fits
+    assert budget(math.inf, **measured).first_fits(alone)
+
+
 def test_checks_are_predicted_from_the_nearest_that_was_measured():
     guessed, loaded, checked = (
         budget(90.0, parts_check_s=4.0, **known)
