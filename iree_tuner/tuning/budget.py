@@ -135,8 +135,8 @@ class Budget:
     def first_fits(self, compiles_alone: bool) -> bool:
         """Whether a first answer costs little: a comparison with the default, and compiling, if alone.
 
-        It may cost more where a version takes seconds to load and to check: there a search can try little, and
-        what versions take is known from then on.
+        It may cost more where a version takes seconds to load and to check: there a search can try little,
+        and what versions take is known from then on.
         """
         build_s = self.measured.build_s if compiles_alone else 0.0
         part = _FIRST_PART if self._check_s < _LONG_CHECK_S else _MOST_FIRST_PART
