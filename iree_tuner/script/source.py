@@ -35,9 +35,27 @@ from iree_tuner.tuning.versions import Change, ProgramVersion
 class FoundScripts(Found):
     """The scripts that lower dispatches of a program: one choice of knobs for each workload."""
 
-    kinds: tuple[ScriptChoices, ...] = ()
+    lowered: tuple[tuple[Script, Dispatch], ...] = ()  # a dispatch for each workload
     notes: tuple[str, ...] = ()
+    kinds: tuple[ScriptChoices, ...] = ()
     most: float = math.inf  # trials of each
+
+    def prepared(self, run: Run) -> FoundScripts:
+        lab = run.lab
+        once = list({each.name: each for _, each in self.lowered}.values())
+        made = play(lab, [subject_of(each, lab) for each in once])
+        subjects = dict(zip((each.name for each in once), made, strict=True))
+        kinds: list[ScriptChoices] = []
+        notes = list(self.notes)
+        for script, each in self.lowered:
+            subject = subjects[each.name]
+            if isinstance(subject, Subject):
+                assert each.workload is not None, "it is one of those with a workload"
+                alone = [replace(subject, calls=1)]
+                kinds.append(ScriptChoices(script, alone, each.workload, lab, run.records))
+            else:
+                notes.append(f"{script.name} was not tried on {each.name}: {subject}")
+        return replace(self, kinds=tuple(kinds), notes=tuple(notes))
 
     @property
     def candidates(self) -> Sequence[tuple[CandidateKind, float]]:
@@ -123,9 +141,8 @@ class Scripts(CandidateSource):
         ]
 
         def found() -> Found:
-            kinds: list[ScriptChoices] = []
+            lowered: list[tuple[Script, Dispatch]] = []
             notes: list[str] = []
-            wanted: list[tuple[Script, Dispatch]] = []
             for script, future in zip(scripts, lowering, strict=True):
                 try:
                     names = set(lab.compilers.wait(future))
@@ -136,20 +153,9 @@ class Scripts(CandidateSource):
                 for each in run.dispatches:
                     if each.name in names and each.workload is not None:
                         first.setdefault(each.workload.key, each)
-                wanted += [(script, each) for each in first.values()]
-            each_once = list({each.name: each for _, each in wanted}.values())
-            made = play(lab, [subject_of(each, lab) for each in each_once])
-            subjects = dict(zip((each.name for each in each_once), made, strict=True))
-            for script, each in wanted:
-                subject = subjects[each.name]
-                if isinstance(subject, Subject):
-                    assert each.workload is not None, "it is one of those with a workload"
-                    once = replace(subject, calls=1)
-                    kinds.append(ScriptChoices(script, [once], each.workload, lab, run.records))
-                else:
-                    notes.append(f"{script.name} was not tried on {each.name}: {subject}")
+                lowered += [(script, each) for each in first.values()]
             most = math.inf if run.budget.limited else run.effort.trials
-            return FoundScripts(tuple(kinds), tuple(notes), most)
+            return FoundScripts(tuple(lowered), tuple(notes), most=most)
 
         return found
 
