@@ -64,7 +64,7 @@ class TuningLoop(Run):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._found: dict[CandidateSource, Found] = {}
+        self._found: dict[str, Found] = {}  # by the source's name
         self._blamed: list[Blame] = []
         # of versions, the entries that reach their dispatches: waits for them
         self._hitting: dict[ProgramVersion, Callable[[], tuple[Sequence[SpecEntry], Sequence[str]]]] = {}
@@ -172,7 +172,7 @@ class TuningLoop(Run):
                 break
             self.watch.working(f"finding dispatches for {source.name}")
             try:
-                self._found[source] = found_by()
+                self._found[source.name] = found_by()
             except TunerError as error:
                 notes.append(_not_compared(source, error))
         return notes
@@ -180,14 +180,14 @@ class TuningLoop(Run):
     def _prepare(self) -> list[str]:
         """Time what candidates are compared with. Returns notes about sources that can change nothing."""
         notes: list[str] = []
-        for source, found in list(self._found.items()):
-            if self.stop.requested:
-                break
+        for source in self.sources:
+            if source.name not in self._found or self.stop.requested:
+                continue
             self.watch.working(f"timing the compiler's code for what {source.name} replace")
             try:
-                found = self._found[source] = found.prepared(self)
+                found = self._found[source.name] = self._found[source.name].prepared(self)
             except TunerError as error:
-                del self._found[source]
+                del self._found[source.name]
                 notes.append(_not_compared(source, error))
                 continue
             self.replaced |= set(found.replaced)
