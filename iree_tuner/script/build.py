@@ -49,12 +49,20 @@ _DISPATCH_CONFIG = (
 )
 
 
-def _prepared(data: bytes, name: str, target: Target) -> tuple[CompilerSession, ir.Module]:
-    """A program at the point where the compiler applies scripts."""
+def _sources(data: bytes, name: str, target: Target) -> tuple[CompilerSession, ir.Module]:
+    """A program's executables before any is configured."""
     session = session_for(target.flags)
     module = session.parse(data, name)
+    if not list(module.body.operations):
+        raise TunerError("the program has no functions", location=name)
     select_target(module, target)
     session.run(module, stop="executable-sources")
+    return session, module
+
+
+def _prepared(data: bytes, name: str, target: Target) -> tuple[CompilerSession, ir.Module]:
+    """A program at the point where the compiler applies scripts."""
+    session, module = _sources(data, name, target)
     run_passes(module, session, _DISPATCH_CONFIG)
     prepare(module, target.preparation, session)
     return session, module
@@ -314,21 +322,13 @@ def build_here(harness: bytes, flags: tuple[str, ...], script: bytes) -> Built:
 
 
 def _compile_here(data: bytes, name: str, target: Target, script: bytes) -> Scripted:
-    session = session_for(target.flags)
-    module = session.parse(data, name)
-    if not list(module.body.operations):
-        raise TunerError("the program has no functions", location=name)
-    select_target(module, target)
-    session.run(module, stop="executable-sources")
+    session, module = _sources(data, name, target)
     return _finish(module, session, script)
 
 
 def lowered_here(data: bytes, name: str, target: Target, script: bytes) -> tuple[str, ...]:
     """The functions of a program's dispatches that a script lowers. Runs in workers."""
-    session = session_for(target.flags)
-    module = session.parse(data, name)
-    select_target(module, target)
-    session.run(module, stop="executable-sources")
+    session, module = _sources(data, name, target)
     return _configured(module, session, script)[0]
 
 

@@ -7,6 +7,7 @@ import iree.runtime as rt
 import numpy as np
 import pytest
 from products import expected, inputs
+from programs import TWO_PRODUCTS
 
 from iree_tuner import tune_module
 from iree_tuner.cli.main import run
@@ -36,20 +37,6 @@ from iree_tuner.tuning.source import specs_of
 from iree_tuner.tuning.verdict import Tuned
 from iree_tuner.tuning.versions import Compiling, applied, with_spec
 
-TWO = """
-func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x48xf32>, %c: tensor<48x16xf32>) -> tensor<64x16xf32> {
-  %zero = arith.constant 0.0 : f32
-  %e = tensor.empty() : tensor<64x48xf32>
-  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x48xf32>) -> tensor<64x48xf32>
-  %first = linalg.matmul ins(%a, %b : tensor<64x32xf32>, tensor<32x48xf32>)
-      outs(%f : tensor<64x48xf32>) -> tensor<64x48xf32>
-  %e2 = tensor.empty() : tensor<64x16xf32>
-  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<64x16xf32>) -> tensor<64x16xf32>
-  %second = linalg.matmul ins(%first, %c : tensor<64x48xf32>, tensor<48x16xf32>)
-      outs(%f2 : tensor<64x16xf32>) -> tensor<64x16xf32>
-  return %second : tensor<64x16xf32>
-}
-"""
 FASTER = compare_pairs([[[2.0] * 16, [1.0] * 16]])
 FLAGS = ("--iree-opt-level=O2",)
 KNOBS = {"tile_rows": 16, "tile_columns": 16, "rows": 2, "columns": 8, "depth": 2}
@@ -62,7 +49,7 @@ def script():
 
 @pytest.fixture(scope="module")
 def dispatches(cpu, compilers):
-    return extract(load_program(TWO), cpu, compilers).dispatches
+    return extract(load_program(TWO_PRODUCTS), cpu, compilers).dispatches
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +58,7 @@ def tasks(dispatches):
 
 
 def lowered(target, compilers, script):
-    program = load_program(TWO)
+    program = load_program(TWO_PRODUCTS)
     return compilers.call(lowered_here, program.data, program.name, target, script)
 
 
@@ -101,13 +88,15 @@ def test_each_workload_has_its_own_knobs_and_right_results(script, tasks, cpu, c
     changes = [
         change_of(which, task) for task, which in zip(tasks, (script, script.chosen(KNOBS)), strict=True)
     ]
-    to = applied(Compiling(load_program(TWO), cpu), changes, [Scripts([script])], compilers, tmp_path)
+    to = applied(
+        Compiling(load_program(TWO_PRODUCTS), cpu), changes, [Scripts([script])], compilers, tmp_path
+    )
     assert len(configured(to.program, cpu, compilers)) == 2
     config = rt.Config("local-sync")
     vmfb = compile_program(to.program, to.target, compilers).data
     module = rt.VmModule.copy_buffer(config.vm_instance, vmfb)
     context = rt.SystemContext(vm_modules=[module], config=config)
-    (a, b), (_, c) = inputs(64, 48, 32, bias=False), inputs(64, 16, 48, bias=False)
+    (a, b), (_, c) = inputs(32, 48, 64, bias=False), inputs(32, 16, 48, bias=False)
     found = context.modules.module["main"](a, b, c).to_host()
     np.testing.assert_array_equal(found, expected([expected([a, b]), c]))
 
@@ -136,7 +125,7 @@ def test_scripts_that_are_wrong_are_left_out(script, tasks, cpu):
 
 def test_a_run_tries_them(script):
     options = {"effort": "smoke", "device": "local-sync", "db": None, "candidates": 1}
-    result = tune_module(TWO, sources=[Scripts([script])], **options)
+    result = tune_module(TWO_PRODUCTS, sources=[Scripts([script])], **options)
     for each in result.results:
         assert [one.kind.name for one in each.competitors] == ["cpu_matmul"]
         assert any(trial.outcome in ("ok", "too_slow") for trial in each.competitors[0].trials)
@@ -152,7 +141,7 @@ def test_the_spec_of_a_result_has_entries_scripts_and_flags(script, tasks, cpu, 
     spec = result_spec([entry], specs_of([change], [Scripts()]), FLAGS, context)
     assert read_flags(spec) == FLAGS
     assert lowered(cpu, compilers, to_bytecode(spec)) == change.dispatches
-    check = check_against_program(spec, TWO, cpu, workers=compilers)
+    check = check_against_program(spec, TWO_PRODUCTS, cpu, workers=compilers)
     assert [each.count for each in check.matchers] == ["one"]
     assert not check.problems
     assert read_flags(result_spec([], specs_of([change], [Scripts()]), FLAGS, context)) == FLAGS
@@ -161,13 +150,15 @@ def test_the_spec_of_a_result_has_entries_scripts_and_flags(script, tasks, cpu, 
 def test_what_it_is_used_with_compiles_the_same(script, tasks, cpu, compilers, tmp_path):
     added = specs_of([change_of(script, each) for each in tasks], [Scripts()])
     spec = result_spec([], added, (), new_context())
-    (tmp_path / "two.mlir").write_text(TWO)
+    (tmp_path / "two.mlir").write_text(TWO_PRODUCTS)
     (tmp_path / "two.spec.mlir").write_text(str(spec))
     command = ["compile", f"{tmp_path}/two.mlir", "--spec", f"{tmp_path}/two.spec.mlir"]
     assert run([*command, "-o", f"{tmp_path}/x.vmfb"]) == 0
-    program = with_spec(load_program(TWO), to_bytecode(spec))
+    program = with_spec(load_program(TWO_PRODUCTS), to_bytecode(spec))
     assert (tmp_path / "x.vmfb").read_bytes() == compile_program(program, cpu, compilers).data
-    assert (tmp_path / "x.vmfb").read_bytes() != compile_program(load_program(TWO), cpu, compilers).data
+    assert (tmp_path / "x.vmfb").read_bytes() != compile_program(
+        load_program(TWO_PRODUCTS), cpu, compilers
+    ).data
 
 
 def test_they_are_asked_for_by_name(script, tmp_path, capsys):
@@ -175,6 +166,6 @@ def test_they_are_asked_for_by_name(script, tmp_path, capsys):
     assert Scripts().given("cpu_matmul").scripts == (script,)
     with pytest.raises(UsageError, match="unknown script 'nothing'"):
         Scripts().given("nothing")
-    (tmp_path / "two.mlir").write_text(TWO)
+    (tmp_path / "two.mlir").write_text(TWO_PRODUCTS)
     assert run(["tune", f"{tmp_path}/two.mlir", "--with", "runtime=x"]) == 2
     assert "--with: runtime takes no value, so not 'x'" in capsys.readouterr().err
