@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths
-from iree_tuner.kernels.c_plan import CTiling, plans, right_matrix, shape_of
+from iree_tuner.kernels.c_plan import CTiling, from_memory, plans, right_matrix, shape_of
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Packed, Problem
 from iree_tuner.kernels.moves import MOST_PADDING
 from iree_tuner.ops.contraction import is_contraction
@@ -46,7 +46,8 @@ class CGemm(CKernel):
         shape = shape_of(problem)
         if shape is None:
             return ()
-        packed = int(not shape.swapped) in problem.constants and right_matrix(problem, shape) is not None
+        matrix = right_matrix(problem, shape) is not None and not from_memory(shape)
+        packed = int(not shape.swapped) in problem.constants and matrix
         return tuple(plan.knobs for plan in plans(shape, widths(), packed=packed))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
@@ -72,10 +73,12 @@ def _code(problem: Problem, plan: CTiling, target: Target, *, packed: bool = Fal
 def _packing(problem: Problem, plan: CTiling) -> tuple[int, tuple[int, int], int] | None:
     """The right operand's number, its matrix sizes, and the dimension of columns; None if packing is useless.
 
-    Dot products already read the operand along the depth, and images change with each run.
+    Dot products already read the operand along the depth, and images change with each run. What memory
+    delivers no faster is not doubled.
     """
     padding = -plan.shape.columns % plan.wide * plan.shape.depth * 4
-    return None if padding > MOST_PADDING or plan.knobs["dot"] else right_matrix(problem, plan.shape)
+    in_place = plan.knobs["dot"] or plan.streams or from_memory(plan.shape)
+    return None if in_place or padding > MOST_PADDING else right_matrix(problem, plan.shape)
 
 
 def _macros(problem: Problem, plan: CTiling, *, packed: bool) -> dict[str, int | str]:
@@ -88,7 +91,7 @@ def _macros(problem: Problem, plan: CTiling, *, packed: bool) -> dict[str, int |
         "PLACE_OFFSETS": ",".join(map(str, shape.offsets)),
         "RIGHT_ROW": shape.right_row, "RIGHT_COLUMN": shape.right_column, "RESULT_ROW": shape.result_row,
         "SWAPPED": int(shape.swapped), "STRIDE": plan.stride, "WINDOWS": int(shape.windows is not None),
-        "PACKED": int(packed), **steps_of(problem),
+        "PACKED": int(packed), "STREAM": int(plan.streams), **steps_of(problem),
     }  # fmt: skip
     found |= zip(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT"), shape.batch[1:], strict=True)
     if packed:

@@ -110,6 +110,15 @@ def right_matrix(problem: Problem, shape: Shape) -> tuple[int, tuple[int, int], 
     return None
 
 
+def from_memory(shape: Shape) -> bool:
+    """Whether one row takes as long as memory takes to deliver the right operand, packed or in its place.
+
+    The packed copy of a model's weights takes as much memory as they do, and seconds when it is loaded.
+    """
+    row = shape.rows == 1 and _streamed(shape)
+    return row and shape.depth * shape.columns * 4 >= _FROM_MEMORY
+
+
 def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:
     """The shape with operands in this order: the first one has the rows, the second one the columns."""
     places = [list(one.dimensions) for one in workload.maps]
@@ -242,16 +251,26 @@ _TILE_CYCLES, _WORKGROUP_CYCLES = 300.0, 4000.0
 _PAGE = 1024  # f32
 # How much slower rows are read that are on pages of their own, and rows that take the same places of a cache.
 _FAR, _ALIKE = 1.3, 2.0
+_SUM_CYCLES = 1.5  # to read and write a vector of sums in the L1 cache
+_STREAM_CYCLES = 0.6  # of a load that waits for more than the caches
+_NEW_RUN = 80  # f32 that memory could deliver in the time to begin a part of a row
 _TOTAL_CYCLES = 8.0  # to add the lanes of a vector
 _WAIT = 0.1  # of a workgroup's time, which the others wait at the end
+_MEMORY_WAIT = 0.02  # where memory delivers to the others what one has no more use for
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_MOST_STREAMED = 8
+"""Rows of a product whose right operand is streamed: their sums are read and written for each part of it."""
+_FROM_MEMORY = 32 << 20
+"""Bytes of a right operand that no cache keeps until the next run of the program."""
+_TOGETHER = (8, 4)  # rows of the right operand that are streamed at once
 _FEW_PARTS = 3  # divisions into workgroups that are tried with a tile
 
 
 @dataclass(frozen=True)
 class CTiling:
     """A shape with knobs: `rows`, `vectors`, `lanes`, `depth`, `pack_left`, `pack_right`, `dot`, `tiles`,
-    `columns`, `unroll`. `packed` is whether the right operand is packed before the program runs.
+    `columns`, `unroll`, and `stream` where it is 1. `packed` is whether the right operand is packed before
+    the program runs.
     """
 
     shape: Shape
@@ -317,6 +336,8 @@ class CTiling:
 
     def cycles(self, workers: int) -> float:
         """The predicted time on that many workers, in cycles of two vector operations each."""
+        if self.streams:
+            return self._streaming_cycles(workers)
         across, down = self.workgroups
         shape, knobs = self.shape, self.knobs
         columns, tiles = min(knobs["columns"], shape.columns), min(knobs["tiles"], self.all_tiles)
@@ -338,6 +359,23 @@ class CTiling:
         if tiles * knobs["rows"] * self.part * 4 > _L2 and whole + bool(rest) > 1:
             found *= 1.1
         return (-(-across * down * shape.batch[0] // workers) + _WAIT) * (found + _WORKGROUP_CYCLES)
+
+    @property
+    def streams(self) -> bool:
+        """Whether rows of the right operand are read in place, as wide as a workgroup is."""
+        return bool(self.knobs.get("stream"))
+
+    def _streaming_cycles(self, workers: int) -> float:
+        """The same of a plan that streams: products, sums that are read and written again, and memory."""
+        shape, knobs = self.shape, self.knobs
+        columns, depth = min(knobs["columns"], shape.columns), shape.depth
+        steps = -(-columns // knobs["lanes"]) * depth
+        found = steps * (shape.rows / 2 + _STREAM_CYCLES + shape.rows * _SUM_CYCLES / knobs["unroll"])
+        groups, wait = self.workgroups[0] * shape.batch[0], _WAIT
+        if depth * shape.columns * 4 > _L2:
+            found += depth * columns * _MEMORY_CYCLES * (1 + _NEW_RUN / columns)
+            wait = _MEMORY_WAIT
+        return (-(-groups // workers) + wait) * (found + _WORKGROUP_CYCLES)
 
     def _packing(self, columns: int, tiles: int) -> float:
         shape, knobs = self.shape, self.knobs
@@ -402,12 +440,21 @@ def _tiles_of(shape: Shape, lanes: int, *, packed: bool) -> Iterator[list[dict[s
             {**tile, **dict(zip(names, each, strict=True))}
             for each in product(depths, lefts, rights, unrolls)
         ]
+    if shape.right_column == 1 and _streamed(shape):
+        tile = {"rows": shape.rows, "vectors": 2, "lanes": lanes, "dot": 0, "depth": shape.channels}
+        yield [{**tile, "pack_left": 0, "pack_right": 0, "unroll": each, "stream": 1} for each in _TOGETHER]
     for rows, columns in (
         _DOTS[lanes] if shape.right_row == 1 and len(shape.offsets) == 1 and shape.windows is None else ()
     ):
         if rows <= shape.rows and columns <= shape.columns:
             tile = {"rows": rows, "vectors": columns, "lanes": lanes, "dot": 1, "depth": shape.channels}
             yield [{**tile, "pack_left": 0, "pack_right": 0, "unroll": each} for each in (1, 2)]
+
+
+def _streamed(shape: Shape) -> bool:
+    """Whether it is a product of few rows with a matrix."""
+    plain = shape.lines == 1 and len(shape.offsets) == 1 and shape.windows is None
+    return plain and shape.rows <= _MOST_STREAMED and shape.columns > 1
 
 
 def _depth_of(shape: Shape, depth: int) -> int:
@@ -420,7 +467,7 @@ def _depth_of(shape: Shape, depth: int) -> int:
 def _cut(shape: Shape, base: Mapping[str, int], *, packed: bool) -> Iterator[CTiling]:
     """A plan for each division of the result into workgroups."""
     whole = CTiling(shape, {**base, "tiles": 1, "columns": 1})
-    own = packed and not base["dot"]
+    own = packed and not base["dot"] and not base.get("stream")
     wide, tiles = whole.wide, whole.all_tiles
     column_tiles = -(-shape.columns // wide)
     seen: set[tuple[int, int]] = set()

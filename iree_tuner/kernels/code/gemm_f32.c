@@ -17,6 +17,10 @@
 // DOT sums along the depth in the lanes of a vector, and adds the lanes at the end. It is best for a few rows if the depth
 // of the right operand is contiguous. A tile is then VECTORS columns wide, and nothing is packed.
 //
+// STREAM is for a few rows by a right operand that is larger than the caches and whose rows are contiguous. UNROLL of them
+// are read at once, as many columns as the workgroup has, in place: memory delivers long runs faster than narrow tiles,
+// and nothing has to be packed. The sums stay in the result, which is in the L1 cache.
+//
 // All sizes are macros, so that the compiler sees constants:
 //   LINES, WIDTH, LINES_OF_IMAGE     lines of all images, pixels of a line, lines of one image
 //   IMAGE, LINE, PIXEL               distances in the left operand for the next image, line and pixel, in elements
@@ -29,7 +33,7 @@
 //   WINDOW_WIDTH, WINDOW_LINE, WINDOW_PIXEL, WINDOW_CHANNEL, WINDOW_PLACES, WINDOW_OFFSETS   with WINDOWS: pixels of a
 //                                    line of columns; distances in the right operand for the next line, pixel and channel,
 //                                    in elements; positions of the window and their offsets
-//   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES, PACK_LEFT, PACK_RIGHT, PACKED, DOT, UNROLL
+//   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES, PACK_LEFT, PACK_RIGHT, PACKED, DOT, STREAM, UNROLL
 //   STRIDE                           distance of the packed left operand's rows, in elements
 //   EXTRAS, STEPS                    see steps_f32.h
 
@@ -128,6 +132,46 @@ ALWAYS void dots(const float *left, const float *right, extras given, float *res
     store(result + at, finished(found, given, at, row + r, column, columns), columns);
   }
 }
+
+#if STREAM
+// Add the products of `depth` rows of the right operand to the sums of the columns from `column` to `stop`.
+ALWAYS void sweep(const float *left, const float *right, extras given, float *result, index column, index stop,
+                  const int depth, const int first, const int last) {
+#define STEP_OF_SWEEP(vectors, part)                                                                          \
+  vector sums[ROWS][VECTORS];                                                                                 \
+  ALL for (int v = 0; v < vectors; v++) {                                                                     \
+    const int count = v + 1 < vectors ? LANES : part;                                                         \
+    ALL for (int r = 0; r < ROWS; r++)                                                                        \
+      sums[r][v] = first ? all(0) : load(result + r * RESULT_ROW + column + v * LANES, count);                \
+    ALL for (int k = 0; k < depth; k++) {                                                                     \
+      const float *from = right + k * RIGHT_ROW + column + v * LANES;                                         \
+      const vector across = load(from, count);                                                                \
+      ALL for (int r = 0; r < ROWS; r++) sums[r][v] += all(left[r * APART + k]) * across;                     \
+    }                                                                                                         \
+    ALL for (int r = 0; r < ROWS; r++) {                                                                      \
+      const index at = r * RESULT_ROW + column + v * LANES;                                                   \
+      const vector sum = sums[r][v];                                                                          \
+      store(result + at, last ? finished(sum, given, at, r, column + v * LANES, count) : sum, count);         \
+    }                                                                                                         \
+  }
+  for (; column + WIDE <= stop; column += WIDE) { STEP_OF_SWEEP(VECTORS, LANES) }
+  if (TAIL && column < stop) { STEP_OF_SWEEP(TAIL_VECTORS, PART) }
+}
+
+// All rows by the columns from `column` to `stop`.
+ALWAYS void stream(const float *left, const float *right, extras given, float *result, index column, index stop) {
+  const int rest = (CHANNELS - 1) % UNROLL + 1;
+  if (CHANNELS <= UNROLL) {
+    sweep(left, right, given, result, column, stop, rest, 1, 1);
+    return;
+  }
+  sweep(left, right, given, result, column, stop, UNROLL, 1, 0);
+  index k = UNROLL;
+  for (; k + UNROLL < CHANNELS; k += UNROLL)
+    sweep(left + k, right + k * RIGHT_ROW, given, result, column, stop, UNROLL, 0, 0);
+  sweep(left + k, right + k * RIGHT_ROW, given, result, column, stop, rest, 0, 1);
+}
+#endif
 
 #if WINDOWS
 static const index window_offsets[WINDOW_PLACES] = {WINDOW_OFFSETS};
@@ -282,6 +326,9 @@ index ENTRY(const float *one, const float *other, EXTRAS float *result, SCRATCH 
   if (given.residual) given.residual += z * BATCH_RESULT;
   const index begin = y * TILES, end = begin + TILES < ALL_TILES ? begin + TILES : ALL_TILES;
   const index stop = (x + 1) * COLUMNS < FILTERS ? (x + 1) * COLUMNS : FILTERS;
+#if STREAM
+  stream(left, right, given, result, x * COLUMNS, stop);
+#else
   for (index place = 0; place < PLACES; place += TOGETHER)
     for (index k = 0; k < CHANNELS; k += DEPTH) {
       const index places = PLACES - place < TOGETHER ? PLACES - place : TOGETHER;
@@ -300,5 +347,6 @@ index ENTRY(const float *one, const float *other, EXTRAS float *result, SCRATCH 
       if (TAIL && column < stop)
         column_tile(from, right, given, result, begin, end, column, place, places, k, depth, TAIL_VECTORS, PART, first, last);
     }
+#endif
   return 0;
 }

@@ -232,6 +232,34 @@ def test_a_constant_is_packed_in_parts_that_need_not_fit_on_the_stack(tmp_path):
     assert not any(each["pack_right"] for each in KERNEL.variants(in_order, HOST))
 
 
+@settings(FEW, max_examples=amount(4, 32))
+@given(
+    m=st.integers(1, 8), n=st.integers(2, 300), k=st.integers(1, 70), width=st.sampled_from(WIDTHS),
+    unroll=st.sampled_from((4, 8)), pick=st.floats(0, 0.999),
+)  # fmt: skip
+@example(m=1, n=37, k=5, width=WIDTHS[0], unroll=8, pick=0)
+@example(m=3, n=64, k=16, width=WIDTHS[-1], unroll=4, pick=0.9)
+@example(m=2, n=65, k=9, width=WIDTHS[-1], unroll=8, pick=0.9)
+def test_streams(m, n, k, width, unroll, pick, tmp_path):
+    """Sums of a few rows stay in the result; depths and columns that the steps divide, and others."""
+    problem = site_in(with_epilogue(m, n, k, ("bias", "relu"), together=True)).problem
+    knobs = chosen(problem, pick, lanes=width, stream=1, unroll=unroll)
+    assert knobs["stream"]
+    inputs = arrays(problem)
+    want = np.maximum(inputs[0].astype(np.float64) @ inputs[1] + inputs[2], 0)
+    found = run(KERNEL.make(problem, HOST, knobs), inputs, want.shape, tmp_path)
+    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
+
+
+def test_what_memory_delivers_is_not_packed():
+    """A model's weights for one row take the same time in their place; those that caches keep are packed."""
+    for m, n, packed in ((1, 8192, False), (1, 512, True), (4, 8192, True)):
+        problem = replace(site_in(matmul(m, n, 2048)).problem, constants=(1,))
+        first = KERNEL.variants(problem, HOST)[0]
+        assert (KERNEL.packed(problem, HOST, first) is not None) == packed
+        assert bool(first.get("stream")) != packed
+
+
 def test_what_is_not_packed():
     """Dot products, which read along the depth; batches and images; what zeros would make much larger."""
     for text, wanted in (
