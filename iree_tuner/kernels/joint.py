@@ -45,6 +45,10 @@ _MOST_PARTS = 8
 """The most products in a joint one: a text's keys and values in all layers are hundreds, each of which names
 all constants of its group."""
 
+_MOST_MOVED = 32 << 20
+"""The most bytes of an f32 constant times one row: memory delivers a larger one no faster with others beside
+it, and the joint one takes as much memory again (`kernels/c_plan.py`)."""
+
 _WIDTH = 64
 """The columns of a part are a multiple of this, so that each part begins at an aligned address."""
 
@@ -138,6 +142,10 @@ def _product(op: ir.Operation) -> _Product | None:
     if tuple(each.dimensions for each in accesses(op)) != _PLAIN[op.name]:
         return None
     if math.prod(ir.RankedTensorType(op.result.type).shape) > _MOST_RESULTS:
+        return None
+    weights = ir.RankedTensorType(load.result.type)
+    from_memory = math.prod(weights.shape) * 4 >= _MOST_MOVED and ElementType.of(weights).bits == 32
+    if op.name == "linalg.vecmat" and from_memory:
         return None
     steps, biases, ops = list[str](), list[ir.Operation](), [load, *start, op]
     factor = ir.RankedTensorType(op.operands[0].type).element_type

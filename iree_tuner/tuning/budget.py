@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from iree_tuner.compiler.worker import TIMEOUT_S
 from iree_tuner.measure.program import SCREENED
-from iree_tuner.measure.statistics import LEAST_PAIRS
+from iree_tuner.measure.statistics import FAR_PAIRS, LEAST_PAIRS
 from iree_tuner.tuning.finals import FinalPlan
 from iree_tuner.tuning.options import Effort
 from iree_tuner.tuning.stop import StopRequest
@@ -238,7 +238,8 @@ class Budget:
 
     def least_verdict_s(self, versions: int) -> float:
         """For a verdict of few rounds."""
-        return self.versions_s(versions, 1) + _LEAST_VERDICT_S
+        rounds_s = FAR_PAIRS * (versions + 1) * self.measured.invocation_s
+        return self.versions_s(versions, 1) + max(_LEAST_VERDICT_S, rounds_s)
 
     def verdict_s(self, versions: int) -> float:
         """For the verdict: compiling, checking, and comparing in turns, at one place of the code."""

@@ -160,6 +160,8 @@ def test_slow_programs_have_fewer_versions_and_a_longer_verdict():
     assert slow.versions_that_fit(until, 3.0) < 1, "the least rounds of one more take 13 s"
     assert slow.verdict_s(1) > 16.0 > fast.verdict_s(1)
     assert slow.least_verdict_s(1) < slow.verdict_s(1)
+    rounds = [slow.least_verdict_s(each) - slow.versions_s(each, 1) for each in (1, 2)]
+    assert rounds == pytest.approx([6.0, 9.0]), "three rounds, of which the default takes a second in each"
     assert fast.apart_s < 2.5
     assert fast.apart_fits(fast.least_verdict_s(2))
     moved = budget(120.0, clock, build_s=1.0, check_s=0.1, invocation_s=0.001, parts_bytes=4e9)
