@@ -110,7 +110,8 @@ def tune(
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
     with Progress(people) as progress:
         try:
-            chosen = replace(options, try_flags=False)  # they are among the sources, if wanted
+            # flags are among the sources, if wanted
+            chosen = replace(options, try_flags=False, compiled=vmfb is not None)
             result = tune_program(source, chosen, run=run, sources=sources, observer=progress)
         except NothingToTuneError as error:
             if outputs.as_json:

@@ -81,6 +81,7 @@ class Budget:
     measured: MeasuredTimes = field(default_factory=MeasuredTimes)  # times of the program
     proofs: int = 1  # number of specs that the run checks
     runtime_flags: int = 0  # number compared at the end
+    compiled: bool = False  # whether the result is compiled once more for the caller
 
     @property
     def limited(self) -> bool:
@@ -104,7 +105,8 @@ class Budget:
 
     @property
     def _end_s(self) -> float:
-        return _END_S + _SAVING_S * (self.proofs > 1)
+        compiling_s = self.compiled * (_SAVING_S + self.measured.build_s)
+        return _END_S + _SAVING_S * (self.proofs > 1) + compiling_s
 
     @property
     def is_over(self) -> bool:

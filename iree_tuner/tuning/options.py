@@ -312,6 +312,8 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
         caches hold.
     profile
         Profile the program before and after tuning. Default: on in runs of a minute or more.
+    compiled
+        Keep time of the budget to compile the result, for callers of `TuningResult.vmfb`.
     """
 
     effort: Annotated[EffortName, Parameter(group=AMOUNT)] = "default"
@@ -336,6 +338,7 @@ class TuningOptions(DatabaseOptions, ClusterOptions):
     self_test: Annotated[bool, Parameter(negative="", group=CANDIDATES)] = False
     warm: Annotated[bool, Parameter(negative="", group=MEASURING)] = False
     profile: Annotated[bool | None, Parameter(group=MEASURING)] = None
+    compiled: Annotated[bool, Parameter(parse=False)] = False
 
     def __post_init__(self) -> None:
         """Raises UsageError for an unknown effort or strategy, and for numbers out of range."""

@@ -52,7 +52,9 @@ class Run:
         self.starters = read_starters(specs, lab.context)
         # file of measured rooflines
         self.rooflines = Path(options.db).with_name("rooflines.json") if options.db else None
-        self.budget = Budget(options.budget_s or math.inf, self.timeline, lab.jobs, self.stop)
+        self.budget = Budget(
+            options.budget_s or math.inf, self.timeline, lab.jobs, self.stop, compiled=options.compiled
+        )
         self.versions = ProgramVersions(
             self.program, self.cases, lab, self.watch, ErrorDepth(), self.budget.measured, self.sources,
             self.folder,

@@ -284,7 +284,8 @@ class ProgramVersions:
         if compiling:
             spans = [each for each in self._lab.compilers.spans if each.what == COMPILING]
             took = [each.end - each.begin for each in spans[-len(compiling) :]]
-            self.measured.build_s = statistics.median_low(took or [0.0])
+            # Kernels may leave little to compile in one version, and in the next one not.
+            self.measured.build_s = max(self.measured.build_s, statistics.median_low(took or [0.0]))
         failed: dict[ProgramVersion, Exception] = {}
         for key, future in compiling.items():
             try:

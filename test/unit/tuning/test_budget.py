@@ -136,6 +136,16 @@ def test_checks_are_predicted_from_the_nearest_that_was_measured():
     assert least == [16.0, 4.0, 2.0]
 
 
+def test_the_result_is_compiled_within_the_budget():
+    until = [
+        Budget(
+            120.0, Timeline(Clock()), 2, StopRequest(), MeasuredTimes(build_s=10.0), compiled=compiled
+        ).search_until(2, 3)
+        for compiled in (False, True)
+    ]
+    assert until[0] - until[1] >= 10.0
+
+
 def test_a_profile_that_would_take_too_long_is_left_out():
     assert budget(90.0).profile_fits(4.0)
     assert not budget(90.0).profile_fits(20.0)
