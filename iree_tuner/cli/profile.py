@@ -191,8 +191,8 @@ def _show(found: Profile, every: bool, console: Console) -> None:
     print_table(console, parts, spare=("workload", "bound us", "GB/s"))
     low, high = found.whole_range_us
     console.print(f"{one_line(', '.join(found.functions))} on {found.device}, {_HOW[found.method]}")
-    spread = f"quartiles {low:.1f} to {high:.1f}"
-    console.print(f"program      {found.whole_us:10.1f} us per invocation ({spread})")
+    spread = f"half of the samples: {low:.1f} to {high:.1f}"
+    console.print(f"program      {found.whole_us:10.1f} us per invocation, when it is quiet ({spread})")
     console.print(f"dispatches   {found.dispatches_us:10.1f} us, {_part(found.dispatches_us, found)}")
     console.print(f"all rows     {found.explained_us:10.1f} us, {_part(found.explained_us, found)}")
     if found.profiled_us:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Annotated, Any
 
 import msgspec
 from iree.compiler import ir
-from iree.compiler.dialects import arith, func, math, tensor
+from iree.compiler.dialects import arith, func, tensor
+from iree.compiler.dialects import math as math_ops
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.linalg import generic, named
@@ -90,6 +92,27 @@ class Roofline:
         compute_s = flops / peak if peak else 0.0
         memory_s = bytes_ / speed if speed else 0.0
         return max(compute_s, memory_s) * 1e6
+
+
+def raised(roofline: Roofline, reached: Iterable[tuple[float, float]]) -> Roofline:
+    """The roofline with the speeds of memory that calls of dispatches reached, where these are higher.
+
+    A probe is slower on a busy machine, and its result stays in a file. A nearer level is not slower than the
+    one behind it.
+
+    Args:
+        roofline: of a processor, as it was measured.
+        reached: of each dispatch, the bytes that a call reads and writes, and its seconds.
+    """
+    speeds = [each.bytes_per_s for each in roofline.levels]
+    for moved, seconds in reached:
+        inside = (moved <= (each.capacity_bytes or math.inf) for each in roofline.levels)
+        for place in range(next((place for place, fits in enumerate(inside) if fits), len(speeds)) + 1):
+            known = speeds[place] if place < len(speeds) else None
+            if known is not None and seconds and moved / seconds > known:
+                speeds[place] = moved / seconds
+    levels = zip(roofline.levels, speeds, strict=True)
+    return replace(roofline, levels=tuple(replace(each, bytes_per_s=speed) for each, speed in levels))
 
 
 def to_json(roofline: Roofline) -> dict[str, object]:
@@ -175,6 +198,11 @@ def conditions_of(target: Target, facts: DeviceFacts) -> dict[str, str]:
     }  # fmt: skip
 
 
+def keep_raised(cache: Path, roofline: Roofline, target: Target, facts: DeviceFacts) -> None:
+    """Write a roofline that dispatches have raised into the file that keeps it."""
+    _write(cache, json.dumps(conditions_of(target, facts), sort_keys=True), roofline)
+
+
 def measure_cpu(
     target: Target, compilers: Workers, builder: Builder, measurer: Measurer, conditions: Mapping[str, str]
 ) -> Roofline:
@@ -257,7 +285,7 @@ def multiply_adds(size: int) -> bytes:
     def body(value: ir.Value, _: ir.Value) -> ir.Value:
         factor = arith.constant(ir.F32Type.get(), 0.5)
         for _step in range(_CHAIN):
-            value = math.fma(value, factor, factor)
+            value = math_ops.fma(value, factor, factor)
         return value
 
     with new_context(), ir.Location.unknown():

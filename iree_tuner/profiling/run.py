@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,9 +20,9 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import Measurer
-from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in
+from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in, work_of
 from iree_tuner.profiling.profile import Method, Profile
-from iree_tuner.profiling.roofline import Roofline, cpu_roofline, datasheet_roofline
+from iree_tuner.profiling.roofline import Roofline, cpu_roofline, datasheet_roofline, keep_raised, raised
 from iree_tuner.profiling.whole import MeasuredProgram, ProfilePlan, measure_here
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
@@ -130,7 +130,18 @@ def profile_program(
         if roofline is None and with_roofline:
             roofline, problem = roofline_for(target, tools, cache)
             notes += (problem,) if problem else ()
+        if roofline is not None and on_host(target.device or ""):
+            roofline, before = _raised(roofline, spent, dispatches), roofline
+            if cache is not None and roofline != before:
+                keep_raised(cache, roofline, target, facts)
     return _profile(program, target, chosen, measured, spent, dispatches, roofline, notes, facts)
+
+
+def _raised(roofline: Roofline, spent: Mapping[str, Spent], dispatches: Sequence[Dispatch]) -> Roofline:
+    """The roofline, which no dispatch exceeds by the speed of memory."""
+    ran = ((each, spent[each.name]) for each in dispatches if each.name in spent)
+    calls = ((work_of(each).bytes, time.time_us * 1e-6 / time.calls) for each, time in ran if time.calls)
+    return raised(roofline, calls)
 
 
 def _can_profile(target: Target, method: Method | None) -> bool:

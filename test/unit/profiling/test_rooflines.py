@@ -11,7 +11,14 @@ from iree_tuner.device.device_facts import facts_of
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.candidate import Built
 from iree_tuner.profiling import roofline as probes
-from iree_tuner.profiling.roofline import MemoryLevel, Roofline, datasheet_roofline, from_json, to_json
+from iree_tuner.profiling.roofline import (
+    MemoryLevel,
+    Roofline,
+    datasheet_roofline,
+    from_json,
+    raised,
+    to_json,
+)
 
 MIB = 1 << 20
 POSITIVE = st.floats(1e-3, 1e18, allow_nan=False)
@@ -52,6 +59,28 @@ def test_types_that_are_not_listed_follow_from_those_that_are(kind, peak) -> Non
 def test_nothing_is_said_of_unknown_types() -> None:
     assert SIMPLE.peak("!custom") is None
     assert SIMPLE.attainable_us(1e12, 0.0, "") == 0.0
+
+
+def test_no_dispatch_reads_faster_than_the_roofline() -> None:
+    """What a busy machine measured too low is raised; a nearer level is not slower than the one behind it."""
+    measured = Roofline(
+        "x", (("f32", 1e12),), (MemoryLevel(2e10, MIB), MemoryLevel(1.5e10, 8 * MIB), MemoryLevel(1e10))
+    )
+    found = raised(measured, [(100 * MIB, 100 * MIB / 1.8e10), (0.0, 1.0), (MIB, 0.0), (50 * MIB, 1.0)])
+    assert [each.bytes_per_s for each in found.levels] == pytest.approx([2e10, 1.8e10, 1.8e10])
+    found = raised(found, [(MIB / 2, MIB / 2 / 9e10)])
+    assert [each.bytes_per_s for each in found.levels] == pytest.approx([9e10, 1.8e10, 1.8e10])
+    assert raised(found, [(100 * MIB, 1.0)]) == found
+    unbound = Roofline("x", (), (MemoryLevel(None, MIB), MemoryLevel(1e10)))
+    assert raised(unbound, [(1.0, 1e-12)]) == unbound
+
+
+@given(ROOFLINES, st.lists(st.tuples(POSITIVE, POSITIVE), max_size=3))
+def test_what_was_reached_is_attainable(roofline, reached) -> None:
+    found = raised(roofline, reached)
+    for size, seconds in reached:
+        speed = found.bytes_per_s(size)
+        assert speed is None or size / speed <= seconds * (1 + 1e-9)
 
 
 @given(ROOFLINES)
