@@ -32,7 +32,8 @@ _COLORS = {
     r"\bwin\b": "bold green",
     r"\b\d+\.\d+x\b": "bold cyan",
     r"^(workload|stage) .*": "bold",
-    r"the baseline drifted.*": "yellow",
+    r"^RESULT.*": "bold",
+    r"machine speed changed.*": "yellow",
 }
 
 

@@ -31,23 +31,56 @@ from iree_tuner.tuning.timeline import TimeUse
 
 def report_result(
     console: Console, result: TuningResult, path: Path | None, kernels: Path | None = None,
-    *, stays: bool = False,
+    *, stays: bool = False, verbose: bool = False,
 ) -> None:  # fmt: skip
-    """Print the results and the commands that use them.
+    """Print what was found, where it was written, and the commands that use it.
 
-    `path` is None if no spec was written, `kernels` if no kernel is part of the result. `stays` is whether
-    another spec is at the path, which an empty one does not replace.
+    Args:
+        console: where to.
+        result: of the run.
+        path: of the spec; None if none was written.
+        kernels: path of the kernels' spec; None if no kernel is part of the result.
+        stays: whether another spec is at the path, which an empty one does not replace.
+        verbose: whether to print how it was found, too: the time of each stage, flags, each change.
     """
-    searched = _table(result)
+    searched = _table(result, verbose=verbose)
     if searched.row_count:
         print_table(console, searched, spare=("default us", "tuned us", "tried"))
     for line in _without_comparison(result):
         console.print(line)
-    skipped = [item for item in result.results if item.skipped]
+    for line in _not_searched(result):
+        console.print(line)
+    if verbose:
+        _tell_how_it_was_found(console, result)
+    why, notes = _reason_and_notes(result)
+    if path is None:
+        notes = list(dict.fromkeys(filter(None, result.note.split("; "))))
+    for note in notes:
+        console.print(f"note: {note}", style="yellow")
+    if path is None:
+        return
+    for number, line in enumerate(_result_lines(result, why)):
+        console.print(line, style="" if number else "bold")
+    if result.gained:
+        _tell_how_to_use(console, result, path, kernels, verbose=verbose)
+    else:
+        console.print(f"{path} {'stays as it was' if stays else 'is an empty spec'}")
+
+
+def _not_searched(result: TuningResult) -> Iterator[str]:
+    """How many workloads were left alone, of those that the program has itself."""
+    skipped = [item for item in result.results if item.skipped and item.task.dispatches]
     for noun in sorted({item.replaced_by for item in skipped}, reverse=True):
         alone = [item for item in skipped if item.replaced_by == noun]
-        share, what = sum(item.share for item in alone), f"replaced by {noun}s" if noun else "skipped"
-        console.print(f"{_counted(len(alone), 'workload')} {what} ({share:.1%} of the run time)")
+        # Shares are of dispatches alone: together they may be more than the program's time.
+        share, what = (
+            min(1.0, sum(item.share for item in alone)),
+            f"replaced by {noun}s" if noun else "skipped",
+        )
+        yield f"{_counted(len(alone), 'workload')} {what} ({share:.1%} of the run time)"
+
+
+def _tell_how_it_was_found(console: Console, result: TuningResult) -> None:
     if result.pace.candidates:
         console.print(_pace(result.pace))
     print_table(console, _stages(result.time))
@@ -56,26 +89,47 @@ def report_result(
         console.print(
             f"checking results took {checked_s:.1f} s ({checked_s / result.time.total_s:.0%} of the total)"
         )
-    if result.interrupted and path is not None:
-        console.print("interrupted: these are the results so far")
-    if result.note:
-        console.print(result.note, style="yellow")
     if result.choices[1:]:
         print_table(console, _choices(result))
-    if result.runtime.flags:
-        flags = f"runtime flags: {' '.join(result.runtime.flags)}"
-        console.print(f"{flags}, speedup {result.runtime.speedup:.2f}x more", soft_wrap=True)
-        console.print(f"  pass them to iree-run-module, or to Python in {ENVIRONMENT}")
-    if path is None:
+
+
+def _reason_and_notes(result: TuningResult) -> tuple[str, list[str]]:
+    """Why there is no comparison of the program with its result, if there is none; and all other notes."""
+    notes = list(dict.fromkeys(filter(None, result.note.split("; "))))
+    if result.comparison is not None:
+        return "", notes
+    if notes:
+        unused = "" if result.gained or "not used" in notes[0] else "nothing is used: "
+        return unused + notes[0], notes[1:]
+    if not result.wins:
+        return "no candidate beats the compiler's default", []
+    compared = any(step.comparison for step in result.steps)
+    return "the wins do not make the program faster" if compared else "the wins are not used", []
+
+
+def _result_lines(result: TuningResult, why: str) -> Iterator[str]:
+    """The result in one line, and what belongs to it."""
+    so_far = ", so far" if result.interrupted else ""
+    compared, whole = result.comparison, result.whole
+    if compared is None or whole is None:
+        yield f"RESULT{so_far}: {why}"
         return
-    if result.gained:
-        _tell_how_to_use(console, result, path, kernels)
+    times = f"{whole.called}: {compared.default_us:.1f} -> {compared.candidate_us:.1f} us"
+    if result.verdict in ("win", "lose"):
+        yield f"RESULT{so_far}: {speedup_of(compared)}, {times}"
     else:
-        why = "no candidate beats the compiler's default"
-        if result.wins:
-            compared = any(step.comparison for step in result.steps)
-            why = "the wins do not make the program faster" if compared else "the wins are not used"
-        console.print(f"{why}: {path} {'stays as it was' if stays else 'is an empty spec'}")
+        yield f"RESULT{so_far}: tie, {speedup_of(compared)}, {times}"
+    if whole.agreement.ok:
+        yield "results checked: correct"
+    for case, each in whole.by_case:
+        if each.comparison is not None:
+            yield f"  --dim {case}: {speedup_of(each.comparison)}"
+    if result.flags:
+        alone = f", {speedup_of(result.flags_alone)} alone" if result.flags_alone else ""
+        yield f"flags: {' '.join(result.flags)}{alone}"
+    if result.runtime.flags:
+        yield f"runtime flags: {' '.join(result.runtime.flags)}, speedup {result.runtime.speedup:.2f}x more"
+        yield f"  pass them to iree-run-module, or to Python in {ENVIRONMENT}"
 
 
 _SHOWN_S = 0.05
@@ -105,34 +159,30 @@ def _pace(pace: Pace) -> str:
     )
 
 
-def _tell_how_to_use(console: Console, result: TuningResult, path: Path, kernels: Path | None) -> None:
-    if result.whole is not None and result.comparison is not None:
-        console.print(f"program ({result.whole.called}): speedup {speedup_of(result.comparison)}")
-        for case, each in result.whole.by_case:
-            if each.comparison is not None:
-                console.print(f"  --dim {case}: {speedup_of(each.comparison)}")
-        if result.whole.memory_provided:
-            console.print("  of functions that iree-tuner compile --provided-memory makes; others allocate")
-    if result.flags:
-        alone = f", {speedup_of(result.flags_alone)} alone" if result.flags_alone else ""
-        console.print(f"flags: {' '.join(result.flags)}{alone}", soft_wrap=True)
-    console.print(f"spec: {path}, configures {len(result.entries)} of {len(result.results)} workloads")
+def _tell_how_to_use(
+    console: Console, result: TuningResult, path: Path, kernels: Path | None, *, verbose: bool
+) -> None:
+    console.print(f"Wrote {path}: configures {len(result.entries)} of {len(result.results)} workloads")
     if kernels is not None:
         rows = change_records(result.changes_of("kernels"))
         kinds = _counted(len({each.where for each in rows}), "kind")
         places = _counted(sum(each.count for each in rows), "place")
-        console.print(f"kernels: {kernels}, replaces {kinds} of dispatches, {places}")
+        console.print(f"Wrote {kernels}: replaces {kinds} of dispatches, {places}")
     nouns = {each.name: each.noun for each in result.sources}
     for each in change_records(result.changes):
-        line = f"{nouns[each.source]}: {': '.join(filter(None, (each.where, each.how)))}"
-        console.print(f"{line}{f' ({each.count} times)' * (each.count > 1)}")
+        if verbose or kernels is None or each.source != "kernels":
+            line = f"{nouns[each.source]}: {': '.join(filter(None, (each.where, each.how)))}"
+            console.print(f"{line}{f' ({each.count} times)' * (each.count > 1)}")
     if result.verdict == "tie":
         console.print("its dispatches are faster alone, but the program is not measurably faster")
     if result.verdict is None:
         console.print("its dispatches are faster alone: the program with them was not compared")
     proven = result.verdict in ("win", "lose")
-    console.print("to use it:" if proven else "to use it anyway:", style="bold")
-    for command in how_to_use(result, path, kernels).commands:
+    console.print("Use it:" if proven else "Use it anyway:", style="bold")
+    provided = result.whole is not None and result.whole.memory_provided
+    for number, command in enumerate(how_to_use(result, path, kernels).commands):
+        if number and provided:
+            console.print("or with functions that allocate memory, which were not compared:")
         console.print(f"  {command}", soft_wrap=True)
 
 
@@ -145,7 +195,8 @@ def how_to_use(result: TuningResult, path: Path, kernels: Path | None) -> Use:
     program = result.program
     # A dumped dispatch's spec applies to the program that the dispatch came from.
     name = program.name if own_target(program.data, program.name) is None else "PROGRAM.mlir"
-    return use_of(name, result.target.flags, path, str(result.target), kernels)
+    provided = result.whole is not None and result.whole.memory_provided
+    return use_of(name, result.target.flags, path, str(result.target), kernels, provided_memory=provided)
 
 
 def _choices(result: TuningResult) -> Table:
@@ -176,20 +227,23 @@ def nothing_to_json(error: NothingToTuneError) -> dict[str, object]:
     return {"program": error.location, **counts, **compared, "note": error.message}
 
 
-def _table(result: TuningResult) -> Table:
+def _table(result: TuningResult, *, verbose: bool) -> Table:
+    """What was searched; of candidates that are no configurations, those with a final, or all if verbose."""
     names = ("workload", "share", "tried", "default us", "tuned us", SPEEDUP, "verdict")
     workloads = table(*names, words=("workload",))
     searched = [item for item in result.results if item.all_trials or item.comparison]
     for item in searched:
         comparison = item.comparison
+        taken = item.replaced_by and not item.entry
         workloads.add_row(
             item.task.workload.name, f"{item.share:.1%}", str(len(item.trials)),
             f"{comparison.default_us:.1f}" if comparison else "",
             f"{comparison.candidate_us:.1f}" if comparison and item.entry else "", times_of(comparison),
-            item.verdict,
+            item.replaced_by if taken else "corrected" if item.verdict == "mended" else item.verdict,
         )  # fmt: skip
         for each in item.competitors:
-            workloads.add_row(*_competitor(each))
+            if verbose or each.final.comparison is not None:
+                workloads.add_row(*_competitor(each))
     return workloads
 
 

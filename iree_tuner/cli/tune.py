@@ -57,6 +57,8 @@ class Outputs:
         Also write the compiled program, .vmfb.
     report
         Also write a report of the run, .html.
+    verbose
+        Also print how the result was found: the time of each stage, all kernels that were tried, each change.
     as_json
         Print the results as JSON, one object per line.
     """
@@ -68,6 +70,7 @@ class Outputs:
     without: Annotated[tuple[str, ...], Parameter(negative="", group=CANDIDATES)] = ()
     vmfb: Path | None = None
     report: Path | None = None
+    verbose: Annotated[bool, Parameter(negative="")] = False
     as_json: Json = False
 
 
@@ -134,7 +137,9 @@ def tune(
             store.add_finding(result.run, "use", as_json(use))
     for record in result_to_json(result, None if stays else path, kernel_spec) if outputs.as_json else ():
         print_json(record)
-    report_result(answers_to(as_json=outputs.as_json), result, path, kernel_spec, stays=stays)
+    report_result(
+        answers_to(as_json=outputs.as_json), result, path, kernel_spec, stays=stays, verbose=outputs.verbose
+    )
     if result.failure:
         raise TunerError(result.failure)
     return _INTERRUPTED if result.interrupted else 0

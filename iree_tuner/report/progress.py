@@ -42,7 +42,6 @@ class Progress:
         self._console = console or Console(stderr=True, highlight=False)
         self._status: Live | None = None
         self._tried = 0
-        self._planned = 0
         self._counts: dict[str, int] = {}
         self._standings: Sequence[SearchStanding] = ()
 
@@ -58,7 +57,10 @@ class Progress:
         """Print the number of dispatches and workloads."""
         for diagnostic in extraction.diagnostics:
             self._console.print(str(diagnostic), style="yellow", markup=False)
-        self._console.print(f"{len(extraction.dispatches)} dispatches, {len(tasks)} workloads to tune")
+        dispatches, workloads = len(extraction.dispatches), len(tasks)
+        self._console.print(
+            f"{dispatches} dispatch{'es' * (dispatches != 1)}, {workloads} workload{'s' * (workloads != 1)} to tune"
+        )
         self._show("measuring the baselines")
 
     def working(self, what: str) -> None:
@@ -71,7 +73,8 @@ class Progress:
 
     def started(self, task: Task, share: float, trials: int) -> None:
         """Show that a search begins or continues."""
-        self._tried, self._planned = self._counts.get(task.workload.key, 0), trials
+        del trials  # of one search, and there may be several
+        self._tried = self._counts.get(task.workload.key, 0)
         self._show(f"searching {task.workload.name} ({share:.0%} of the run time)")
 
     def standing(self, standings: Sequence[SearchStanding]) -> None:
@@ -83,22 +86,21 @@ class Progress:
         self._tried += len(trials)
         self._counts[task.workload.key] = self._tried
         gain = f"best {1 / best.score:.2f}x" if best is not None else "none faster so far"
-        self._show(f"{task.workload.name}: {self._tried} of {self._planned} tried, {gain}")
+        self._show(f"{task.workload.name}: {self._tried} tried, {gain}")
 
     def finished(self, result: WorkloadResult) -> None:
         """Print a line for each workload that was searched, and for large workloads that were not."""
         if not result.trials and result.share < _LARGE:
             return
-        comparison = result.comparison
-        verdict = result.verdict
-        if comparison is not None:
+        told: list[str] = []
+        if result.all_trials:
+            told.append(f"{len(result.all_trials)} tried")
+        if (comparison := result.comparison) is not None:
             low, high = comparison.interval
-            verdict += f", {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
-        note = f"  [dim]{result.note}[/]" if result.note else ""
-        tried = f"{len(result.trials)} tried" if result.trials else "not searched"
-        self._console.print(
-            f"  {result.share:4.0%}  {result.task.workload.name}: {tried}, {verdict}{note}", markup=True
-        )
+            told.append(f"{result.verdict}, {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})")
+        told += filter(None, (result.note,))
+        line = f"  {result.share:4.0%}  {result.task.workload.name}: {', '.join(told) or result.verdict}"
+        self._console.print(line, markup=False)
 
     def compared(self, what: str, comparison: Comparison) -> None:
         """Print a comparison of two versions of the whole program."""

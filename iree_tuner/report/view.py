@@ -228,14 +228,15 @@ def report_of_run(store: Store, number: int | None = None, program: str | None =
 
 def use_of(
     program: str, flags: Sequence[str], spec: str | Path | None, target: str = "",
-    kernels: Path | None = None,
+    kernels: Path | None = None, *, provided_memory: bool = False,
 ) -> Use:  # fmt: skip
     """Commands that compile a program with a spec: this project's, and the compiler's with it embedded.
 
     `flags` are all of the target and of the result: executables of kernels are matched by them. `target` is
-    as `iree-tuner compile` takes it, and `kernels` is the path of the spec of external kernels.
+    as `iree-tuner compile` takes it, and `kernels` is the path of the spec of external kernels. Only the
+    first command can make functions that take their memory.
     """
-    quoted = shlex.quote(program)
+    quoted, memory = shlex.quote(program), " --provided-memory" * provided_memory
     tuned = f" {shlex.quote(str(spec))}" if spec else ""
     chosen = f" --target {shlex.quote(target)}" if target not in ("", _USUAL) else ""
     own, options = (f" --spec{tuned}" if tuned else ""), list(flags)
@@ -245,7 +246,7 @@ def use_of(
     # Not by the compiler's flag: GPUs ignore it, and elsewhere it may deadlock (docs/upstream).
     embed = f"iree-tuner spec embed {quoted}{tuned}{chosen} -o tuned.mlir && " if tuned else ""
     commands = [
-        f"iree-tuner compile {quoted}{own}{chosen} -o tuned.vmfb",
+        f"iree-tuner compile {quoted}{own}{chosen}{memory} -o tuned.vmfb",
         f"{embed}iree-compile {'tuned.mlir' if embed else quoted} {shlex.join(options)} -o tuned.vmfb",
     ]
     return Use(commands, str(spec or ""))

@@ -210,7 +210,7 @@ class RunDevices:
         """The message about drift of a bench's default; empty if it was steady."""
         drifts = ((each.track(bench).drift, each.measurer.name) for each in self.every)
         by, name = max(drifts, key=lambda each: abs(each[0]))
-        return f"the baseline drifted by {by:+.0%} on {name} during the search" if abs(by) > _DRIFT else ""
+        return f"machine speed changed by {by:+.0%} on {name} during the search" if abs(by) > _DRIFT else ""
 
     def end_baseline(self, device: DeviceRunner, bench: AnyBench, timed: Timed) -> bool:
         """Take a default's time on a device; False if it failed too often: the run goes on without it.

@@ -6,7 +6,7 @@
 
 // CHECK: {"workload": "matmul_Dx64x128_f32_f32_f32"{{.*}}"trials": {{[1-9][0-9]*}}, "outcomes": {
 // CHECK: "sizes": [
-// PEOPLE: 1 dispatches, 1 workloads to tune
+// PEOPLE: 1 dispatch, 1 workload to tune
 // PEOPLE: matmul_Dx64x128_f32_f32_f32: {{[0-9]+}} tried
 
 func.func @mm(%a: tensor<?x128xf32>, %b: tensor<128x64xf32>) -> tensor<?x64xf32> {

@@ -13,7 +13,7 @@
 // JSON: {"workload": "matmul_96x64x128_f32_f32_f32"{{.*}}"outcomes": {
 // JSON-NEXT: {"program": "{{.*}}quick.mlir", "target": "llvm-cpu:host"
 // JSON-NOT: {{^[{]}}
-// PEOPLE: 1 dispatches, 1 workloads to tune
+// PEOPLE: 1 dispatch, 1 workload to tune
 // PEOPLE: matmul_96x64x128_f32_f32_f32{{(: [0-9]+ tried)|( +100.0% +[0-9]+)}}
 // TRIAL: "assignment": {{[{].*[}]}}, "outcome": "{{ok|too_slow}}"
 // LIST: matmul_96x64x128_f32_f32_f32

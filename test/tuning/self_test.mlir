@@ -7,6 +7,7 @@
 // It never wins, and the note says what was measured: on a busy machine that this one is too noisy.
 // CHECK: "note": "the baseline {{compared with|differs from}} itself{{.*}}"verdict": "tie"
 // CHECK: "wins": 0,{{.*}}"note": "the program was not compared: no candidate beats the compiler's default"{{.*}}"verdict": null, "speedup": null, "interval": null
-// PEOPLE: no candidate beats the compiler's default: {{.*}} is an empty spec
+// PEOPLE: RESULT: no candidate beats the compiler's default
+// PEOPLE-NEXT: {{.*}} is an empty spec
 // SPEC: transform.named_sequence @__kernel_config
 // SPEC-NOT: foreach_match

@@ -289,7 +289,7 @@ def test_c5_a_result_is_a_line_and_a_small_table_and_c6_progress_is_that_of_the_
         candidates=1,
         progress=True,
     )
-    assert "1 dispatches, 1 workloads to tune" in capfd.readouterr().err
+    assert "1 dispatch, 1 workload to tune" in capfd.readouterr().err
     assert len(repr(tuned).splitlines()) == 1
     assert len(repr(tuned)) < 300
     assert repr(tuned).startswith("<TuningResult of <text> for llvm-cpu:host: ")

@@ -174,10 +174,15 @@ CASES = {
 }  # fmt: skip
 
 
-def printed(name):
+CASES["interrupted"] = (replace(CASES["win"][0], interrupted=True), Path("bert.spec.mlir"))
+VERBOSE = ("win", "kernels", "layers")
+
+
+def printed(name, *, verbose=False):
     found, path = CASES[name][:2]
     out = io.StringIO()
-    report_result(Console(file=out, width=80, highlight=False, markup=False), *CASES[name])
+    console = Console(file=out, width=80, highlight=False, markup=False)
+    report_result(console, *CASES[name], verbose=verbose)
     if path is None:
         out.write(f"error: not judged: {found.why_not_judged}; no file was written\n")
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
@@ -212,8 +217,17 @@ def test_output_is_what_people_have_read(name):
     assert max(map(len, ours)) <= 80
 
 
+@pytest.mark.parametrize("name", VERBOSE)
+def test_verbose_output_says_how_it_was_found(name):
+    told = printed(name, verbose=True)
+    assert told == (GOLDENS / f"{name}.verbose.txt").read_text(), "see the first lines of this file"
+    assert set(printed(name).splitlines()) <= set(told.splitlines()), "it only says more"
+
+
 if __name__ == "__main__":
     GOLDENS.mkdir(exist_ok=True)
     for each in CASES:
         (GOLDENS / f"{each}.txt").write_text(printed(each))
         (GOLDENS / f"{each}.jsonl").write_text(as_json(each))
+    for each in VERBOSE:
+        (GOLDENS / f"{each}.verbose.txt").write_text(printed(each, verbose=True))

@@ -335,7 +335,9 @@ def report_contests(contests: Sequence[Contest], as_json: bool) -> None:
         over_default = contest.final.comparison
         best = f"{over_default.candidate_us:.1f}" if over_default else ""
         tuned = f"{contest.tuned.candidate_us:.1f}" if contest.tuned else ""
-        default = f"{contest.kind.default_us:.1f}" if contest.kind else ""
+        alone = contest.kind.default_us if contest.kind else 0.0
+        default_us = over_default.default_us if over_default else alone  # taken in turns with `best`
+        default = f"{default_us:.1f}" if default_us else ""
         held.add_row(
             contest.site.problem.name, contest.kernel, str(len(contest.trials)), default, tuned, best,
             times_of(over_default), times_of(contest.over_tuned), "yes" if contest.wins else "no",

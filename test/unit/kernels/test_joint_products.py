@@ -106,7 +106,7 @@ def test_tune_says_a_layer_once(capsys, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(verdict, "_chosen", lambda judged: next(filter(joint, judged)))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.mlir").write_text(with_arguments(program()).replace("x32xf32", "x16xf32"))
-    how = ["--effort", "smoke", "--candidates", "1", "--jobs", "1", "--db", "a.db", "--no-profile", "--json"]
+    how = ["--effort", "smoke", "--candidates", "1", "--jobs", "1", "--db", "a.db", "--no-profile", "--verbose", "--json"]
     assert run(["tune", "p.mlir", *how, "--keep-flags", "--kernels", "k.mlir"]) == 0
     out, err = capsys.readouterr()
     *workloads, whole = map(json.loads, out.splitlines())
@@ -115,7 +115,7 @@ def test_tune_says_a_layer_once(capsys, tmp_path, monkeypatch) -> None:
     assert len(whole["changes"]) <= 2, "and a kernel for the product of all"
     (own,) = [each for each in workloads if each["dispatches"]]
     assert own["replaced_by"] == "kernel"
-    assert re.search(r"^kernels: k.mlir, replaces [12] kinds? of dispatches, [34] places$", err, re.MULTILINE)
+    assert re.search(r"^Wrote k.mlir: replaces [12] kinds? of dispatches, [34] places$", err, re.MULTILINE)
     assert "kernel: joint_8x16_f32: joint_products (3 times)" in err
     with Store.open(tmp_path / "a.db") as store:
         (kept,) = [each for each in record_of(store.findings(1)).whole.changes if each.count == 3]
