@@ -23,7 +23,7 @@ from iree_tuner.program.dynamic import parse_sizes, sized_cases
 from iree_tuner.report.page import check_installed
 from iree_tuner.report.progress import Progress
 from iree_tuner.store import Store
-from iree_tuner.store.record import as_json
+from iree_tuner.store.record import Use, as_json
 from iree_tuner.targets.find import kind_for_device
 from iree_tuner.tune import TuningResult, tune_program
 from iree_tuner.tuning.flags import sources_of
@@ -112,8 +112,7 @@ def tune(
     if options.budget_s is not None:
         options = replace(options, budget_s=options.budget_s - (time.monotonic() - start))
     with Progress(people) as progress:
-        try:
-            # flags are among the sources, if wanted
+        try:  # flags are among the sources, if wanted
             chosen = replace(options, try_flags=False, compiled=vmfb is not None)
             result = tune_program(source, chosen, run=run, sources=sources, observer=progress)
         except NothingToTuneError as error:
@@ -131,18 +130,22 @@ def tune(
     use = how_to_use(result, path, kernel_spec)
     if page is not None:
         result.report(use).save(page)
+    _keep_use(options, result, use)
+    for record in result_to_json(result, None if stays else path, kernel_spec) if outputs.as_json else ():
+        print_json(record)
+    console = answers_to(as_json=outputs.as_json)
+    report_result(console, result, path, kernel_spec, stays=stays, verbose=outputs.verbose)
+    if result.failure:
+        raise TunerError(result.failure)
+    return _INTERRUPTED if result.interrupted else 0
+
+
+def _keep_use(options: TuningOptions, result: TuningResult, use: Use) -> None:
+    """Keep the commands that use the result with the run, for reports."""
     if result.run and not result.failure and result.gained:
         assert options.db is not None, "the run is in it"
         with Store.open(Path(options.db)) as store:
             store.add_finding(result.run, "use", as_json(use))
-    for record in result_to_json(result, None if stays else path, kernel_spec) if outputs.as_json else ():
-        print_json(record)
-    report_result(
-        answers_to(as_json=outputs.as_json), result, path, kernel_spec, stays=stays, verbose=outputs.verbose
-    )
-    if result.failure:
-        raise TunerError(result.failure)
-    return _INTERRUPTED if result.interrupted else 0
 
 
 def _not_judged(result: TuningResult, *, as_json: bool) -> int:

@@ -73,8 +73,8 @@ def _code(problem: Problem, plan: CTiling, target: Target, *, packed: bool = Fal
 def _packing(problem: Problem, plan: CTiling) -> tuple[int, tuple[int, int], int] | None:
     """The right operand's number, its matrix sizes, and the dimension of columns; None if packing is useless.
 
-    Dot products already read the operand along the depth, and images change with each run. What memory
-    delivers no faster is not doubled.
+    Dot products already read the operand along the depth, images change with each run, and memory delivers
+    large weights no faster.
     """
     padding = -plan.shape.columns % plan.wide * plan.shape.depth * 4
     in_place = plan.knobs["dot"] or plan.streams or from_memory(plan.shape)

@@ -46,8 +46,8 @@ _MOST_PARTS = 8
 all constants of its group."""
 
 _MOST_MOVED = 32 << 20
-"""The most bytes of an f32 constant times one row: memory delivers a larger one no faster with others beside
-it, and the joint one takes as much memory again (`kernels/c_plan.py`)."""
+"""The most bytes of an f32 constant times one row: memory delivers a larger one no faster together with
+others, and the joint one takes as much memory again (`kernels/c_plan.py`)."""
 
 _WIDTH = 64
 """The columns of a part are a multiple of this, so that each part begins at an aligned address."""

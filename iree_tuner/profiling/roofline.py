@@ -198,8 +198,10 @@ def conditions_of(target: Target, facts: DeviceFacts) -> dict[str, str]:
     }  # fmt: skip
 
 
-def keep_raised(cache: Path, roofline: Roofline, target: Target, facts: DeviceFacts) -> None:
-    """Write a roofline that dispatches have raised into the file that keeps it."""
+def keep_raised(cache: Path | None, target: Target, facts: DeviceFacts, roofline: Roofline) -> None:
+    """Write a roofline that dispatches have raised into the file that keeps it, if there is one."""
+    if cache is None:
+        return
     _write(cache, json.dumps(conditions_of(target, facts), sort_keys=True), roofline)
 
 

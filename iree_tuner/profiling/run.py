@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from iree_tuner.compiler.versions import installed
@@ -131,17 +132,22 @@ def profile_program(
             roofline, problem = roofline_for(target, tools, cache)
             notes += (problem,) if problem else ()
         if roofline is not None and on_host(target.device or ""):
-            roofline, before = _raised(roofline, spent, dispatches), roofline
-            if cache is not None and roofline != before:
-                keep_raised(cache, roofline, target, facts)
+            keep = partial(keep_raised, cache, target, facts)
+            roofline = _raised(roofline, spent, dispatches, keep)
     return _profile(program, target, chosen, measured, spent, dispatches, roofline, notes, facts)
 
 
-def _raised(roofline: Roofline, spent: Mapping[str, Spent], dispatches: Sequence[Dispatch]) -> Roofline:
-    """The roofline, which no dispatch exceeds by the speed of memory."""
+def _raised(
+    roofline: Roofline, spent: Mapping[str, Spent], dispatches: Sequence[Dispatch],
+    keep: Callable[[Roofline], None],
+) -> Roofline:  # fmt: skip
+    """The roofline, which no dispatch exceeds by the speed of memory; kept if it differs."""
     ran = ((each, spent[each.name]) for each in dispatches if each.name in spent)
     calls = ((work_of(each).bytes, time.time_us * 1e-6 / time.calls) for each, time in ran if time.calls)
-    return raised(roofline, calls)
+    found = raised(roofline, calls)
+    if found != roofline:
+        keep(found)
+    return found
 
 
 def _can_profile(target: Target, method: Method | None) -> bool:

@@ -58,9 +58,8 @@ class Progress:
         for diagnostic in extraction.diagnostics:
             self._console.print(str(diagnostic), style="yellow", markup=False)
         dispatches, workloads = len(extraction.dispatches), len(tasks)
-        self._console.print(
-            f"{dispatches} dispatch{'es' * (dispatches != 1)}, {workloads} workload{'s' * (workloads != 1)} to tune"
-        )
+        found = f"{dispatches} dispatch{'es' * (dispatches != 1)}"
+        self._console.print(f"{found}, {workloads} workload{'s' * (workloads != 1)} to tune")
         self._show("measuring the baselines")
 
     def working(self, what: str) -> None:

@@ -106,8 +106,8 @@ def test_tune_says_a_layer_once(capsys, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(verdict, "_chosen", lambda judged: next(filter(joint, judged)))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.mlir").write_text(with_arguments(program()).replace("x32xf32", "x16xf32"))
-    how = ["--effort", "smoke", "--candidates", "1", "--jobs", "1", "--db", "a.db", "--no-profile", "--verbose", "--json"]
-    assert run(["tune", "p.mlir", *how, "--keep-flags", "--kernels", "k.mlir"]) == 0
+    how = ["--effort", "smoke", "--candidates", "1", "--jobs", "1", "--db", "a.db", "--no-profile", "--json"]
+    assert run(["tune", "p.mlir", *how, "--keep-flags", "--verbose", "--kernels", "k.mlir"]) == 0
     out, err = capsys.readouterr()
     *workloads, whole = map(json.loads, out.splitlines())
     row = {"source": "kernels", "where": "joint_8x16_f32", "how": "joint_products", "count": 3}
