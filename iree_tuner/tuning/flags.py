@@ -27,7 +27,7 @@ from iree_tuner.program.dump_body import own_target
 from iree_tuner.program.source import Program
 from iree_tuner.store.rows import comparison_from_json
 from iree_tuner.targets import Target, kind_of_device
-from iree_tuner.targets.find import flags_for_options, options_of, with_options
+from iree_tuner.targets.find import flags_for_options, fusing_more, options_of, with_options
 from iree_tuner.targets.kind import RuntimeFlag
 from iree_tuner.tuning.options import Effort, TuningOptions
 from iree_tuner.tuning.records import Records
@@ -190,8 +190,9 @@ _MUCH = 2.0  # a first answer of so much leaves little to flags
 def choose_flags(run: Run, gain: float = 1.0) -> tuple[FlagChoices, str]:
     """Choices of flags, fastest first. If none are tried, the given one alone, and why.
 
-    `gain` is the first answer's: where sources make a program much faster, flags of what they leave are tried
-    with their versions at the end, and the time of other flags is better spent on the search.
+    `gain` is the first answer's: where sources make a program much faster, only the option that fuses more is
+    tried, which changes the dispatches to search. Other flags of what sources leave are tried with their
+    versions at the end.
     """
     program, versions, budget = run.program, run.versions, run.budget
     target, effort, records = run.lab.target, run.effort, run.records
@@ -201,8 +202,12 @@ def choose_flags(run: Run, gain: float = 1.0) -> tuple[FlagChoices, str]:
         return given, ""
     if own_target(program.data, program.name) is not None:
         return given, "no compiler flags were tried: they do not change a dumped dispatch"
-    if gain > _MUCH and budget.is_short:
-        return given, f"compiler flags were tried only at the end, as the first answer is {gain:.1f}x"
+    much = gain > _MUCH and budget.is_short
+    late = (
+        f"most compiler flags were tried only at the end, as the first answer is {gain:.1f}x" if much else ""
+    )
+    if much and not (changes := [each for each in changes if each.how == fusing_more(target)]):
+        return given, late
     run.watch.working("trying compiler flags")
     key = choices_key(program, target, changes, effort)
     known = unfinished_choices(records, key, target, changes)
@@ -226,12 +231,12 @@ def choose_flags(run: Run, gain: float = 1.0) -> tuple[FlagChoices, str]:
             time_default(run)
             most = flags_that_fit(run)
             if most < 1:
-                return given, "no compiler flags were tried: no time left for another compilation"
+                return given, late or "no compiler flags were tried: no time left for another compilation"
             found = try_changes(FlagChoice(target), changes, compare, most)
             choices = FlagChoices(tuple(found), budget.measured.build_s, budget.measured.check_s)
             if not run.stop.requested:
                 keep_choices(records, key, choices)
-            return choices, ""
+            return choices, late
     except TunerError as error:
         return given, f"no compiler flags were tried: {error}"
     return given, ""  # stopped

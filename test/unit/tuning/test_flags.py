@@ -107,19 +107,41 @@ def test_there_is_an_end_of_compilations():
     assert sum(map(len, few.compared)) == 3
 
 
+def run_of(whole, target, total_s=math.inf):
+    whole.vmfb, whole.time = lambda version: b"", lambda version: None
+    return SimpleNamespace(
+        program=Program("p.mlir", b"module {}"), versions=whole,
+        budget=Budget(total_s, Timeline(), 2, StopRequest()), lab=run_with(target).lab,
+        effort=effort_named("default"), records=Records(None, StopRequest()), sources=[Flags()],
+        stop=StopRequest(), watch=Silent(), at_once=nullcontext,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "gain", "total_s", "tried"),
+    [
+        ("cuda:sm_90", 3.3, 115.0, [[("aggressive-fusion",)]]),
+        ("cuda:sm_90", 1.5, 115.0, [[("aggressive-fusion",), ("O1",), ("O2",), ("O3",)]]),
+        ("cuda:sm_90", 3.3, 3600.0, [[("aggressive-fusion",), ("O1",), ("O2",), ("O3",)]]),
+        ("llvm-cpu:znver4", 3.3, 115.0, []),
+    ],
+)
+def test_after_a_much_faster_first_answer_more_fusion_is_tried(target, gain, total_s, tried, monkeypatch):
+    """It changes the dispatches that are searched next; other flags wait for the end."""
+    monkeypatch.setattr(flags, "keep_choices", lambda *_: None)
+    whole = FakeWhole(lambda options: 100.0)
+    _, note = choose_flags(run_of(whole, parse_target(target), total_s), gain)
+    assert whole.compared == tried
+    assert ("tried only at the end" in note) == (gain > 2 and total_s < 300)
+
+
 @pytest.mark.parametrize(("late", "rounds"), [(True, 1), (False, 3)])
 def test_there_is_an_end_of_time(late, rounds, monkeypatch):
     """Who asks for flags gets a round whatever the time."""
     whole = FakeWhole(lambda options: 100.0 / (1 + len(options)))
-    whole.vmfb = lambda version: b""
     monkeypatch.setattr(flags, "keep_choices", lambda *_: None)
-    budget = Budget(math.inf, Timeline(), 2, StopRequest())
-    budget.flags_until = lambda: -math.inf if late else math.inf
-    run = SimpleNamespace(
-        program=Program("p.mlir", b"module {}"), versions=whole, budget=budget, lab=run_with(HOST).lab,
-        effort=effort_named("default"), records=Records(None, StopRequest()), sources=[Flags()],
-        stop=StopRequest(), watch=Silent(), at_once=nullcontext,
-    )  # fmt: skip
+    run = run_of(whole, HOST)
+    run.budget.flags_until = lambda: -math.inf if late else math.inf
     found, note = choose_flags(run)
     assert len(whole.compared) == rounds
     assert note == ""
