@@ -72,11 +72,8 @@ def _not_searched(result: TuningResult) -> Iterator[str]:
     skipped = [item for item in result.results if item.skipped and item.task.dispatches]
     for noun in sorted({item.replaced_by for item in skipped}, reverse=True):
         alone = [item for item in skipped if item.replaced_by == noun]
-        # Shares are of dispatches alone: together they may be more than the program's time.
-        share, what = (
-            min(1.0, sum(item.share for item in alone)),
-            f"replaced by {noun}s" if noun else "skipped",
-        )
+        share = min(1.0, sum(item.share for item in alone))  # dispatches alone may be slower than together
+        what = f"replaced by {noun}s" if noun else "skipped"
         yield f"{_counted(len(alone), 'workload')} {what} ({share:.1%} of the run time)"
 
 
