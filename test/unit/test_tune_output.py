@@ -170,6 +170,16 @@ CASES = {
         ),
         Path("bert.spec.mlir"),
     ),
+    "wrong_default": (
+        replace(
+            result(
+                replace(LARGE, comparison=compared(0.93, "lose"), corrects=True), SMALL, speedup=0.97,
+                verdict="lose",
+            ),
+            note="corrected, because the compiler's default computes wrong results: matmul_384x3072x768",
+        ),
+        Path("bert.spec.mlir"),
+    ),
     "failure": (result(workload("matmul", (384, 3072, 768), 1.0, note=NO_DEFAULT, tried=0)), None),
 }  # fmt: skip
 
