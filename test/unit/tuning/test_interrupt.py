@@ -49,8 +49,8 @@ def test_ctrl_c_ends_the_search_and_writes_the_spec(running):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=600)
     assert process.returncode == 130, err
-    assert "stopping: results so far are kept" in err
-    assert "interrupted: these are the results so far" in err
+    assert "stopping: what was found so far is compared and written" in err
+    assert "RESULT, so far: " in err
     assert "Traceback" not in err
     assert json.loads(out.splitlines()[-1])["interrupted"] is True
     assert (folder / "out.spec.mlir").exists()
