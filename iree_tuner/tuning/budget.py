@@ -156,12 +156,15 @@ class Budget:
 
         Args:
             versions: of the program to compare at the end, in addition to the one that is built already.
-            workloads: number of workloads with finals.
+            workloads: number of workloads with finals; with 0, only what a first one would need is kept.
             checks_s: to check the results of their winners.
             begun: when the search began.
         """
         if not self.limited:
             return math.inf
+        if not workloads:
+            first_s = LEAST_FINAL_S + self.least_verdict_s(max(1, versions - 1)) + self.proof_s + self._end_s
+            return max(self.search_until(versions, 1, checks_s, begun), self.end - _MARGIN * first_s)
         wanted_s = self.verdict_s(versions) + self.finals_s(workloads)
         least_s = self.least_verdict_s(versions) + min(workloads, 2) * _USUAL_FINAL_S
         most_s = _AFTER_S + _AFTER_PART * self.total_s

@@ -69,7 +69,7 @@ def tune_workloads(run: Run, read: ReadProgram, *, versions: int, part: float = 
         budget.measured.parts_bytes = sum(_bytes(each) for each in read.tasks)
         budget.measured.parts_check_s = sum(_check_s(each, lab) for each in queue.workloads)
         checks_s = sum(_final_s(each, lab) for each in promising)
-        whole = part * (budget.search_until(versions, max(1, len(promising)), checks_s, start) - start)
+        whole = part * (budget.search_until(versions, len(promising), checks_s, start) - start)
         return start + max(whole, _LEAST_SEARCH_S)
 
     with timeline.stage(SEARCH):

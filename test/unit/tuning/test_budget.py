@@ -136,6 +136,16 @@ def test_checks_are_predicted_from_the_nearest_that_was_measured():
     assert least == [16.0, 4.0, 2.0]
 
 
+@pytest.mark.parametrize("total_s", [10.0, 60.0, 300.0])
+def test_the_search_goes_on_while_nothing_wins(total_s):
+    """Until only the first final and its verdict would fit."""
+    clock = Clock()
+    kept = budget(total_s, clock, build_s=0.5, check_s=0.05)
+    begun = clock.now = clock.now + 3.0
+    none, one = (kept.search_until(2, workloads, 0.0, begun) for workloads in (0, 1))
+    assert one < none < clock.now - 3.0 + total_s - kept.least_verdict_s(1)
+
+
 def test_the_result_is_compiled_within_the_budget():
     until = [
         Budget(
