@@ -5,6 +5,7 @@
     python scripts/search_curves.py --redraw --output docs/search
 
 Writes OUTPUT/results.json, plots beside it, and the tables between the markers in OUTPUT.md if there is one.
+Prints a table of all recordings.
 Each recording is replayed with a prior that was trained on the recordings of other workloads, so that what is
 shown is shown for workloads that nothing was tuned to. The same recordings and the same release of
 scikit-learn give the same results. Needs the extras `learn` and `report`. The strategies to
@@ -29,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from search_report import draw, write_tables
+from search_report import details, draw, write_tables
 
 from iree_tuner.errors import TunerError
 from iree_tuner.search.replay.leave_out import can_train, others, train_prior
@@ -78,6 +79,7 @@ def main() -> None:
     document = options.output.with_suffix(".md")
     if document.exists():
         write_tables(results, document)
+    print(details(results), end="")
 
 
 def parsed() -> argparse.Namespace:

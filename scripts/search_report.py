@@ -29,12 +29,32 @@ def write_tables(results: Results, document: Path) -> None:
 
 
 def tables(results: Results) -> str:
-    """A table a target, and what they amount to."""
-    found = [overall(results)]
+    """What all recordings amount to, and those of each target."""
+    return f"{overall(results)}\n{targets(results)}"
+
+
+def targets(results: Results) -> str:
+    """One row a target: medians over its recordings of evaluations to 2 %."""
+    names: Sequence[str] = results["strategies"]
+    lines = [["target", "recordings", *(bold(name, results) for name in names), "ratio"]]
     for target, rows in by_target(results).items():
-        machines = ", ".join(sorted({row["machine"] or "a machine without a name" for row in rows}))
-        found.append(f"### {TARGETS.get(target, target)}: {machines}\n\n{table(results, rows)}")
-    return "\n".join(found)
+        cells = [count(median(rows, name, TO_2)) for name in names]
+        told = of_medians(rows, results["default"])
+        lines.append([f"{TARGETS.get(target, target)}: {machines(rows)}", str(len(rows)), *cells, told])
+    return markdown(lines)
+
+
+def details(results: Results) -> str:
+    """A table a target, with a row a recording: too much for a page."""
+    parts = by_target(results).items()
+    return "\n".join(
+        f"### {TARGETS.get(name, name)}: {machines(rows)}\n\n{table(results, rows)}" for name, rows in parts
+    )
+
+
+def machines(rows: Sequence[Row]) -> str:
+    """Where recordings were made."""
+    return ", ".join(sorted({row["machine"] or "a machine without a name" for row in rows}))
 
 
 def overall(results: Results) -> str:

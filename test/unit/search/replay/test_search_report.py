@@ -41,11 +41,15 @@ RESULTS = {
 
 
 def test_the_tables():
-    text = search_report.tables(RESULTS)
+    text = search_report.details(RESULTS)
     assert "| matmul_4096x64x256 f32 | 300 | 100 | 5 | 20.0 |" in text
     assert "| softmax_768x1024 f32 | 300 | 120 | - | < 0.5 |" in text
     assert "| matmul_2048x2048x2048 f16 f32 | 300 | - | 12.5 | > 20.5 |" in text
     assert "| **median** |  | 110 | - | - |" in text
+    text += search_report.tables(RESULTS)
+    assert "| target | recordings | shuffle | **local** | ratio |" in text
+    assert "| CPU: a machine | 2 | 110 | - | - |" in text
+    assert "| GPU: a machine | 1 | - | 12.5 | - |" in text
     assert "| **local** | 3 | 12.5 | 4 | 90.0% | 3 of 3 | 9.6 | 0.5 |" in text
     for block in text.split("\n\n"):
         cells = {line.count("|") for line in block.strip().splitlines() if line.startswith("|")}
