@@ -32,7 +32,8 @@ def tell_stopping() -> None:
 
     This runs in a signal handler, and must not use anything that it may have interrupted.
     """
-    os.write(2, b"\nstopping: what was found so far is compared and written; press Ctrl-C again to exit at once\n")
+    message = "stopping: what was found so far is compared and written; press Ctrl-C again to exit at once"
+    os.write(2, f"\n{message}\n".encode())
 
 
 class Progress:
