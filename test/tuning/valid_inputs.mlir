@@ -2,7 +2,7 @@
 // RUN: %iree_tuner tune %s --effort smoke --candidates 1 --strategy shuffle --no-db -o %t.mlir > %t.said 2>&1
 // RUN: FileCheck %s --check-prefix=SAID < %t.said
 // SAID-NOT: {{run_error|uninitialized|wrong results|NaN|may be invalid}}
-// SAID: 1 workloads to tune
+// SAID: 1 workload to tune
 // SAID-NOT: {{run_error|uninitialized|wrong results|NaN|may be invalid}}
 
 // Where they may not be, this is said.
