@@ -138,11 +138,12 @@ class Budget:
         """Whether a first answer costs little: a comparison with the default, and compiling, if alone.
 
         It may cost more where a version takes seconds to load and to check: there a search can try little,
-        and what versions take is known from then on.
+        and what versions take is known from then on. Where there is no time for a search, it is the result.
         """
         build_s = self.measured.build_s if compiles_alone else 0.0
         part = _FIRST_PART if self._check_s < _LONG_CHECK_S else _MOST_FIRST_PART
-        return not self.limited or build_s + self._check_s + FIRST_S <= part * self.total_s
+        little = build_s + self._check_s + FIRST_S <= part * self.total_s
+        return not self.limited or little or self.is_over
 
     def profile_fits(self, predicted_s: float, instead_s: float = 0.0) -> bool:
         """Whether a profile is worth its time; it may take longer where it saves `instead_s`."""

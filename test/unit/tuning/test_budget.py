@@ -127,6 +127,15 @@ def test_a_first_answer_costs_a_part_of_the_budget(build_s, loading_s, alone, fi
     assert budget(math.inf, **measured).first_fits(alone)
 
 
+def test_where_nothing_can_be_searched_the_first_answer_is_the_result():
+    clock = Clock()
+    kept = budget(60.0, clock, build_s=8.0, loading_s=8.0, invocation_s=1.0)
+    assert not kept.first_fits(True)
+    clock.now += 28.0
+    assert kept.is_over
+    assert kept.first_fits(True)
+
+
 def test_checks_are_predicted_from_the_nearest_that_was_measured():
     guessed, loaded, checked = (
         budget(90.0, parts_check_s=4.0, **known)

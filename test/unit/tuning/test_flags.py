@@ -132,7 +132,7 @@ def test_after_a_much_faster_first_answer_more_fusion_is_tried(target, gain, tot
     whole = FakeWhole(lambda options: 100.0)
     _, note = choose_flags(run_of(whole, parse_target(target), total_s), gain)
     assert whole.compared == tried
-    assert ("tried only at the end" in note) == (gain > 2 and total_s < 300)
+    assert ("left to the end" in note) == (gain > 2 and total_s < 300)
 
 
 @pytest.mark.parametrize(("late", "rounds"), [(True, 1), (False, 3)])
