@@ -1,4 +1,5 @@
 // The default against itself: ties, an empty spec that verifies, status 0, and it says so.
+// RUN: rm -f %t.mlir
 // RUN: %iree_tuner tune --jobs 1 %S/quick.mlir --effort smoke --candidates 1 --strategy shuffle --no-db --self-test --keep-flags --no-profile --json -o %t.mlir 2> %t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=PEOPLE < %t.err
 // RUN: %iree_opt %t.mlir | FileCheck %s --check-prefix=SPEC
