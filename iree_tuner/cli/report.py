@@ -52,10 +52,9 @@ def report_result(
         console.print(line)
     if verbose:
         _tell_how_it_was_found(console, result)
-    why, notes = _reason_and_notes(result)
-    if path is None:
-        notes = list(dict.fromkeys(filter(None, result.note.split("; "))))
-    for note in notes:
+    notes = list(dict.fromkeys(filter(None, result.note.split("; "))))
+    why, others = _reason_and_notes(result, notes)
+    for note in notes if path is None else others:
         console.print(f"note: {note}", style="yellow")
     if path is None:
         return
@@ -90,9 +89,8 @@ def _tell_how_it_was_found(console: Console, result: TuningResult) -> None:
         print_table(console, _choices(result))
 
 
-def _reason_and_notes(result: TuningResult) -> tuple[str, list[str]]:
+def _reason_and_notes(result: TuningResult, notes: list[str]) -> tuple[str, list[str]]:
     """Why there is no comparison of the program with its result, if there is none; and all other notes."""
-    notes = list(dict.fromkeys(filter(None, result.note.split("; "))))
     if result.comparison is not None:
         return "", notes
     if notes:

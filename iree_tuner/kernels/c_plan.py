@@ -116,7 +116,7 @@ def from_memory(shape: Shape) -> bool:
     The packed copy of a model's weights takes as much memory as they do, and seconds when it is loaded.
     """
     row = shape.rows == 1 and _streamed(shape)
-    return row and shape.depth * shape.columns * 4 >= _FROM_MEMORY
+    return row and shape.depth * shape.columns * 4 >= FROM_MEMORY
 
 
 def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:
@@ -260,7 +260,7 @@ _MEMORY_WAIT = 0.02  # where memory delivers to the others what one has no more 
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 _MOST_STREAMED = 8
 """Rows of a product whose right operand is streamed: their sums are read and written for each part of it."""
-_FROM_MEMORY = 32 << 20
+FROM_MEMORY = 32 << 20
 """Bytes of a right operand that no cache keeps until the next run of the program."""
 _TOGETHER = (8, 4)  # rows of the right operand that are streamed at once
 _FEW_PARTS = 3  # divisions into workgroups that are tried with a tile

@@ -18,6 +18,7 @@ from iree.compiler.dialects import arith, func, tensor
 
 from iree_tuner.compiler.context import walk
 from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
+from iree_tuner.kernels.c_plan import FROM_MEMORY
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
 from iree_tuner.kernels.kernel import Problem
@@ -44,10 +45,6 @@ _MOST_RESULTS = 1 << 22
 _MOST_PARTS = 8
 """The most products in a joint one: a text's keys and values in all layers are hundreds, each of which names
 all constants of its group."""
-
-_MOST_MOVED = 32 << 20
-"""The most bytes of an f32 constant times one row: memory delivers a larger one no faster together with
-others, and the joint one takes as much memory again (`kernels/c_plan.py`)."""
 
 _WIDTH = 64
 """The columns of a part are a multiple of this, so that each part begins at an aligned address."""
@@ -144,8 +141,8 @@ def _product(op: ir.Operation) -> _Product | None:
     if math.prod(ir.RankedTensorType(op.result.type).shape) > _MOST_RESULTS:
         return None
     weights = ir.RankedTensorType(load.result.type)
-    from_memory = math.prod(weights.shape) * 4 >= _MOST_MOVED and ElementType.of(weights).bits == 32
-    if op.name == "linalg.vecmat" and from_memory:
+    large = math.prod(weights.shape) * 4 >= FROM_MEMORY and ElementType.of(weights).bits == 32
+    if op.name == "linalg.vecmat" and large:  # no faster together, and the joint one takes its memory again
         return None
     steps, biases, ops = list[str](), list[ir.Operation](), [load, *start, op]
     factor = ir.RankedTensorType(op.operands[0].type).element_type

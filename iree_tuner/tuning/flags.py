@@ -203,9 +203,7 @@ def choose_flags(run: Run, gain: float = 1.0) -> tuple[FlagChoices, str]:
     if own_target(program.data, program.name) is not None:
         return given, "no compiler flags were tried: they do not change a dumped dispatch"
     much = gain > _MUCH and budget.is_short
-    late = (
-        f"most compiler flags were left to the end, as the first answer is {gain:.1f}x" if much else ""
-    )
+    late = f"most compiler flags were left to the end, as the first answer is {gain:.1f}x" if much else ""
     if much and not (changes := [each for each in changes if each.how == fusing_more(target)]):
         return given, late
     run.watch.working("trying compiler flags")
