@@ -29,7 +29,7 @@ def attention(
     OUT: tl.constexpr, IN_Q: tl.constexpr, IN_K: tl.constexpr, IN_V: tl.constexpr, IN_BIAS: tl.constexpr,
     IN_OUT: tl.constexpr, AFTER: tl.constexpr, SCALE: tl.constexpr, BM: tl.constexpr, BK: tl.constexpr,
     WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
-    BIASED: tl.constexpr, MASKED: tl.constexpr,
+    BIASED: tl.constexpr, MASKED: tl.constexpr, SOURCES: tl.constexpr, STARTS: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile of queries of a head in a workgroup; larger scores rescale the softmax so far.
 
@@ -37,7 +37,16 @@ def attention(
     result to `parts`, and the last workgroup combines them. `CLUSTER` is false in interpreters, which run
     one program after the other. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns.
     A query sees `AFTER` keys after its own position, or all keys if it is None (FlashAttention-2, Dao 2023).
+    `SOURCES` has equal numbers where queries, keys and values are parts of one array, which is then bound as
+    the first of them. Parts begin at `STARTS`.
     """
+    if SOURCES[2] == SOURCES[1]:
+        v = k
+    if SOURCES[2] == SOURCES[0]:
+        v = q
+    if SOURCES[1] == SOURCES[0]:
+        k = q
+    q, k, v = q + STARTS[0], k + STARTS[1], v + STARTS[2]
     head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
     part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
     first = rank * part
@@ -63,7 +72,7 @@ def attention(
         if AFTER is not None:
             scores = tl.where(keys[None, :] + start <= rows[:, None] + AFTER, scores, float("-inf"))
         if BIASED:
-            own = bias + offset(head, BATCH, BIAS)
+            own = bias + STARTS[3] + offset(head, BATCH, BIAS)
             scores = _biased(scores, own, rows[:, None], keys[None, :] + start, M, K2, IN_BIAS, MASKED)
         now = tl.maximum(largest, tl.max(scores, 1))
         powers, shrink = tl.math.exp2(scores - now[:, None]), tl.math.exp2(largest - now)
