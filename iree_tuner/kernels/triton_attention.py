@@ -77,7 +77,7 @@ class TritonAttention(TritonKernel):
             "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
             "WIDTH": power_of_two(shape.k1), "WIDTH_V": power_of_two(shape.n), "SPLITS": splits,
             "CLUSTER": splits > 1, "BIASED": bool(bias), "MASKED": bias == "i1",
-            "SOURCES": tuple(sources[:3]), "STARTS": (*shape.starts.values(), *(() if bias else (0,))),
+            "SOURCES": tuple(map(sources.index, sources[:3])), "STARTS": (*shape.starts.values(), 0)[:4],
         }  # fmt: skip
         made = compiled(triton_attention_source.attention, pointers, constants, knobs)
         x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)

@@ -33,20 +33,12 @@ def attention(
 ):  # fmt: skip
     """Compute a tile of queries of a head in a workgroup; larger scores rescale the softmax so far.
 
-    With several `SPLITS`, each workgroup of a cluster computes a part of the keys and writes its partial
-    result to `parts`, and the last workgroup combines them. `CLUSTER` is false in interpreters, which run
-    one program after the other. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns.
-    A query sees `AFTER` keys after its own position, or all keys if it is None (FlashAttention-2, Dao 2023).
-    `SOURCES` has equal numbers where queries, keys and values are parts of one array, which is then bound as
-    the first of them. Parts begin at `STARTS`.
+    With several `SPLITS`, each workgroup of a cluster writes the result of a part of the keys to `parts`, and
+    the last one combines them; `CLUSTER` is false in interpreters. `Q` etc. are strides of the batch's loops,
+    `IN_Q` etc. of rows and columns. A query sees `AFTER` keys after its own, or all (FlashAttention-2, Dao
+    2023). `SOURCES` are the first of `q`, `k` and `v` with the same array, `STARTS` where each begins in it.
     """
-    if SOURCES[2] == SOURCES[1]:
-        v = k
-    if SOURCES[2] == SOURCES[0]:
-        v = q
-    if SOURCES[1] == SOURCES[0]:
-        k = q
-    q, k, v = q + STARTS[0], k + STARTS[1], v + STARTS[2]
+    q, k, v = q + STARTS[0], (q, k)[SOURCES[1]] + STARTS[1], (q, k, v)[SOURCES[2]] + STARTS[2]
     head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
     part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
     first = rank * part
@@ -56,11 +48,10 @@ def attention(
         end = min(K2, (tile + 1) * BM + AFTER)
     rows, keys = tile * BM + tl.arange(0, BM), tl.arange(0, BK)
     depth, columns = tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
-    inside = rows[:, None] < M
     left = q + offset(head, BATCH, Q) + rows[:, None] * IN_Q[0] + depth[None, :] * IN_Q[1]
     right = k + offset(head, BATCH, K) + (first + keys[None, :]) * IN_K[0] + depth[:, None] * IN_K[1]
     values = v + offset(head, BATCH, V) + (first + keys[:, None]) * IN_V[0] + columns[None, :] * IN_V[1]
-    x = tl.load(left, mask=inside & (depth[None, :] < K1), other=0.0)
+    x = tl.load(left, mask=(rows[:, None] < M) & (depth[None, :] < K1), other=0.0)
     lowest: tl.constexpr = -1e38 if BIASED else float("-inf")  # a bias may make all scores -inf
     largest, total = tl.full((BM,), lowest, tl.float32), tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, WIDTH_V), tl.float32)
@@ -82,7 +73,7 @@ def attention(
         acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
         largest, right, values = now, right + BK * IN_K[0], values + BK * IN_V[0]
     place = out + offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
-    here = inside & (columns[None, :] < N)
+    here = (rows[:, None] < M) & (columns[None, :] < N)
     if SPLITS == 1:
         tl.store(place, (acc / total[:, None]).to(out.dtype.element_ty), mask=here)
     else:
