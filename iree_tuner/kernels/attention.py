@@ -20,8 +20,9 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.kernel import Problem
-from iree_tuner.kernels.moved import Atoms, Names
+from iree_tuner.kernels.kernel import Problem, View
+from iree_tuner.kernels.moved import RESHAPES, Atoms, Names
+from iree_tuner.kernels.moves import has_gaps, piece_of
 from iree_tuner.kernels.shapes import (
     body_of,
     choice_of,
@@ -194,13 +195,14 @@ class Found:
     """An attention in a program.
 
     Attributes:
-        inputs: queries, keys, values, and a bias or a mask if there is one.
+        inputs: the arrays that are read: queries, keys, values, and a bias or a mask if there is one.
         ops: the ops from the inputs to the result, producers first.
         workload: with an indexing map for each of queries, keys, values and the result.
         scale: the factor of the scores.
-        shapes: for each input and the result, the sizes into which each dimension is split; empty for an op
+        shapes: for each operand and the result, the sizes into which each dimension is split; empty for an op
             of the compiler's dialect.
         after: how many keys after its own position a query sees; None if it sees all keys.
+        views: where the operands are read, if these are not the inputs one by one (`Problem.views`).
     """
 
     inputs: tuple[ir.Value, ...]
@@ -209,6 +211,7 @@ class Found:
     scale: float
     shapes: tuple[Names, ...]
     after: int | None = None
+    views: tuple[View, ...] = ()
 
 
 def find_attention(root: ir.Operation) -> Found | None:
@@ -237,7 +240,8 @@ def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: 
         return None
     values = walk.followed(root.operands[1 - at], sides[1 - at])
     bias = () if walk.bias is None else (walk.bias,)
-    return walk.found((left, right, values, *bias), walk.onward(root, out))
+    read = [walk.part(*each) for each in (left, right, values, *bias)]
+    return walk.found(read, walk.onward(root, out))
 
 
 def attention_of(op: ir.Operation) -> Found | None:
@@ -267,6 +271,23 @@ def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
         return None
     found = {role: workload.role(role) for role in ("batch", "m", "n", "k")}
     return found if all(len(found[role]) == 1 for role in ("m", "n", "k")) else None
+
+
+@dataclass(frozen=True)
+class _Read:
+    """An operand: a part of an array, or all of it, whose dimensions have these names.
+
+    Attributes:
+        value: the array.
+        first, sizes: the part.
+        ops: from the array to the operand, if it is a part.
+    """
+
+    value: ir.Value
+    names: Names
+    first: tuple[int, ...]
+    sizes: tuple[int, ...]
+    ops: tuple[ir.Operation, ...] = ()
 
 
 @dataclass
@@ -307,6 +328,27 @@ class _Attention:
                 break
             value, names = op.operands[0], before
         return value, names
+
+    def part(self, value: ir.Value, names: Names) -> _Read:
+        """The array that an operand is a part of, if the part has gaps; otherwise the operand itself."""
+        shape = tuple(ir.RankedTensorType(value.type).shape)
+        atoms, at, own, ops = self.atoms.copy(), value, names, list[ir.Operation]()
+        while (op := producer(at)) is not None and op.name in RESHAPES:
+            before = atoms.before(op, own)
+            if before is None:
+                break
+            at, own, ops = op.operands[0], before, [*ops, op]
+        piece = None if op is None else piece_of(op)
+        if op is None or piece is None or not has_gaps(op):
+            return _Read(value, names, (0,) * len(shape), shape)
+        self.atoms = atoms
+        first, sizes = (0,) * len(own), tuple(ir.RankedTensorType(at.type).shape)
+        while op is not None and piece is not None:  # also a part of a part
+            own, first, sizes = piece.whole(own, ()), piece.whole(first, 0), piece.whole(sizes, 1)
+            first = tuple(one + more for one, more in zip(first, piece.first, strict=True))
+            at, ops, op = op.operands[0], [*ops, op], producer(op.operands[0])
+            piece = None if op is None else piece_of(op)
+        return _Read(at, own, first, sizes, tuple(ops))
 
     def softmax(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names] | None:
         """The operand of a softmax over the keys, behind casts and reshapes; None if there is no softmax."""
@@ -411,17 +453,18 @@ class _Attention:
             op, names = user, after
         return op, names
 
-    def found(
-        self, inputs: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
-    ) -> Found | None:
+    def found(self, read: Sequence[_Read], result: tuple[ir.Operation, Names]) -> Found | None:
         if self.after is not None and (self.scale <= 0.0 or self.bias is not None):
             return None
-        values = [*(value for value, _ in inputs), result[0].result]
-        every = self._rows_of([tuple(map(self.atoms.whole, names)) for _, names in (*inputs, result)])
+        last, names = result
+        values = [*(each.value for each in read), last.result]
+        shapes = [*(each.sizes for each in read), ir.RankedTensorType(last.result.type).shape]
+        every = self._rows_of(
+            [tuple(map(self.atoms.whole, own)) for own in (*(each.names for each in read), names)]
+        )
         batch: dict[int, None] = {}
-        roles_of = (*_ROLES[: len(inputs)], _ROLES[-1])
-        for at, (value, names, roles) in enumerate(zip(values, every, roles_of, strict=True)):
-            shape = ir.RankedTensorType(value.type).shape
+        roles_of = (*_ROLES[: len(read)], _ROLES[-1])
+        for at, (shape, names, roles) in enumerate(zip(shapes, every, roles_of, strict=True)):
             for own, size in zip(names, shape, strict=True):
                 if math.prod(self.atoms.sizes[each] for each in own) != size:
                     return None
@@ -431,15 +474,22 @@ class _Attention:
                 return None
             batch |= dict.fromkeys(each for each in atoms if each >= _BATCH)
         order = [*sorted(batch), _M, _N, _K1, _K2]
-        if not set(batch) <= {each for own in every[-1] for each in own} or len(set(values)) < len(values):
+        inputs = tuple(dict.fromkeys(values[:-1]))
+        if not set(batch) <= {each for own in every[-1] for each in own} or values[_BIAS] in values[:_BIAS]:
             return None
-        ops = _between(values[:-1], result[0])
-        if ops is None:
-            return None
+        ops = _between(inputs, last)
+        if ops is None or not {op for each in read for op in each.ops} <= set(ops):
+            return None  # or an input is made of another one
         sizes = self.atoms.sizes
-        shapes = tuple(tuple(tuple(map(sizes.__getitem__, own)) for own in names) for names in every)
+        split = tuple(tuple(tuple(map(sizes.__getitem__, own)) for own in names) for names in every)
         workload = self._workload(values, every, order)
-        return Found(tuple(values[:-1]), ops, workload, self.scale, shapes, self.after)
+        views = tuple(
+            View(inputs.index(each.value), each.first, tuple(tuple(map(order.index, own)) for own in names))
+            for each, names in zip(read, every, strict=False)
+        )
+        whole = all(each.sizes == tuple(ir.RankedTensorType(each.value.type).shape) for each in read)
+        plain = whole and len(inputs) == len(read)
+        return Found(inputs, ops, workload, self.scale, split, self.after, () if plain else views)
 
     def _rows_of(self, every: list[Names]) -> list[Names]:
         """Names in which one part of split queries stands for the queries: the mask's, otherwise the longest.
@@ -514,6 +564,8 @@ class AttentionShape:
         batch_steps: by array (`Q`, `K`, `V`, `OUT`, and `BIAS` for a bias or a mask), the stride of each of
             the batch's loops; 0 if the array does not depend on the loop.
         steps: by array, the strides of rows and of columns; 0 if all rows have the same bias.
+        sources: by array that is read, the number of the problem's input.
+        starts: by array that is read, the position of its first element in that input.
     """
 
     batch: tuple[int, ...]
@@ -523,6 +575,8 @@ class AttentionShape:
     k2: int
     batch_steps: Mapping[str, tuple[int, ...]]
     steps: Mapping[str, tuple[int, int]]
+    sources: Mapping[str, int]
+    starts: Mapping[str, int]
 
 
 def attention_shape(problem: Problem) -> AttentionShape | None:
@@ -537,11 +591,28 @@ def attention_shape(problem: Problem) -> AttentionShape | None:
     steps: dict[str, tuple[int, int]] = {}
     maps = [each for number, each in enumerate(workload.maps) if number != _SCALE]
     names = [name for name in _AXES if name != "BIAS" or len(maps) == len(_AXES)]
-    for name, each in zip(names, maps, strict=True):
+    views = problem.views or tuple(View(at, (), (each.loops,)) for at, each in enumerate(maps[:-1]))
+    starts: dict[str, int] = {}
+    for name, view in zip(names, (*views, View(0, (), (maps[-1].loops,))), strict=True):
         row, column = _AXES[name]
-        loops = each.loops
-        own = {loop: math.prod(sizes[each] for each in loops[at + 1 :]) for at, loop in enumerate(loops)}
+        shape = problem.inputs[view.input].shape if problem.views and name != "OUT" else ()
+        own, starts[name] = _positions(view, shape, sizes)
         batch_steps[name] = tuple(own.get(loop, 0) for loop in batch)
         steps[name] = own.get(workload.role(row)[0], 0), own[workload.role(column)[0]]
+    del starts["OUT"]
+    sources = {name: view.input for name, view in zip(starts, views, strict=True)}
     m, n, k1, k2 = (workload.sizes(role)[0] for role in ("m", "n", "k1", "k2"))
-    return AttentionShape(workload.sizes("batch"), m, n, k1, k2, batch_steps, steps)
+    return AttentionShape(workload.sizes("batch"), m, n, k1, k2, batch_steps, steps, sources, starts)
+
+
+def _positions(view: View, shape: Sequence[int], sizes: Sequence[int]) -> tuple[dict[int, int], int]:
+    """The stride of each loop in the array of a view, and the position of the view's first element.
+
+    `shape` is the array's; of a dense array of all loops, it may be left out.
+    """
+    steps: dict[int, int] = {}
+    for at, loops in enumerate(view.loops):
+        inner = math.prod(shape[at + 1 :])
+        steps |= {loop: inner * math.prod(sizes[each] for each in loops[place + 1 :])
+                  for place, loop in enumerate(loops)}  # fmt: skip
+    return steps, sum(first * math.prod(shape[at + 1 :]) for at, first in enumerate(view.first))

@@ -21,6 +21,7 @@ _TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
 }  # fmt: skip
 """Rows and vectors of a tile of sums, by the number of f32 in a vector."""
 
+_INPUTS = ("one", "two", "three")  # names of the entry's parameters
 _MOST_DOTS = 4  # rows and keys of a tile of dot products, whose sums are in registers
 _BLOCKS = (64, 128, 256, 96, 512)  # keys of a block
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -37,12 +38,14 @@ class CAttention(CKernel):
     def refuses(self, problem: Problem) -> str:
         if not is_attention(problem.workload):
             return "it is not attention"
-        types = [each.element_type for each in (*problem.inputs, problem.result)]
-        if len(types) != 4 or set(types) != {"f32"}:
-            return f"its types are {', '.join(types)}, not four times f32"
         shape = attention_shape(problem)
         if shape is None:
             return "several of its loops have the same role"
+        types = [each.element_type for each in (*problem.inputs, problem.result)]
+        if "BIAS" in shape.sources:
+            return "it has a bias"
+        if set(types) != {"f32"}:
+            return f"its types are {', '.join(types)}, not f32"
         if shape.n > 1 and shape.steps["OUT"][1] != 1:
             return "the values of its result are not contiguous"
         return "" if next(_plans(shape), None) else f"its heads are too wide: {shape.k1} and {shape.n}"
@@ -77,7 +80,9 @@ def _macros(problem: Problem, shape: AttentionShape, knobs: Knobs) -> dict[str, 
         found[f"{name}_STEPS"] = ",".join(map(str, steps or (0,)))
     for name in ("Q", "K", "V"):
         found[f"{name}_ROW"], found[f"{name}_COLUMN"] = shape.steps[name]
-    return found
+        found[f"{name}_INPUT"], found[f"{name}_START"] = _INPUTS[shape.sources[name]], shape.starts[name]
+    inputs = (f"const float *{name}" for name in _INPUTS[: len(problem.inputs)])
+    return found | {"INPUTS": ", ".join(inputs)}
 
 
 @dataclass(frozen=True)

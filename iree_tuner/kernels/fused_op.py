@@ -44,6 +44,7 @@ from iree_tuner.kernels.moves import (
     is_scalar_constant,
     operand_indices,
     pieces_of,
+    sliced,
     source_index,
 )
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
@@ -464,16 +465,6 @@ def _cut(value: ir.Value[Any], cuts: Sequence[Cut]) -> ir.Value:
     if kept == sizes and not any(offsets):
         return value
     return sliced(value, offsets, [loop.size if loop else 1 for loop in loops], kept)
-
-
-def sliced(
-    value: ir.Value[Any], offsets: Sequence[int], sizes: Sequence[int], shape: Sequence[int]
-) -> ir.Value:
-    """A part of a tensor, in a shape that may lack dimensions of size 1."""
-    kind = ir.RankedTensorType.get(shape, ir.RankedTensorType(value.type).element_type)
-    return tensor.ExtractSliceOp(
-        kind, value, [], [], [], list(offsets), list(sizes), [1] * len(sizes)
-    ).result  # fmt: skip
 
 
 class FusedOps:

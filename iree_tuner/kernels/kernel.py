@@ -33,6 +33,21 @@ class Array:
 
 
 @dataclass(frozen=True)
+class View:
+    """Where an operand of the root op is read: in a part of an input, which other operands may read as well.
+
+    Attributes:
+        input: number of the input.
+        first: the part's first index, in each of the input's dimensions.
+        loops: the workload's loops that index each of these dimensions, outer ones first.
+    """
+
+    input: int
+    first: tuple[int, ...]
+    loops: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Problem:
     """A root op that starts from zeros, and the elementwise ops on its result that belong to it.
 
@@ -60,6 +75,8 @@ class Problem:
         integers: for sums of integers, how operands are read and which formula follows; `epilogue` is then
             empty.
         constants: numbers of the inputs that are constants of the program. A kernel may get these packed.
+        views: for an attention, where each operand is read, if one is a part of an input or two are of the
+            same input; otherwise empty, and each operand is an input.
     """
 
     workload: Workload
@@ -74,6 +91,7 @@ class Problem:
     integers: Integers | None = None
     constants: tuple[int, ...] = ()
     nest: Nest | None = None
+    views: tuple[View, ...] = ()
 
     @property
     def name(self) -> str:

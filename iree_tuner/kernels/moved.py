@@ -117,7 +117,7 @@ class Atoms:
         return tuple(part for atom in own for part in self.whole(self.parts.get(atom, ())) or (atom,))
 
 
-_RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
+RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _LHS, _RHS, _OUT = range(3)
 _ROLES = {
     (True, True, True): "batch",
@@ -168,7 +168,7 @@ def moved_product(
         operands.append(value)
         before += [each for each in ops if each not in before]
     seen = after_steps = names[_OUT]
-    for reshape in (each for each in epilogue if each.name in _RESHAPES):
+    for reshape in (each for each in epilogue if each.name in RESHAPES):
         after_steps = atoms.onto(reshape, after_steps)
         if after_steps is None:
             return None
@@ -196,7 +196,7 @@ def _back(
             break
         ops = [*_empties(op), op, *ops]
         value, names = op.operands[0], before
-        if op.name not in _RESHAPES:
+        if op.name not in RESHAPES:
             found = value, names, ops
     return found
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from iree.compiler import ir
 from iree.compiler.dialects import arith, tensor
@@ -19,6 +19,8 @@ from iree_tuner.kernels.shapes import groups_of
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.structure import indexing_maps, iterators, shape_of
 from iree_tuner.targets import Target
+
+T = TypeVar("T")
 
 Indices = tuple[LoopSum, ...]
 
@@ -57,9 +59,23 @@ def is_view(op: ir.Operation) -> bool:
     before = op.operands[0].owner
     if not isinstance(before, ir.Block) and (is_followed(before.operation) or is_source(before.operation)):
         return False
+    return not has_gaps(op)
+
+
+def piece_of(op: ir.Operation) -> Piece | None:
+    """The part of its operand that a slice takes; None for other ops, and for slices with strides."""
+    if op.name != SLICE or not is_followed(op) or set(numbers(op, "static_strides")) != {1}:
+        return None
+    sizes = tuple(numbers(op, "static_sizes"))
+    dropped = _dropped(sizes, ir.RankedTensorType(op.result.type).shape)
+    return Piece(op.result, tuple(numbers(op, "static_offsets")), sizes, tuple(dropped))
+
+
+def has_gaps(op: ir.Operation) -> bool:
+    """Whether the elements that a slice takes are not neighbors, so that the compiler copies them."""
     sizes, whole = numbers(op, "static_sizes"), ir.RankedTensorType(op.operands[0].type).shape
     longer = next((at for at, size in enumerate(sizes) if size != 1), len(sizes))
-    return sizes[longer + 1 :] == whole[longer + 1 :]
+    return sizes[longer + 1 :] != whole[longer + 1 :]
 
 
 def is_followed(op: ir.Operation) -> bool:
@@ -135,6 +151,11 @@ class Piece:
         own = [each.plus(-first) for each, first in zip(index, self.first, strict=True)]
         return tuple(each for place, each in enumerate(own) if place not in self.dropped)
 
+    def whole(self, own: Sequence[T], missing: T) -> tuple[T, ...]:
+        """What is known of the dimensions of `value`, for the tensor's; `missing` where it has none."""
+        left = iter(own)
+        return tuple(missing if place in self.dropped else next(left) for place in range(len(self.sizes)))
+
 
 def pieces_of(op: ir.Operation) -> list[Piece]:
     """The parts of a join's result. Later parts overwrite earlier ones."""
@@ -207,6 +228,16 @@ def _at(expression: ir.AffineExpr, loops: Sequence[LoopSum]) -> LoopSum:
     if not isinstance(expression, ir.AffineDimExpr):
         raise NotIndexableError("an operand is not read in place")
     return loops[ir.AffineDimExpr(expression).position]
+
+
+def sliced(
+    value: ir.Value[Any], offsets: Sequence[int], sizes: Sequence[int], shape: Sequence[int]
+) -> ir.Value:
+    """A part of a tensor, in a shape that may lack dimensions of size 1."""
+    kind = ir.RankedTensorType.get(shape, ir.RankedTensorType(value.type).element_type)
+    return tensor.ExtractSliceOp(
+        kind, value, [], [], [], list(offsets), list(sizes), [1] * len(sizes)
+    ).result  # fmt: skip
 
 
 def repeats(op: ir.Operation, place: int) -> bool:

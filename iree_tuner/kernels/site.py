@@ -6,6 +6,7 @@ alone.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,9 +23,9 @@ from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import constant_of, number
 from iree_tuner.kernels.formula import follow
 from iree_tuner.kernels.integers import Integers, Operands, Padding, operands_of, padding_of
-from iree_tuner.kernels.kernel import Array, Problem
+from iree_tuner.kernels.kernel import Array, Problem, View
 from iree_tuner.kernels.moved import Moved, build_dispatch, build_in_one, moved_product
-from iree_tuner.kernels.moves import HOISTED
+from iree_tuner.kernels.moves import HOISTED, sliced
 from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.contraction import Contraction
@@ -38,10 +39,25 @@ def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
     result = ir.RankedTensorType(found.ops[-1].result.type)
     *shapes, written = found.shapes
     own = ir.RankedTensorType.get([size for sizes in written for size in sizes], result.element_type)
+
+    def attend() -> ir.Value[Any]:
+        whole = [*map(function.arguments.__getitem__, (view.input for view in found.views))]
+        parts = [_part(*each) for each in zip(whole, found.views, shapes, strict=True)]
+        return _attention(found, [_split(*each) for each in zip(parts, shapes, strict=True)], own)
+
     with ir.Location.unknown(result.context):
+        if found.views:
+            return _joined(build_dispatch(own, attend), written, result)
         arguments = [_split(each, sizes) for each, sizes in zip(function.arguments, shapes, strict=True)]
         attend = partial(_attention, found, arguments, own)
         return _joined(attend() if found.after is None else build_dispatch(own, attend), written, result)
+
+
+def _part(value: ir.Value[Any], view: View, shape: Names) -> ir.Value[Any]:
+    """The part of an array that a view reads, whose dimensions have these sizes."""
+    sizes = [*map(math.prod, shape)]
+    whole = [*ir.RankedTensorType(value.type).shape]
+    return value if whole == sizes else sliced(value, view.first, sizes, sizes)
 
 
 def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
@@ -398,7 +414,7 @@ def _attention_of(
     inputs, last = found.inputs, found.ops[-1]
     problem = Problem(
         found.workload, tuple(map(array_of, inputs)), array_of(last.result), scale=found.scale,
-        after=found.after,
+        after=found.after, views=found.views,
     )  # fmt: skip
     alone = b""
     if found.shapes:

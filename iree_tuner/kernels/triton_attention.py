@@ -41,7 +41,8 @@ class TritonAttention(TritonKernel):
         shape = attention_shape(problem)
         if shape is None:
             return "it is not attention"
-        types = [each.element_type for each in (*problem.inputs, problem.result)]
+        read = [problem.inputs[source] for source in shape.sources.values()]
+        types = [each.element_type for each in (*read, problem.result)]
         if len(set(types[:3])) > 1 or types[0] not in ("f16", "bf16") or types[-1] not in ELEMENTS:
             return f"its types are {', '.join(types)}, not f16 or bf16"
         if any(each not in _OF_BIAS for each in types[3:-1]):
@@ -64,22 +65,24 @@ class TritonAttention(TritonKernel):
         from iree_tuner.kernels import triton_attention_source
 
         shape, splits = _shape(problem), knobs["splits"]
-        bias = next((each.element_type for each in problem.inputs[3:]), "")
-        kinds = [ELEMENTS[each.element_type] for each in (*problem.inputs[:3], problem.result)]
-        kinds = [*kinds[:3], _OF_BIAS[bias or "f32"], kinds[3], ELEMENTS["f32"]]
+        bias = problem.inputs[shape.sources["BIAS"]].element_type if "BIAS" in shape.sources else ""
+        kinds = [*3 * [ELEMENTS[problem.inputs[0].element_type]], _OF_BIAS[bias or "f32"]]
+        kinds += [ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
         pointers: dict[str, str] = dict(zip(_PARAMETERS, kinds, strict=True))
         none = {"BIAS": (0,) * len(shape.batch), "IN_BIAS": (0, 0)}
+        sources = [*shape.sources.values()]
         constants: dict[str, object] = {
             "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2, **none,
             **shape.batch_steps, **{f"IN_{name}": each for name, each in shape.steps.items()},
             "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
             "WIDTH": power_of_two(shape.k1), "WIDTH_V": power_of_two(shape.n), "SPLITS": splits,
             "CLUSTER": splits > 1, "BIASED": bool(bias), "MASKED": bias == "i1",
+            "SOURCES": tuple(map(sources.index, sources[:3])), "STARTS": (*shape.starts.values(), 0)[:4],
         }  # fmt: skip
         made = compiled(triton_attention_source.attention, pointers, constants, knobs)
         x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)
-        kept = {"bias": bool(bias), "parts": splits > 1}
-        bound = [at for at, name in enumerate(_PARAMETERS) if kept.get(name, True)]
+        written = ("out", "parts") if splits > 1 else ("out",)
+        bound = [*map(sources.index, range(len(problem.inputs))), *map(_PARAMETERS.index, written)]
         partial = x * y * _part_bytes(shape, knobs) if splits > 1 else 0
         workgroups = splits * x, y, 1
         return code_of(

@@ -29,15 +29,16 @@ def attention(
     OUT: tl.constexpr, IN_Q: tl.constexpr, IN_K: tl.constexpr, IN_V: tl.constexpr, IN_BIAS: tl.constexpr,
     IN_OUT: tl.constexpr, AFTER: tl.constexpr, SCALE: tl.constexpr, BM: tl.constexpr, BK: tl.constexpr,
     WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
-    BIASED: tl.constexpr, MASKED: tl.constexpr,
+    BIASED: tl.constexpr, MASKED: tl.constexpr, SOURCES: tl.constexpr, STARTS: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile of queries of a head in a workgroup; larger scores rescale the softmax so far.
 
-    With several `SPLITS`, each workgroup of a cluster computes a part of the keys and writes its partial
-    result to `parts`, and the last workgroup combines them. `CLUSTER` is false in interpreters, which run
-    one program after the other. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns.
-    A query sees `AFTER` keys after its own position, or all keys if it is None (FlashAttention-2, Dao 2023).
+    With several `SPLITS`, each workgroup of a cluster writes the result of a part of the keys to `parts`, and
+    the last one combines them; `CLUSTER` is false in interpreters. `Q` etc. are strides of the batch's loops,
+    `IN_Q` etc. of rows and columns. A query sees `AFTER` keys after its own, or all (FlashAttention-2, Dao
+    2023). `SOURCES` are the first of `q`, `k` and `v` with the same array, `STARTS` where each begins in it.
     """
+    q, k, v = q + STARTS[0], (q, k)[SOURCES[1]] + STARTS[1], (q, k, v)[SOURCES[2]] + STARTS[2]
     head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
     part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
     first = rank * part
@@ -47,11 +48,10 @@ def attention(
         end = min(K2, (tile + 1) * BM + AFTER)
     rows, keys = tile * BM + tl.arange(0, BM), tl.arange(0, BK)
     depth, columns = tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
-    inside = rows[:, None] < M
     left = q + offset(head, BATCH, Q) + rows[:, None] * IN_Q[0] + depth[None, :] * IN_Q[1]
     right = k + offset(head, BATCH, K) + (first + keys[None, :]) * IN_K[0] + depth[:, None] * IN_K[1]
     values = v + offset(head, BATCH, V) + (first + keys[:, None]) * IN_V[0] + columns[None, :] * IN_V[1]
-    x = tl.load(left, mask=inside & (depth[None, :] < K1), other=0.0)
+    x = tl.load(left, mask=(rows[:, None] < M) & (depth[None, :] < K1), other=0.0)
     lowest: tl.constexpr = -1e38 if BIASED else float("-inf")  # a bias may make all scores -inf
     largest, total = tl.full((BM,), lowest, tl.float32), tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, WIDTH_V), tl.float32)
@@ -63,7 +63,7 @@ def attention(
         if AFTER is not None:
             scores = tl.where(keys[None, :] + start <= rows[:, None] + AFTER, scores, float("-inf"))
         if BIASED:
-            own = bias + offset(head, BATCH, BIAS)
+            own = bias + STARTS[3] + offset(head, BATCH, BIAS)
             scores = _biased(scores, own, rows[:, None], keys[None, :] + start, M, K2, IN_BIAS, MASKED)
         now = tl.maximum(largest, tl.max(scores, 1))
         powers, shrink = tl.math.exp2(scores - now[:, None]), tl.math.exp2(largest - now)
@@ -73,7 +73,7 @@ def attention(
         acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
         largest, right, values = now, right + BK * IN_K[0], values + BK * IN_V[0]
     place = out + offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
-    here = inside & (columns[None, :] < N)
+    here = (rows[:, None] < M) & (columns[None, :] < N)
     if SPLITS == 1:
         tl.store(place, (acc / total[:, None]).to(out.dtype.element_ty), mask=here)
     else:

@@ -38,6 +38,7 @@ _PLAIN_PER_NS = 140.0  # bytes of a right operand that a multiprocessor multipli
 _READ_PER_NS = 85.0  # bytes to a multiprocessor, mostly from the second-level cache
 _MEMORY_PER_NS = 4500.0  # bytes from memory to all multiprocessors
 _LATENCY_NS = 800.0  # of memory
+_ONE_ROW_AHEAD = 0.8  # steps whose loads are under way without tensor cores, with any number of stages
 _START_NS, _TILE_NS, _WORKGROUP_NS, _MEETING_NS = 1500.0, 1000.0, 100.0, 2500.0
 _HIDDEN = 0.02  # part of the shorter of two overlapping times that counts: orders otherwise equal variants
 _THREADS = 2048  # of a multiprocessor
@@ -106,12 +107,7 @@ def ordered(shape: ProductShape, limits: Limits) -> tuple[Knobs, ...]:
         form = (*tile, *kind, knobs.get("parts", 1), knobs.get("flatten", 0))
         keyed.append((cost * (1 + 0.03 * seen[tile] + 0.04 * seen[form] + 0.03 * seen[kind]), number, knobs))
         seen.update((tile, form, kind))
-    found = [knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2])]
-    whole = next((knobs for knobs in found if knobs.get("split", 1) == 1), None)
-    if whole is not None:  # specs for unmeasured problems use the first variant
-        found.remove(whole)
-        found.insert(0, whole)
-    return tuple(found)
+    return tuple(knobs for _, _, knobs in sorted(keyed, key=lambda each: each[:2]))
 
 
 def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
@@ -210,7 +206,8 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     together = max(1, min(own, together))
     rounds = -(-own // together)
     read = (bm + bn) * depth * _BYTES + (2 * bm * bn * _SUM_BYTES if split > 1 else 0)
-    flying = max(1, knobs["stages"] - 1) * (bm + bn) * bk * _BYTES
+    ahead = max(1, knobs["stages"] - 1) if "bm" in knobs else _ONE_ROW_AHEAD
+    flying = ahead * (bm + bn) * bk * _BYTES
     computed = bn * depth * _BYTES / _PLAIN_PER_NS if "bm" not in knobs else 2 * bm * bn * depth / _PER_NS
     if _LEAST <= bm < _WIDE_ROWS:
         computed *= 2  # these instructions take operands from registers

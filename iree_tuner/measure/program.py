@@ -373,7 +373,7 @@ def compare_programs(
         placed: for each place of the code, the program as the compiler makes it, and each other compilation.
         device: device URI.
         workers: the measuring worker.
-        rounds: pairs of batches at most for each compilation, over all places.
+        rounds: pairs of batches at most for each compilation, over all places; 0 only checks results.
         depth: where errors of its results come from.
         run: functions, inputs and parameters.
         batch_s: least length of a sample, in seconds.
@@ -403,7 +403,8 @@ def compare_programs(
                 found[index] = bench.checked(paths, index + 1, found[index], depth)
             if rounds >= _WORTH_SCREENING:
                 bench.screen(paths[0], group, found)
-            bench.compare(paths, group, found, JudgePlan(rounds, seconds=seconds))
+            if rounds:
+                bench.compare(paths, group, found, JudgePlan(rounds, seconds=seconds))
         return [found[index] for index in sorted(found)]
 
 

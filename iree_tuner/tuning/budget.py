@@ -42,6 +42,7 @@ _LEAST_VERDICT_S = 2.0
 FIRST_S, _FIRST_PART = 1.0, 0.06
 """Of rounds for the first answer, in seconds; the most part of the budget for it."""
 _LONG_CHECK_S, _MOST_FIRST_PART = 3.0, 0.25
+_COLD_CHECK_S = 0.5
 _LEAST_ROUNDS_S = 0.5
 _LEAST_VERSIONS, _VERSIONS_PART = 2, 0.12
 _WORTH_A_SEARCH = 0.1
@@ -144,6 +145,10 @@ class Budget:
         part = _FIRST_PART if self._check_s < _LONG_CHECK_S else _MOST_FIRST_PART
         little = build_s + self._check_s + FIRST_S <= part * self.total_s
         return not self.limited or little or self.is_over
+
+    def may_be_cold(self, on_host: bool) -> bool:
+        """Whether the next check may be much shorter: drivers keep what they compile at the first one."""
+        return self.limited and not on_host and self._check_s > _COLD_CHECK_S
 
     def profile_fits(self, predicted_s: float, instead_s: float = 0.0) -> bool:
         """Whether a profile is worth its time; it may take longer where it saves `instead_s`."""

@@ -263,6 +263,8 @@ class TuningLoop(Run):
         try:
             with self.at_once():
                 (found,) = self.versions.compare(untuned(self.lab.target), [likely], look)
+                if found.ok and self.budget.may_be_cold(self.lab.alternate):
+                    self.versions.check_again(untuned(self.lab.target), likely)
                 if found.comparison is not None and found.comparison.verdict == "win":
                     took_s = self.timeline.clock() - self.timeline.began
                     self.watch.noted(

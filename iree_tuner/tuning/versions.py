@@ -251,6 +251,13 @@ class ProgramVersions:
             self._keep(version, against, one)
         return found
 
+    def check_again(self, against: ProgramVersion, version: ProgramVersion) -> None:
+        """Check a version once more after its comparison, for the time that others like it will take.
+
+        The driver of a GPU compiles code when it is loaded for the first time, and keeps it.
+        """
+        self._compared([against, version], ComparisonPlan(1, 0, 0.0))
+
     def _compared(self, versions: Sequence[ProgramVersion], look: ComparisonPlan) -> list[ProgramComparison]:
         provided = self._provided is not None
         built = self._build([replace(each, last=()) for each in versions], look.places, provided=provided)

@@ -12,6 +12,8 @@
 //   CAUSAL, AFTER             whether a query sees at most AFTER keys after its own position
 //   BATCHES, SIZES            number of batch loops, and their sizes
 //   Q_STEPS, K_STEPS, V_STEPS, OUT_STEPS   strides of the batch loops in each array, in elements
+//   INPUTS                    the parameters that are read: as many as there are arrays, for queries, keys and values
+//   Q_INPUT, Q_START, K_INPUT, K_START, V_INPUT, V_START   of these, which one has them, and where they begin in it
 //   Q_ROW, Q_COLUMN, K_ROW, K_COLUMN, V_ROW, V_COLUMN, OUT_ROW   strides of rows and of columns, in elements
 //   ROWS, VECTORS, LANES, KEYS, TILES, PACK_VALUES, DOT
 
@@ -189,7 +191,8 @@ ALWAYS void tile(const float *queries, const float *keys, const float *values, f
         ACROSS - v < VECTORS ? ACROSS - v : VECTORS, first, last);
 }
 
-index ENTRY(const float *queries, const float *keys, const float *values, float *result, index x, index y, index z, unsigned worker) {
+index ENTRY(INPUTS, float *result, index x, index y, index z, unsigned worker) {
+  const float *queries = Q_INPUT + Q_START, *keys = K_INPUT + K_START, *values = V_INPUT + V_START;
   TAKE(result)
   for (int b = BATCHES - 1; b >= 0; b--) {
     const index at = y % sizes[b];

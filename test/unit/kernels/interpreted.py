@@ -48,7 +48,7 @@ for m, keys, shared, after, splits, kind in CASES:
         *map(Tensor, (q, k, v, bias, out, parts)), BATCH=(batch, heads // shared, shared), M=m, N=width,
         K1=width, K2=keys, **strides, **inner, IN_BIAS=steps[2:], AFTER=after,
         SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=64, WIDTH_V=64, SPLITS=splits,
-        CLUSTER=False, BIASED=bool(kind), MASKED=kind == "mask",
+        CLUSTER=False, BIASED=bool(kind), MASKED=kind == "mask", SOURCES=(0, 1, 2), STARTS=(0, 0, 0, 0),
     )  # fmt: skip
     k, v = (np.repeat(each.astype(float), shared, axis=2) for each in (k, v))
     scores = 0.125 * np.einsum("bmhd,bkhd->bhmk", q.astype(float), k)
@@ -58,3 +58,24 @@ for m, keys, shared, after, splits, kind in CASES:
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     wanted = np.einsum("bhmk,bkhd->bmhd", weights / weights.sum(-1, keepdims=True), v)
     assert np.abs(out - wanted).max() < 1e-3, (m, keys, shared, after, splits, kind)
+
+# Queries, keys and values are parts of one array, or only keys and values are, after a column that none has.
+for sources in ((0, 0, 0), (0, 1, 1)):
+    m, width = 70, 32
+    whole = rng.standard_normal((m, 1 + 3 * width)).astype(np.float16)
+    q = whole if sources[1] == 0 else rng.standard_normal((m, 1 + 3 * width)).astype(np.float16)
+    out = np.full((m, width), np.nan, np.float16)
+    given = [q, *(np.full(1, np.nan, np.float16) if source == 0 else whole for source in sources[1:])]
+    none = np.zeros(1, np.float32)
+    triton_attention_source.attention[(math.ceil(m / 64), 1, 1)](
+        *map(Tensor, (*given, none, out, none)), BATCH=(1,), M=m, N=width, K1=width, K2=m,
+        **dict.fromkeys(("Q", "K", "V", "OUT", "BIAS"), (0,)), IN_BIAS=(0, 0),
+        **{f"IN_{name}": (1 + 3 * width, 1) for name in ("Q", "K", "V")}, IN_OUT=(width, 1), AFTER=None,
+        SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=32, WIDTH_V=32, SPLITS=1, CLUSTER=False,
+        BIASED=False, MASKED=False, SOURCES=sources, STARTS=(1, 1 + width, 1 + 2 * width, 0),
+    )  # fmt: skip
+    parts = (whole if at else q for at in range(3))
+    q, k, v = (each[:, 1 + at * width :][:, :width].astype(float) for at, each in enumerate(parts))
+    weights = np.exp(0.125 * q @ k.T)
+    wanted = weights / weights.sum(-1, keepdims=True) @ v
+    assert np.abs(out - wanted).max() < 1e-3, sources

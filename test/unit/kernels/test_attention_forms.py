@@ -110,6 +110,48 @@ def test_the_compilers_op_may_have_a_mask() -> None:
     assert KERNEL.refuses(site.problem) == ""
 
 
+def parts_of(name: str, read):
+    """Queries, keys and values of a program whose arrays these are, by batch, places, heads and width."""
+    (last, *_), more = read[::-1], (2, -1, 4, 16)
+    if name == "fused_keys":
+        return [read[0].reshape(more), *(each.reshape(more) for each in np.split(last, 2, axis=-1))]
+    if name == "window":
+        keys, values = np.split(last, 2, axis=-1)
+        return [each.reshape(more) for each in (keys[:, 4:16], keys, values)]
+    if name == "fused_heads":
+        return np.split(last, 3, axis=-1)
+    if name == "fused_grouped":
+        query, *others = np.split(last, [64, 96], axis=-1)
+        return [query.reshape(more), *(each.reshape(2, -1, 2, 16).repeat(2, axis=2) for each in others)]
+    return [each.reshape(more) for each in np.split(last.reshape(2, 20, -1), 3, axis=-1)]
+
+
+IN_PARTS = {
+    "fused": ["2x20x192xf16"], "fused_heads": ["2x20x4x48xf16"], "fused_five": ["2x20x3x4x16xf16"],
+    "fused_causal": ["2x20x192xf16"], "fused_grouped": ["2x20x128xf16"], "window": ["2x20x128xf16"],
+    "fused_keys": ["2x20x4x16xf16", "2x24x128xf16"],
+}  # fmt: skip
+"""The arrays that attentions read whose operands are parts of them. The programs are in `attentions`."""
+
+
+@pytest.mark.parametrize("name", some(list(IN_PARTS), 7))
+def test_parts_of_arrays_are_read_in_place(name: str) -> None:
+    """Nothing is copied: queries, keys and values that one product makes, or a window of places."""
+    site = site_of(name)
+    assert [str(each) for each in site.problem.inputs] == IN_PARTS[name]
+    assert KERNEL.refuses(site.problem) == ""
+    rng = np.random.default_rng(0)
+    read = [rng.standard_normal(each.shape).astype(np.float16) for each in site.problem.inputs]
+    query, key, value = parts_of(name, read)
+    form = Form(name, 2, query.shape[1], key.shape[1], 4, (), causal=name == "fused_causal")
+    wanted = reference(form, query, key, value)
+    for program in (site.case, site.alone):
+        assert np.abs(results(program, read) - wanted).max() < 4e-3
+    if not KERNEL.missing():
+        code = KERNEL.make(site.problem, CUDA, KERNEL.variants(site.problem, CUDA)[0])
+        assert code.data.count(b".param .u64 .ptr .global") == len(read) + 1
+
+
 @needs_triton
 @pytest.mark.parametrize("name", ["bias_of_heads", "bias_of_keys", "masked_keys"])
 def test_a_bias_is_the_fourth_binding(name: str) -> None:

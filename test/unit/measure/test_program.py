@@ -79,6 +79,13 @@ def test_each_is_compared_with_the_default(right, built, measuring):
     assert {each.function for each in found} == {"main"}
 
 
+def test_without_rounds_results_are_only_checked(right, built, measuring):
+    found = compare([[right, right, built(scaling("2.5"))]], measuring, rounds=0)
+    assert [each.ok for each in found] == [True, False]
+    assert [each.comparison for each in found] == [None, None]
+    assert found[0].check_s > 0.0
+
+
 def test_a_version_is_checked_at_each_place(right, built, measuring):
     """Its code is the same at the others, so that one seed is enough there."""
     wrong = built(scaling("2.5"))

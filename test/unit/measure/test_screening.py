@@ -6,6 +6,7 @@ import pytest
 
 from iree_tuner.device.outcome import UNKNOWN, NoSensors, Readings
 from iree_tuner.measure.sampling import ScreenPlan, drift, interleave, screen, settled, turns
+from iree_tuner.measure.timing import first_run_us
 
 PLAN = ScreenPlan(least=3, most=12, precision=0.02)
 
@@ -73,6 +74,15 @@ def test_a_spike_does_not_reject_a_good_candidate(times):
     found = screen(Times(*times), NoSensors(), PLAN, 300.0)
     assert not found.too_slow
     assert min(found.samples_us) == 100.0
+
+
+@pytest.mark.parametrize(
+    ("runs_ms", "found_us"), [((5, 0.1), 100), ((5, 6, 0.1), 100), ((5, 6, 7), 7000), ((300, 0.1), 300_000)]
+)
+def test_a_spike_in_the_first_run_does_not_reject_a_good_candidate(runs_ms, found_us):
+    """It may be many times as long as the run; a run that is long itself is not repeated."""
+    left = iter(runs_ms)
+    assert first_run_us(lambda: next(left) * 1e-3, 400.0) == pytest.approx(found_us)
 
 
 def test_disturbed_samples_are_taken_again():

@@ -127,6 +127,13 @@ def test_a_first_answer_costs_a_part_of_the_budget(build_s, loading_s, alone, fi
     assert budget(math.inf, **measured).first_fits(alone)
 
 
+def test_a_long_first_check_on_a_device_with_a_driver_is_repeated():
+    assert budget(90.0, check_s=4.0).may_be_cold(on_host=False)
+    assert not budget(90.0, check_s=4.0).may_be_cold(on_host=True)
+    assert not budget(90.0, check_s=0.2).may_be_cold(on_host=False)
+    assert not budget(math.inf, check_s=4.0).may_be_cold(on_host=False)
+
+
 def test_where_nothing_can_be_searched_the_first_answer_is_the_result():
     clock = Clock()
     kept = budget(60.0, clock, build_s=8.0, loading_s=8.0, invocation_s=1.0)
