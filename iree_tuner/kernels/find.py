@@ -22,7 +22,13 @@ from iree_tuner.kernels.kernel import Kernel
 from iree_tuner.kernels.moves import is_elementwise
 from iree_tuner.kernels.site import Site, find_sites, roots_of
 from iree_tuner.kernels.spec import put_into
-from iree_tuner.kernels.split_sums import blocks_of, find_chains, find_normalizing, find_sums
+from iree_tuner.kernels.split_sums import (
+    blocks_of,
+    find_chains,
+    find_normalizing,
+    find_sliced_inputs,
+    find_sums,
+)
 from iree_tuner.kernels.triton_norms import TritonNorms
 from iree_tuner.program.extract import compute_ops
 from iree_tuner.program.phases import select_target
@@ -177,8 +183,9 @@ def _every(
         chained = find_chains(blocks) if chains else []
         normal = find_normalizing(blocks) if norms else []
         sums, sites = find_sums(blocks), find_sites(module)
+        inputs = find_sliced_inputs(blocks) if chains else []
     fewer = _saving(list(dict.fromkeys(chained)), session, target)
-    wanted = [*(site for site in chained if site in fewer), *sums]
+    wanted = [*(site for site in chained if site in fewer), *sums, *inputs]
     wanted += [site for site in normal if not _NORMS.refuses(site.problem)]
     return [*sites, *((site,) for site in wanted)]
 

@@ -473,15 +473,15 @@ class FusedOps:
     name = "fused_ops"
     summary = "chains of elementwise ops, slices and concatenations as one dispatch"
     backend = ANY
-    replaces = "fused"
-    """The name of the workloads' op."""
+    replaces = ("fused", "input")
+    """The names of the workloads' ops: chains, and inputs that are read in parts (`find_sliced_inputs`)."""
 
     def missing(self) -> str:
         """Always empty: the compiler makes the code."""
         return ""
 
     def refuses(self, problem: Problem) -> str:
-        return "" if problem.workload.op == self.replaces else "it is a single op"
+        return "" if problem.workload.op in self.replaces else "it is a single op"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:  # noqa: ARG002
         """One variant without knobs: the compiler chooses the configuration of the op's dispatch."""
@@ -492,7 +492,7 @@ class FusedOps:
         return Code("ops", self.name, problem.fused, Launch((1, 1, 1)))
 
 
-def workload_of(result: ir.Type, op: str = FusedOps.replaces) -> Workload:
+def workload_of(result: ir.Type, op: str = FusedOps.replaces[0]) -> Workload:
     """A workload that states only the result's shape and type, for ops that a kernel rewrites."""
     shape = tuple(ir.RankedTensorType(result).shape)
     rank = len(shape)

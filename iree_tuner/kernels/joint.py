@@ -34,7 +34,7 @@ class JointProducts(FusedOps):
 
     name = "joint_products"
     summary = "products of one matrix with several constants as one product"
-    replaces = "joint"
+    replaces = ("joint",)
 
 
 _Follows = tuple[tuple[str, ...], tuple[ElementType, ...]]
@@ -167,7 +167,7 @@ def _site(product: _Product, group: Sequence[_Product], symbols: Mapping[str, ir
 
     before = program_of([product.matrix], result, case, own)
     after = program_of([product.matrix], result, partial(_part, product, group), every)
-    workload = workload_of(result, JointProducts.replaces)
+    workload = workload_of(result, JointProducts.replaces[0])
     problem = Problem(workload, (array_of(product.matrix),), array_of(product.result), fused=after)
     return Site(problem, before, function_of(product.sums))
 

@@ -470,19 +470,20 @@ def case_of(inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]) -> bytes:
 
 
 def program_of(
-    inputs: Sequence[ir.Value], result: ir.Type, build: Callable[[func.FuncOp], ir.Value],
+    inputs: Sequence[ir.Value | ir.Type], result: ir.Type, build: Callable[[func.FuncOp], ir.Value],
     symbols: Sequence[ir.Operation] = (),
 ) -> bytes:  # fmt: skip
-    """The text of a module with one function, which returns the value that `build` makes.
+    """The text of a module with one function of these inputs, which returns the value that `build` makes.
 
     `symbols` are globals to copy into the module.
     """
+    kinds = [each if isinstance(each, ir.Type) else each.type for each in inputs]
     with result.context, ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             for each in symbols:
                 declare(each)
-            function = func.FuncOp("main", ([each.type for each in inputs], [result]))
+            function = func.FuncOp("main", (kinds, [result]))
         with ir.InsertionPoint(function.add_entry_block()):
             func.ReturnOp([build(function)])
         return str(module).encode()

@@ -36,12 +36,15 @@ from iree_tuner.kernels.moves import (
     INSERT,
     JOINS,
     SLICE,
+    has_gaps,
     is_elementwise,
     is_followed,
     is_move,
     is_scalar_constant,
     is_source,
     is_view,
+    numbers,
+    piece_of,
     repeats,
 )
 from iree_tuner.kernels.nest import Nest
@@ -97,6 +100,47 @@ def _chains_of(block: OpsOfBlock) -> list[Site]:
             chain = _chain(sorted(own, key=place.__getitem__))
             found = [chain, *found] if chain is not None else found
     return found
+
+
+def find_sliced_inputs(blocks: Sequence[OpsOfBlock]) -> list[Site]:
+    """Inputs of functions of which other ops take large parts, to put a barrier behind.
+
+    A part of neighboring elements that a kernel reads is copied before, if the whole is an input: IREE 3.13
+    reads parts in place only of values that are not tied to others, which an imported one is to its buffer.
+    """
+    every = (op for block in blocks for op in block.ops if op.name == _IMPORT)
+    sliced = [op for op in every if any(_takes_much(use.owner.operation) for use in op.result.uses)]
+    return [_kept_apart(op, fenced=fenced) for op in sliced for fenced in (False, True)]
+
+
+def _takes_much(op: ir.Operation) -> bool:
+    """Whether an op takes neighboring elements of its operand for ops that are no part of a fusion."""
+    if piece_of(op) is None or has_gaps(op) or math.prod(numbers(op, "static_sizes")) < LEAST_ELEMENTS:
+        return False
+    users = [op]
+    while moves := [each for each in users if each.name in (SLICE, EXPAND, COLLAPSE)]:
+        users = [each for each in users if each not in moves]
+        users += [use.owner.operation for each in moves for use in each.result.uses]
+    return any(each.name in JOINS or not is_followed(each) for each in users)
+
+
+def _kept_apart(op: ir.Operation, *, fenced: bool) -> Site:
+    """An imported input, and the same with a barrier; `fenced`, as functions with fences import it."""
+    result = op.result.type
+    given: dict[str, ir.Attribute] = {name: op.attributes[name] for name in op.attributes}
+
+    def imported(function: func.FuncOp) -> ir.Value:
+        segments = ir.DenseI32ArrayAttr.get([1, 0, int(fenced), 0])
+        operands, own = list(function.arguments), given | {_SEGMENTS: segments}
+        return ir.Operation.create(_IMPORT, results=[result], operands=operands, attributes=own).result
+
+    def barrier(function: func.FuncOp) -> ir.Value:
+        return ir.Operation.create(_BARRIER, results=[result], operands=[imported(function)]).result
+
+    inputs = [op.operands[0].type, *([ir.Type.parse(_FENCE)] if fenced else [])]
+    array, fused = array_of(op.result), program_of(inputs, result, barrier)
+    problem = Problem(workload_of(result, FusedOps.replaces[1]), (array,), array, fused=fused)
+    return Site(problem, program_of(inputs, result, imported), function_of(op))
 
 
 def _cone(
@@ -193,7 +237,7 @@ def _chain(ops: list[ir.Operation]) -> Site | None:
 
 def _site(
     values: Sequence[ir.Value], ops: Sequence[ir.Operation], nest: Nest | None,
-    fused: Callable[[func.FuncOp], ir.Value], op: str = FusedOps.replaces,
+    fused: Callable[[func.FuncOp], ir.Value], op: str = FusedOps.replaces[0],
 ) -> Site:  # fmt: skip
     """The site of ops of these inputs, whose last result `fused` builds in a function of the inputs."""
     result = ops[-1].result
@@ -229,6 +273,7 @@ _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
 _ENOUGH = 1 << 12  # partial sums that keep a device busy
 _WIDE = 64  # elements: the compiler's tiles suit loops of multiples of this
 _ADD, _IMPORT = "arith.addf", "hal.tensor.import"
+_BARRIER, _FENCE, _SEGMENTS = "util.optimization_barrier", "!hal.fence", "operandSegmentSizes"
 
 
 def added_up(parts: ir.Value[Any], kept: int) -> ir.Value:

@@ -48,8 +48,8 @@ def _is_inherent(op: ir.Operation, name: str) -> bool:
     kind = type(op.opview)
     if kind is ir.OpView:
         return name not in _NEVER_INHERENT and "." not in name
-    generated = hasattr(kind, name) or hasattr(kind, f"{name}_")
-    return generated and not hasattr(ir.OpView, name)
+    own = kind.__mro__[: kind.__mro__.index(ir.OpView)]  # not what all ops have
+    return any(each in vars(base) for base in own for each in (name, f"{name}_"))
 
 
 def _is_inside(value: ir.Value, op: ir.Operation) -> bool:

@@ -7,7 +7,7 @@ from amounts import amount, some
 from chain_programs import AFTER_PRODUCT, APPENDED, HALVES, NEGATED, PROGRAMS, H, T, X
 from random_chains import random_chain
 
-from iree_tuner.compiler.context import new_context
+from iree_tuner.compiler.context import new_context, walk
 from iree_tuner.kernels.find import dispatches_of, find_here
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.source import chains_in, outlook_of, with_chains
@@ -16,6 +16,7 @@ from iree_tuner.kernels.split_sums import find_chains
 from iree_tuner.program.phases import select_target
 from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import parse_target
+from iree_tuner.tuning.versions import FENCES
 
 OTHERS = ("cuda:sm_90", "hip:gfx942", "vulkan:ampere")
 
@@ -114,6 +115,40 @@ def test_a_spec_puts_it_into_the_program(tmp_path) -> None:
     given = [rng.standard_normal(each).astype(np.float16) for each in ((6, 32), (32, 64))]
     given += [rng.standard_normal((6, 8)).astype(np.float32) for _ in range(2)]
     equal(results(AFTER_PRODUCT, given), results(AFTER_PRODUCT, given, flags))
+
+
+STACKED = """
+func.func @main(%caches: tensor<3x256x512xf32>, %small: tensor<3x16x16xf32>, %w: tensor<512x64xf32>)
+    -> (tensor<256x64xf32>, tensor<16x16xf32>) {
+  %layer = tensor.extract_slice %caches[1, 0, 0] [1, 256, 512] [1, 1, 1]
+      : tensor<3x256x512xf32> to tensor<256x512xf32>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<256x64xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<256x64xf32>) -> tensor<256x64xf32>
+  %r = linalg.matmul ins(%layer, %w : tensor<256x512xf32>, tensor<512x64xf32>)
+      outs(%start : tensor<256x64xf32>) -> tensor<256x64xf32>
+  %part = tensor.extract_slice %small[1, 0, 0] [1, 16, 16] [1, 1, 1]
+      : tensor<3x16x16xf32> to tensor<16x16xf32>
+  return %r, %part : tensor<256x64xf32>, tensor<16x16xf32>
+}
+"""
+"""A product of a large part of an input, and a small part of another one."""
+
+
+@pytest.mark.parametrize("flags", [(), (FENCES,)])
+def test_a_barrier_is_put_behind_inputs_that_are_read_in_large_parts(flags, tmp_path) -> None:
+    """So that kernels read the parts in place; in functions with fences, too."""
+    own = placed(STACKED, tmp_path / "inputs.mlir", chains=2)
+    compiling = session(flags=(*flags, *own))
+    with compiling.context:
+        module = compiling.parse(STACKED)
+        select_target(module, HOST)
+        compiling.run(module, stop="flow")
+        barriers = [op for op in walk(module.operation) if op.name == "util.optimization_barrier"]
+        assert [op.operands[0].owner.operation.name for op in barriers] == ["hal.tensor.import"]
+    rng = np.random.default_rng(0)
+    given = [rng.standard_normal(each).astype(np.float32) for each in ((3, 256, 512), (3, 16, 16), (512, 64))]
+    equal(results(STACKED, given), results(STACKED, given, own))
 
 
 def test_what_the_compiler_fuses_is_left_to_it() -> None:
