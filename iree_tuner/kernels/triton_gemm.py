@@ -39,6 +39,7 @@ _READ_PER_NS = 85.0  # bytes to a multiprocessor, mostly from the second-level c
 _MEMORY_PER_NS = 4500.0  # bytes from memory to all multiprocessors
 _LATENCY_NS = 800.0  # of memory
 _ONE_ROW_AHEAD = 0.8  # steps whose loads are under way without tensor cores, with any number of stages
+_FEW_WARPS, _OF_FEW_WARPS = 4, 1.1  # they ask for a small tile's operands more slowly than eight
 _START_NS, _TILE_NS, _WORKGROUP_NS, _MEETING_NS = 1500.0, 1000.0, 100.0, 2500.0
 _HIDDEN = 0.02  # part of the shorter of two overlapping times that counts: orders otherwise equal variants
 _THREADS = 2048  # of a multiprocessor
@@ -209,10 +210,13 @@ def estimate_ns(shape: ProductShape, knobs: Knobs) -> float:
     ahead = max(1, knobs["stages"] - 1) if "bm" in knobs else _ONE_ROW_AHEAD
     flying = ahead * (bm + bn) * bk * _BYTES
     computed = bn * depth * _BYTES / _PLAIN_PER_NS if "bm" not in knobs else 2 * bm * bn * depth / _PER_NS
-    if _LEAST <= bm < _WIDE_ROWS:
+    small = _LEAST <= bm < _WIDE_ROWS
+    if small:
         computed *= 2  # these instructions take operands from registers
     each = _TILE_NS * (0.6 if knobs.get("flatten") else 1.0) + (_MEETING_NS if split > 1 else 0.0)
     busy = max(own * computed, own * read / _READ_PER_NS, rounds * read * _LATENCY_NS / flying)
+    if small and knobs["warps"] == _FEW_WARPS:
+        busy *= _OF_FEW_WARPS
     values = sum(_values(shape, array) for array in (LEFT, RIGHT, RESULT))
     own_ns = busy + rounds * each + own * _WORKGROUP_NS
     memory_ns = values * _BYTES / _MEMORY_PER_NS
