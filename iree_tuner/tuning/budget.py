@@ -183,6 +183,17 @@ class Budget:
         its_part = begun + part * self.total_s if begun < math.inf else -math.inf
         return max(self.end - _MARGIN * after_s, min(its_part, self.end - _MARGIN * least_s))
 
+    def search_again_until(self, after_s: float, finals_s: float) -> float:
+        """When a search has to end that goes on after finals, which took less than predicted; 0 without.
+
+        Args:
+            after_s: kept for the steps after all finals.
+            finals_s: what the finals have taken, and will take once more at most.
+        """
+        spare_s = self.left_s - self._end_s - _MARGIN * (after_s + finals_s)
+        worth = self.limited and not self.stop.requested and spare_s >= _WORTH_A_SEARCH * self.total_s
+        return self.timeline.clock() + spare_s if worth else 0.0
+
     @property
     def apart_s(self) -> float:
         """Kept to check dispatches in the program; 0 where that would cost too much."""

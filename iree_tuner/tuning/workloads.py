@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
 
@@ -41,6 +41,7 @@ LATE = "not judged: no time left for the final comparison"
 LITTLE = "not judged: the program would gain less than 0.3 %"
 
 _LEAST_SEARCH_S = 1.0
+_BETTER = 0.99  # the score of what is worth another final
 _PAIRS = 4 * LEAST_PAIRS  # runs: a candidate's and the default's, to choose it and to judge it
 
 
@@ -72,17 +73,27 @@ def tune_workloads(run: Run, read: ReadProgram, *, versions: int, part: float = 
         whole = part * (budget.search_until(versions, len(promising), checks_s, start) - start)
         return start + max(whole, _LEAST_SEARCH_S)
 
+    def reserve_s() -> float:
+        """Kept for the steps after the finals."""
+        checks_s = sum(_final_s(each, lab) for each in queue.promising)
+        after_s = budget.after_finals_s(versions, len(queue.promising), checks_s)
+        return budget.end - until() if part < 1.0 else after_s
+
     with timeline.stage(SEARCH):
         lost = _search(queue, engine, until)
     lab.tell(run.watch.noted)
-    checks_s = sum(_final_s(each, lab) for each in queue.promising)
-    after_s = (
-        budget.end - until()
-        if part < 1.0
-        else budget.after_finals_s(versions, len(queue.promising), checks_s)
-    )
+    after_s, played = reserve_s(), _Finals()
+    begun = timeline.clock()
     with timeline.stage("finals"):
-        results = _finals(queue, engine, after_s, lost)
+        lost = played.play(queue, after_s, lost)
+    # Finals are predicted, and may take less: the search goes on, and what it finds has finals once more.
+    again = budget.search_again_until(after_s, timeline.clock() - begun) if part == 1.0 and not lost else 0.0
+    if again > timeline.clock():
+        with timeline.stage(SEARCH):
+            lost = _search(queue, engine, lambda: again)
+        with timeline.stage("finals"):
+            lost = played.play(queue, after_s, lost)
+    results = _results(queue, engine, after_s, lost, played.finals)
     return sorted([*queue.results, *queue.left(), *results], key=lambda result: -result.share)
 
 
@@ -121,24 +132,52 @@ def _search(queue: Queue, engine: Engine, until: Callable[[], float]) -> str:
     return ""
 
 
-def _finals(queue: Queue, engine: Engine, after_s: float, lost: str) -> list[WorkloadResult]:
-    """Of the most promising searches for which time is left, then of others."""
+@dataclass
+class _Finals:
+    """The finals so far, and for each search that had time for one the best score it had then."""
+
+    finals: dict[Search, Final] = field(default_factory=dict["Search", "Final"])
+    scores: dict[Search, float] = field(default_factory=dict["Search", float])
+
+    def play(self, queue: Queue, after_s: float, lost: str) -> str:
+        """Finals of the most promising searches for which time is left, then of others.
+
+        A search has another final if it has since found a better candidate. Returns an error if a device is
+        lost, or the one before.
+        """
+        run, lab, budget = queue.run, queue.lab, queue.run.budget
+        waiting = sorted(queue.workloads, key=lambda each: (not each.corrects, -each.gained_us))
+        if budget.limited:
+            waiting = waiting[: len(queue.promising)]
+        waiting = [each for each in waiting if any(map(self._has_news, each.searches))]
+        while waiting and not lost:
+            checks_s = [_final_s(each, lab) for each in waiting]
+            every = list(range(len(waiting)))
+            fitting = budget.finals_that_fit(after_s, checks_s) if budget.limited else every
+            if not fitting and self.finals:
+                break
+            chosen = [waiting[place] for place in fitting or (0,)]
+            try:
+                self.finals |= _played(run, lab, chosen, after_s, late=bool(self.finals))
+            except DeviceLostError as error:
+                lost = str(error)
+            self.scores |= {search: _score(search) for each in chosen for search in each.searches}
+            waiting = [each for each in waiting if each not in chosen]
+        return lost
+
+    def _has_news(self, search: Search) -> bool:
+        return search not in self.scores or _score(search) < _BETTER * self.scores[search]
+
+
+def _score(search: Search) -> float:
+    return math.inf if search.best is None else search.best.score
+
+
+def _results(
+    queue: Queue, engine: Engine, after_s: float, lost: str, finals: dict[Search, Final]
+) -> list[WorkloadResult]:
+    """The result of each workload that was searched, largest gains first."""
     run, lab, budget = queue.run, queue.lab, queue.run.budget
-    waiting = sorted(queue.workloads, key=lambda each: (not each.corrects, -each.gained_us))
-    if budget.limited:
-        waiting = waiting[: len(queue.promising)]
-    finals: dict[Search, Final] = {}
-    while waiting and not lost:
-        checks_s = [_final_s(each, lab) for each in waiting]
-        fitting = budget.finals_that_fit(after_s, checks_s) if budget.limited else list(range(len(waiting)))
-        if not fitting and finals:
-            break
-        chosen = [waiting[place] for place in fitting or (0,)]
-        try:
-            finals |= _played(run, lab, chosen, after_s, late=bool(finals))
-        except DeviceLostError as error:
-            lost = str(error)
-        waiting = [each for each in waiting if each not in chosen]
     results: list[WorkloadResult] = []
     for workload in sorted(queue.workloads, key=lambda each: -each.gained_us):
         first = workload.searches[0]

@@ -127,6 +127,19 @@ def test_a_first_answer_costs_a_part_of_the_budget(build_s, loading_s, alone, fi
     assert budget(math.inf, **measured).first_fits(alone)
 
 
+def test_a_search_goes_on_where_finals_have_left_time():
+    """All but what the steps after them need, and as much for finals once more as they took."""
+    clock = Clock()
+    kept = budget(100.0, clock, build_s=2.0, check_s=0.5)
+    clock.now += 50.0
+    until = kept.search_again_until(10.0, 5.0)
+    assert clock.now + 25.0 < until < clock.now + 35.0
+    assert kept.search_again_until(40.0, 5.0) == 0.0, "less than a tenth of the budget is left"
+    kept.stop.request()
+    assert kept.search_again_until(10.0, 5.0) == 0.0
+    assert budget(math.inf, clock).search_again_until(10.0, 5.0) == 0.0
+
+
 def test_a_long_first_check_on_a_device_with_a_driver_is_repeated():
     assert budget(90.0, check_s=4.0).may_be_cold(on_host=False)
     assert not budget(90.0, check_s=4.0).may_be_cold(on_host=True)

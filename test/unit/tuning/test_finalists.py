@@ -1,13 +1,15 @@
 """Who comes to the finals, how they are played, and what is said of those who do not win."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from tuning.fakes import close, fake_lab, fake_search
 
 from iree_tuner.device.numerics import Agreement
+from iree_tuner.tuning import workloads
 from iree_tuner.tuning.engine import Engine
-from iree_tuner.tuning.finals import ANY, FinalPlan, play_finals
+from iree_tuner.tuning.finals import ANY, Final, FinalPlan, play_finals
 from iree_tuner.tuning.search import InTurns
 from iree_tuner.tuning.stop import StopRequest
 
@@ -141,3 +143,35 @@ def test_others_that_do_not_win_are_named_where_several_are_asked_for():
     assert [each.winner.time_us for each in final.named] == [99.9, 110], "what is far slower is not"
     (alone,), _, _ = played(texts, plan=replace(PLAN, finalists=3))
     assert alone.named == ()
+
+
+class Found:
+    """A search, as far as it matters when it has a final."""
+
+    def __init__(self, score):
+        self.best = SimpleNamespace(score=score)
+
+
+def test_what_a_search_finds_after_its_final_has_another_one(monkeypatch):
+    """Only what is better than before, or had no final."""
+    played, first, second = [], Found(0.8), Found(0.7)
+
+    def play(run, lab, chosen, after_s, *, late):
+        searches = [search for each in chosen for search in each.searches]
+        played.append((searches, late))
+        return {search: Final(None, None) for search in searches}
+
+    monkeypatch.setattr(workloads, "_played", play)
+    monkeypatch.setattr(workloads, "_final_s", lambda each, lab: 0.0)
+    each = [SimpleNamespace(corrects=False, gained_us=1.0, searches=[search]) for search in (first, second)]
+    run = SimpleNamespace(budget=SimpleNamespace(limited=False))
+    queue, finals = SimpleNamespace(run=run, lab=None, workloads=each), workloads._Finals()
+    finals.play(queue, 0.0, "")
+    finals.play(queue, 0.0, "")
+    first.best = SimpleNamespace(score=0.79)
+    finals.play(queue, 0.0, "")
+    late = Found(0.9)
+    each.append(SimpleNamespace(corrects=False, gained_us=0.5, searches=[late]))
+    finals.play(queue, 0.0, "")
+    assert played == [([first, second], False), ([first], True), ([late], True)]
+    assert set(finals.finals) == {first, second, late}
