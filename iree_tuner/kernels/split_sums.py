@@ -103,13 +103,18 @@ def _chains_of(block: OpsOfBlock) -> list[Site]:
 
 
 def find_sliced_inputs(blocks: Sequence[OpsOfBlock]) -> list[Site]:
-    """Inputs of functions of which other ops take large parts, to put a barrier behind.
+    """Inputs of functions of which ops take large parts, and no other ones, to put a barrier behind.
 
     A part of neighboring elements that a kernel reads is copied before, if the whole is an input: IREE 3.13
     reads parts in place only of values that are not tied to others, which an imported one is to its buffer.
+    What is updated gets no barrier: behind one, the caller's memory would be written
+    (docs/upstream/constant_written.md).
     """
-    every = (op for block in blocks for op in block.ops if op.name == _IMPORT)
-    sliced = [op for op in every if any(_takes_much(use.owner.operation) for use in op.result.uses)]
+    every = [op for block in blocks for op in block.ops if op.name == _IMPORT]
+    users = [(op, [use.owner.operation for use in op.result.uses]) for op in every]
+    sliced = [
+        op for op, own in users if all(each.name == SLICE for each in own) and any(map(_takes_much, own))
+    ]
     return [_kept_apart(op, fenced=fenced) for op in sliced for fenced in (False, True)]
 
 

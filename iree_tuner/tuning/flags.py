@@ -252,6 +252,12 @@ def flags_that_fit(run: Run) -> int:
     return int(min(run.effort.options, budget.versions_that_fit(budget.flags_until(), _rounds_s(run))))
 
 
+def fuses_more(run: Run) -> bool:
+    """Whether there is an option that fuses more, which changes the dispatches to search."""
+    how = fusing_more(run.lab.target)
+    return bool(how) and any(each.how == how for source in run.sources for each in source.alternatives(run))
+
+
 def time_default(run: Run) -> None:
     """Find out how long the program takes to compile, to load and to run, from which the rest is predicted.
 

@@ -33,6 +33,7 @@ from iree_tuner.tuning.flags import (
     choose_flags,
     choose_last,
     flags_that_fit,
+    fuses_more,
     time_default,
     untuned,
     worth_tuning,
@@ -135,7 +136,8 @@ class TuningLoop(Run):
         self._time_default()  # while that compiles
         with self.timeline.stage("other candidates"), self.at_once():
             notes += self._prepare()
-        if self.effort.trials and not flags_that_fit(self):
+        later = likely is not None and fuses_more(self)  # a much faster first answer leaves this to be tried
+        if self.effort.trials and not later and not flags_that_fit(self):
             given = with_profile(self, given)
         with self.timeline.stage("first answer"):
             return given, self._first_answer(*likely) if likely else None, "; ".join(notes)

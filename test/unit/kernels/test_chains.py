@@ -12,7 +12,7 @@ from iree_tuner.kernels.find import dispatches_of, find_here
 from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.source import chains_in, outlook_of, with_chains
 from iree_tuner.kernels.spec import save_kernel_spec
-from iree_tuner.kernels.split_sums import find_chains
+from iree_tuner.kernels.split_sums import find_chains, find_sliced_inputs
 from iree_tuner.program.phases import select_target
 from iree_tuner.spec.external import SPEC_FLAG
 from iree_tuner.targets import parse_target
@@ -133,6 +133,25 @@ func.func @main(%caches: tensor<3x256x512xf32>, %small: tensor<3x16x16xf32>, %w:
 }
 """
 """A product of a large part of an input, and a small part of another one."""
+
+
+UPDATED = (
+    STACKED.replace(
+        "return %r, %part",
+        """%updated = tensor.insert_slice %small into %caches[0, 0, 0] [3, 16, 16] [1, 1, 1]
+      : tensor<3x16x16xf32> into tensor<3x256x512xf32>
+  return %r, %updated""",
+    )
+    .replace("tensor<16x16xf32>) {", "tensor<3x256x512xf32>) {")
+    .replace("tensor<256x64xf32>, tensor<16x16xf32>\n}", "tensor<256x64xf32>, tensor<3x256x512xf32>\n}")
+)
+"""The same input is also updated, and returned."""
+
+
+def test_an_input_that_is_updated_gets_no_barrier() -> None:
+    """The compiler does not see behind one that the update needs a copy, and would write to the caller's."""
+    assert len(found_by(find_sliced_inputs, STACKED)) == 2
+    assert found_by(find_sliced_inputs, UPDATED) == []
 
 
 @pytest.mark.parametrize("flags", [(), (FENCES,)])

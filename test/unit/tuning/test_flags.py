@@ -16,6 +16,7 @@ from iree_tuner.tuning.flags import (
     FlagChoice,
     Flags,
     choose_flags,
+    fuses_more,
     option,
     optioned,
     sources_of,
@@ -133,6 +134,15 @@ def test_after_a_much_faster_first_answer_more_fusion_is_tried(target, gain, tot
     _, note = choose_flags(run_of(whole, parse_target(target), total_s), gain)
     assert whole.compared == tried
     assert ("left to the end" in note) == (gain > 2 and total_s < 300)
+
+
+@pytest.mark.parametrize(
+    ("target", "fuses"),
+    [("cuda:sm_90", True), ("cuda:sm_90+aggressive-fusion", False), ("llvm-cpu:znver4", False)],
+)
+def test_a_profile_waits_for_an_option_that_changes_the_dispatches(target, fuses):
+    run = run_of(FakeWhole(lambda options: 100.0), parse_target(target))
+    assert fuses_more(run) is fuses
 
 
 @pytest.mark.parametrize(("late", "rounds"), [(True, 1), (False, 3)])
