@@ -66,6 +66,16 @@ def test_narrow_result_where_an_instruction_has_it() -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+@on_this_release
+def test_parts_of_inputs_are_copied() -> None:
+    elide, source = "--iree-stream-elide-async-copies", str(REPRODUCERS / "input_parts.mlir")
+    command = [str(TOOLS / "iree-opt"), elide, source]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    of_an_input, of_another_value = ended.stdout.split("util.func")[1:]
+    assert "stream.async.slice" in of_an_input
+    assert "stream.async.slice" not in of_another_value
+
+
 @pytest.mark.exhaustive
 @on_this_release
 def test_cuda_padded_reduction_reads_on() -> None:
