@@ -107,7 +107,7 @@ def find_sliced_inputs(blocks: Sequence[OpsOfBlock]) -> list[Site]:
 
     A part of neighboring elements that a kernel reads is copied before, if the whole is an input: IREE 3.13
     reads parts in place only of values that are not tied to others, which an imported one is to its buffer.
-    What is updated gets no barrier: behind one, the caller's memory would be written
+    An input that is also updated gets none: behind a barrier, the caller's memory would be written
     (docs/upstream/constant_written.md).
     """
     every = [op for block in blocks for op in block.ops if op.name == _IMPORT]
@@ -142,6 +142,7 @@ def _kept_apart(op: ir.Operation, *, fenced: bool) -> Site:
     def barrier(function: func.FuncOp) -> ir.Value:
         return ir.Operation.create(_BARRIER, results=[result], operands=[imported(function)]).result
 
+    # IR as text: the bindings lack the type of fences
     inputs = [op.operands[0].type, *([ir.Type.parse(_FENCE)] if fenced else [])]
     array, fused = array_of(op.result), program_of(inputs, result, barrier)
     problem = Problem(workload_of(result, FusedOps.replaces[1]), (array,), array, fused=fused)
