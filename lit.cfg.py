@@ -100,6 +100,7 @@ config.substitutions += [
 
 for name in (
     "CC",
+    "GLIBC_TUNABLES",
     "HOME",
     "TMPDIR",
     "PYTHONPATH",
