@@ -24,7 +24,10 @@ from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from pathlib import Path
 
+import once
 import worker_forks
+
+from iree_tuner.compiler.worker import Workers
 
 _FILES = 3  # standard input, output and error
 
@@ -35,6 +38,7 @@ def iree_tuner() -> Callable[[], object]:
         import_module(command.home.partition(":")[0])
     worker_forks.load()
     worker_forks.briefly()
+    Workers.submit = once.submit
     for name in ("altair", "jinja2"):
         with suppress(ImportError):
             import_module(name)

@@ -86,6 +86,8 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(name)
         environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **NO_SYMBOLS, **MALLOC, **os.environ}
         environment["IREE_TUNER_TEST_COLLECTED"] = str(folder / "collected")
+        if not options.all:
+            environment["IREE_TUNER_TEST_RESULTS"] = str(folder)
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else each worker rewrites each test's assertions
         if options.all:
             environment["IREE_TUNER_TEST_ALL"] = "1"
