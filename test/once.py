@@ -18,8 +18,8 @@ import pytest
 from iree_tuner.compiler.worker import Workers
 
 SAME_EACH_TIME = {
-    "build_here", "compile_check", "emit_here", "expose_here", "extract_alone_here", "extract_here", "find_here",
-    "find_joint_here", "matched", "probe_program", "run_phases", "target_here", "with_scratch",
+    "build_here", "compile_check", "emit_here", "expose_here", "extract_alone_here", "extract_here",
+    "find_here", "find_joint_here", "matched", "probe_program", "run_phases", "target_here", "with_scratch",
 }  # fmt: skip
 """What gives the same for the same arguments; other rooms test that it does."""
 
