@@ -39,6 +39,7 @@ def iree_tuner() -> Callable[[], object]:
     worker_forks.load()
     worker_forks.briefly()
     Workers.submit = once.submit
+    once.draw_once()
     for name in ("altair", "jinja2"):
         with suppress(ImportError):
             import_module(name)
