@@ -100,6 +100,7 @@ config.substitutions += [
 
 for name in (
     "CC",
+    "GLIBC_TUNABLES",
     "HOME",
     "TMPDIR",
     "PYTHONPATH",
@@ -108,6 +109,7 @@ for name in (
     "OPENBLAS_NUM_THREADS",
     "IREE_TUNER_CACHE_BYTES",
     "IREE_TUNER_TEST_COVERAGE",
+    "IREE_TUNER_TEST_RESULTS",
     "IREE_TUNER_TEST_SERVER",
 ):
     if name in os.environ:

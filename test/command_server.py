@@ -20,11 +20,14 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
+from contextlib import redirect_stdout, suppress
 from importlib import import_module
+from pathlib import Path
 
+import once
 import worker_forks
+
+from iree_tuner.compiler.worker import Workers
 
 _FILES = 3  # standard input, output and error
 
@@ -35,10 +38,16 @@ def iree_tuner() -> Callable[[], object]:
         import_module(command.home.partition(":")[0])
     worker_forks.load()
     worker_forks.briefly()
+    Workers.submit = once.submit
+    once.draw_once()
     for name in ("altair", "jinja2"):
         with suppress(ImportError):
             import_module(name)
-    return import_module("iree_tuner.cli.main").main
+    main = import_module("iree_tuner.cli.main").main
+    with Path(os.devnull).open("w") as null, redirect_stdout(null), suppress(SystemExit):
+        sys.argv = ["iree-tuner", "--version"]
+        main()  # imports more, and finds versions of packages
+    return main
 
 
 def filecheck() -> Callable[[], object]:
@@ -50,33 +59,48 @@ def serve(path: str, name: str) -> None:
     """Take requests for one command until this process is ended."""
     command = {"iree-tuner": iree_tuner, "filecheck": filecheck}[name]()
     gc.freeze()  # what is there is for all forks: collecting would copy it
+    running: dict[int, tuple[int, int, socket.socket]] = {}  # of both descriptors that are watched
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"{path}.{name}")
         listening.listen(64)
+        watching = select.poll()
+        watching.register(listening, select.POLLIN)
         print("ready", flush=True)
         while True:
-            connection, _ = listening.accept()
-            if os.fork() == 0:
-                listening.close()
-                _run(partial(_attend, connection, command))
-            connection.close()
-            with suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
+            for number, _ in watching.poll():
+                if number == listening.fileno():
+                    connection, _ = listening.accept()
+                    child = _begin(connection, command, [number, *running])
+                    ended = os.pidfd_open(child)
+                    for each in (ended, connection.fileno()):
+                        watching.register(each, select.POLLIN)
+                        running[each] = child, ended, connection
+                elif number in running:
+                    child, ended, connection = running[number]
+                    watching.unregister(number)
+                    if number == ended:
+                        _end(child, connection)
+                        del running[ended], running[connection.fileno()]
+                        with suppress(KeyError):  # where its client went first
+                            watching.unregister(connection)
+                        connection.close()
+                        os.close(ended)
+                    else:  # its client has gone
+                        with suppress(ProcessLookupError):
+                            os.killpg(child, signal.SIGKILL)
 
 
-def _attend(connection: socket.socket, command: Callable[[], object]) -> None:
-    """One request: the command runs in a fork and group of its own, which ends when its client goes."""
+def _begin(connection: socket.socket, command: Callable[[], object], others: list[int]) -> int:
+    """One request: the pid of a fork that runs the command, in a group of its own."""
     (size,) = struct.unpack("<I", connection.recv(4, socket.MSG_WAITALL))
     message, files, _, _ = socket.recv_fds(connection, size, _FILES, socket.MSG_WAITALL)
     arguments, folder, environment = marshal.loads(message)
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)
-        connection.close()
         for number, file in enumerate(files):
             os.dup2(file, number)
-        os.closerange(_FILES, max(files) + 1)
+        os.closerange(_FILES, max(*files, *others, connection.fileno()) + 1)
         # What Python knows of its old files (are they terminals, can they seek?) is not so of these.
         sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115
         sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115
@@ -89,14 +113,15 @@ def _attend(connection: socket.socket, command: Callable[[], object]) -> None:
         if whole and worker_forks.possible():
             worker_forks.fork_here()
         _run(command, whole=whole)
+    with suppress(OSError):  # it has done so, or has ended
+        os.setpgid(child, child)
     for file in files:
         os.close(file)
-    watching = select.poll()
-    watching.register(connection, select.POLLIN)
-    watching.register(os.pidfd_open(child), select.POLLIN)
-    if all(number == connection.fileno() for number, _ in watching.poll()):
-        with suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)
+    return child
+
+
+def _end(child: int, connection: socket.socket) -> None:
+    """Tell how a command ended."""
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     with suppress(OSError):
         connection.sendall(struct.pack("<i", status))

@@ -19,6 +19,7 @@ from iree_tuner.targets import target_for_device
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import once
 import worker_forks
 from amounts import ALL, amount
 
@@ -88,6 +89,7 @@ def forked_workers():
         yield
         return
     worker_forks.briefly()
+    once.draw_once()
     with worker_forks.start():
         yield
 

@@ -70,8 +70,18 @@ def operations(count):
     return list(dict.fromkeys(found))
 
 
+_known = {}
+
+
 def made_run(made):
-    """Its results, as a run of the suite writes them."""
+    """Its results, as a run of the suite writes them. Tests have many in common."""
+    key = repr(made)
+    if key not in _known:
+        _known[key] = _made(made)
+    return _known[key]
+
+
+def _made(made):
     facts = RunFacts(
         made.id, f"made up {made.seed}", made.commit, made.compiler,
         {"numpy": "2.1", "torch": "2.13.0"}, {each: ROOFS[each].name for each in made.devices},

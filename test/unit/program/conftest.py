@@ -1,0 +1,3 @@
+"""Each compilation once."""
+
+from once import each_once  # noqa: F401 (a fixture)
