@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from iree_tuner.measure.statistics import FAR_PAIRS, LEAST_PAIRS
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
 from iree_tuner.tuning.options import EFFORTS, effort_named
 from iree_tuner.tuning.stop import StopRequest
@@ -125,6 +126,13 @@ def test_a_first_answer_costs_a_part_of_the_budget(build_s, loading_s, alone, fi
     measured = {"build_s": build_s, "loading_s": loading_s}
     assert budget(100.0, **measured).first_fits(alone) is fits
     assert budget(math.inf, **measured).first_fits(alone)
+
+
+def test_rounds_of_faster_versions_take_less():
+    """A round has one invocation of the program, and one of each version."""
+    unknown, known = (budget(180.0, invocation_s=8.0, version_s=each) for each in (0.0, 0.5))
+    saved = [getattr(unknown, each)(4) - getattr(known, each)(4) for each in ("least_verdict_s", "verdict_s")]
+    assert saved == [FAR_PAIRS * 4 * 7.5, LEAST_PAIRS * 4 * 7.5]
 
 
 def test_a_search_goes_on_where_finals_have_left_time():
