@@ -184,13 +184,14 @@ class Budget:
         its_part = begun + part * self.total_s if begun < math.inf else -math.inf
         return max(self.end - _MARGIN * after_s, min(its_part, self.end - _MARGIN * least_s))
 
-    def search_again_until(self, after_s: float, finals_s: float) -> float:
+    def search_again_until(self, versions: int, finals_s: float) -> float:
         """When a search has to end that goes on after finals, which took less than predicted; 0 without.
 
         Args:
-            after_s: kept for the steps after all finals.
+            versions: of the program to compare at the end, of which a verdict of few rounds is kept.
             finals_s: what the finals have taken, and will take once more at most.
         """
+        after_s = self.least_verdict_s(versions) + self.proof_s + self.apart_s
         spare_s = self.left_s - self._end_s - _MARGIN * (after_s + finals_s)
         worth = self.limited and not self.stop.requested and spare_s >= _WORTH_A_SEARCH * self.total_s
         return self.timeline.clock() + spare_s if worth else 0.0

@@ -140,12 +140,13 @@ def test_a_search_goes_on_where_finals_have_left_time():
     clock = Clock()
     kept = budget(100.0, clock, build_s=2.0, check_s=0.5)
     clock.now += 50.0
-    until = kept.search_again_until(10.0, 5.0)
-    assert clock.now + 25.0 < until < clock.now + 35.0
-    assert kept.search_again_until(40.0, 5.0) == 0.0, "less than a tenth of the budget is left"
+    after_s = kept.least_verdict_s(3) + kept.proof_s + kept.apart_s
+    until = kept.search_again_until(3, 5.0)
+    assert 5.0 < 50.0 - (until - clock.now) - after_s < 15.0
+    assert kept.search_again_until(3, 40.0) == 0.0, "less than a tenth of the budget is left"
     kept.stop.request()
-    assert kept.search_again_until(10.0, 5.0) == 0.0
-    assert budget(math.inf, clock).search_again_until(10.0, 5.0) == 0.0
+    assert kept.search_again_until(3, 5.0) == 0.0
+    assert budget(math.inf, clock).search_again_until(3, 5.0) == 0.0
 
 
 def test_a_long_first_check_on_a_device_with_a_driver_is_repeated():
