@@ -66,6 +66,7 @@ class MeasuredTimes:
     loading_s: float = 0.0
     parameters_s: float = 0.0  # to load the parameters, which all versions share
     invocation_s: float = 0.0  # one invocation of the program
+    version_s: float = 0.0  # one of a version of it; 0 where none was compared yet
     parts_check_s: float = 0.0  # to check the program's dispatches alone: used until the others are known
     parts_bytes: float = 0.0  # read and written by its dispatches in one invocation
     profile_s: float = 0.0  # of the last profile
@@ -183,13 +184,14 @@ class Budget:
         its_part = begun + part * self.total_s if begun < math.inf else -math.inf
         return max(self.end - _MARGIN * after_s, min(its_part, self.end - _MARGIN * least_s))
 
-    def search_again_until(self, after_s: float, finals_s: float) -> float:
+    def search_again_until(self, versions: int, finals_s: float) -> float:
         """When a search has to end that goes on after finals, which took less than predicted; 0 without.
 
         Args:
-            after_s: kept for the steps after all finals.
+            versions: of the program to compare at the end, of which a verdict of few rounds is kept.
             finals_s: what the finals have taken, and will take once more at most.
         """
+        after_s = self.least_verdict_s(versions) + self.proof_s + self.apart_s
         spare_s = self.left_s - self._end_s - _MARGIN * (after_s + finals_s)
         worth = self.limited and not self.stop.requested and spare_s >= _WORTH_A_SEARCH * self.total_s
         return self.timeline.clock() + spare_s if worth else 0.0
@@ -260,13 +262,17 @@ class Budget:
 
     def least_verdict_s(self, versions: int) -> float:
         """For a verdict of few rounds."""
-        rounds_s = FAR_PAIRS * (versions + 1) * self.measured.invocation_s
+        rounds_s = FAR_PAIRS * self._round_s(versions)
         return self.versions_s(versions, 1) + max(_LEAST_VERDICT_S, rounds_s)
 
     def verdict_s(self, versions: int) -> float:
         """For the verdict: compiling, checking, and comparing in turns, at one place of the code."""
-        least_s = LEAST_PAIRS * (versions + 1) * self.measured.invocation_s
+        least_s = LEAST_PAIRS * self._round_s(versions)
         return self.versions_s(versions, 1) + max(self._rounds_s(versions), least_s)
+
+    def _round_s(self, versions: int) -> float:
+        """One invocation of the program, and one of each version, which may be much faster."""
+        return self.measured.invocation_s + versions * (self.measured.version_s or self.measured.invocation_s)
 
     def _rounds_s(self, versions: int) -> float:
         """To compare versions in turns, unless the least pairs take longer. A round has a sample of each."""

@@ -268,6 +268,7 @@ class TuningLoop(Run):
                 if found.ok and self.budget.may_be_cold(self.lab.alternate):
                     self.versions.check_again(untuned(self.lab.target), likely)
                 if found.comparison is not None and found.comparison.verdict == "win":
+                    self.budget.measured.version_s = found.comparison.candidate_us * 1e-6
                     took_s = self.timeline.clock() - self.timeline.began
                     self.watch.noted(
                         f"first answer after {took_s:.0f} s: {found.comparison.speedup:.2f}x; Ctrl-C keeps it"

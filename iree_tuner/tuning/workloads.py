@@ -87,7 +87,7 @@ def tune_workloads(run: Run, read: ReadProgram, *, versions: int, part: float = 
     with timeline.stage("finals"):
         lost = played.play(queue, after_s, lost)
     # Finals are predicted, and may take less: the search goes on, and what it finds has finals once more.
-    again = budget.search_again_until(after_s, timeline.clock() - begun) if part == 1.0 and not lost else 0.0
+    again = budget.search_again_until(versions, timeline.clock() - begun) if part == 1.0 and not lost else 0.0
     if again > timeline.clock():
         with timeline.stage(SEARCH):
             lost = _search(queue, engine, lambda: again)

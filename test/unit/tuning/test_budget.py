@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from iree_tuner.measure.statistics import FAR_PAIRS, LEAST_PAIRS
 from iree_tuner.tuning.budget import Budget, MeasuredTimes
 from iree_tuner.tuning.options import EFFORTS, effort_named
 from iree_tuner.tuning.stop import StopRequest
@@ -127,17 +128,25 @@ def test_a_first_answer_costs_a_part_of_the_budget(build_s, loading_s, alone, fi
     assert budget(math.inf, **measured).first_fits(alone)
 
 
+def test_rounds_of_faster_versions_take_less():
+    """A round has one invocation of the program, and one of each version."""
+    unknown, known = (budget(180.0, invocation_s=8.0, version_s=each) for each in (0.0, 0.5))
+    saved = [getattr(unknown, each)(4) - getattr(known, each)(4) for each in ("least_verdict_s", "verdict_s")]
+    assert saved == [FAR_PAIRS * 4 * 7.5, LEAST_PAIRS * 4 * 7.5]
+
+
 def test_a_search_goes_on_where_finals_have_left_time():
     """All but what the steps after them need, and as much for finals once more as they took."""
     clock = Clock()
     kept = budget(100.0, clock, build_s=2.0, check_s=0.5)
     clock.now += 50.0
-    until = kept.search_again_until(10.0, 5.0)
-    assert clock.now + 25.0 < until < clock.now + 35.0
-    assert kept.search_again_until(40.0, 5.0) == 0.0, "less than a tenth of the budget is left"
+    after_s = kept.least_verdict_s(3) + kept.proof_s + kept.apart_s
+    until = kept.search_again_until(3, 5.0)
+    assert 5.0 < 50.0 - (until - clock.now) - after_s < 15.0
+    assert kept.search_again_until(3, 40.0) == 0.0, "less than a tenth of the budget is left"
     kept.stop.request()
-    assert kept.search_again_until(10.0, 5.0) == 0.0
-    assert budget(math.inf, clock).search_again_until(10.0, 5.0) == 0.0
+    assert kept.search_again_until(3, 5.0) == 0.0
+    assert budget(math.inf, clock).search_again_until(3, 5.0) == 0.0
 
 
 def test_a_long_first_check_on_a_device_with_a_driver_is_repeated():
