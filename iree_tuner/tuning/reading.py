@@ -20,7 +20,7 @@ from iree_tuner.tuning.run import Run
 from iree_tuner.tuning.versions import ProgramVersion
 
 _ROUNDS, _FEW_ROUNDS = 6, 2  # of whole and profiled invocations
-_PROFILE_S, _PROFILE_RUNS = 4.0, 50.0  # before one was made: 36 runs of an 8B step on a GPU, 58 of a 1B step on a CPU
+_PROFILE_S, _PROFILE_RUNS = 4.0, 50.0  # of a 1B step on a CPU it was 58 runs, of an 8B step on a GPU 36
 _BASELINE_S, _BASELINE_BESIDE_S = 0.5, 0.2  # of one, alone and where others compile meanwhile
 
 
