@@ -100,7 +100,6 @@ config.substitutions += [
 
 for name in (
     "CC",
-    "GLIBC_TUNABLES",
     "HOME",
     "TMPDIR",
     "PYTHONPATH",

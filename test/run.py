@@ -48,10 +48,6 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 NO_SYMBOLS = {"LLVM_DISABLE_SYMBOLIZATION": "1"}
 """A crash of the compiler would start llvm-symbolizer, which takes ten times as long as what crashed."""
 
-_HEAP = {"hugetlb": 1, "top_pad": 16 << 20, "trim_threshold": 512 << 20, "mmap_threshold": 32 << 20}
-MALLOC = {"GLIBC_TUNABLES": ":".join(f"glibc.malloc.{name}={value}" for name, value in _HEAP.items())}
-"""The compiler takes again at once what it frees: the kernel need not clear those pages once more."""
-
 FOLDERS = {
     "bench": "script",
     "compile": "spec",
@@ -84,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
         lit, pytest = ([], rest) if rest else (["test"], [])
     with tempfile.TemporaryDirectory(prefix="iree_tuner_tests_") as name:
         folder = Path(name)
-        environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **NO_SYMBOLS, **MALLOC, **os.environ}
+        environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **NO_SYMBOLS, **os.environ}
         environment["IREE_TUNER_TEST_COLLECTED"] = str(folder / "collected")
         if not options.all:
             environment["IREE_TUNER_TEST_RESULTS"] = str(folder)

@@ -121,20 +121,13 @@ def quicker() -> None:
 
     Sessions do not verify IR after each pass of IREE's, which takes an eighth of a compilation. IR still is
     verified where it enters the compiler, and wherever a caller says so, as for candidates. Samples are
-    short, for verdicts that do not matter. And sessions have one thread: as many tests as there are cores
-    run beside each other, and threads take a tenth more of their time.
+    short, for verdicts that do not matter.
     """
     session.CompilerSession.__init__.__kwdefaults__["verify"] = False
-    session.CompilerSession.apply_flags = _apply_flags
     _, *rest = sampling.ScreenPlan.__init__.__defaults__
     sampling.ScreenPlan.__init__.__defaults__ = (_BATCH_S, *rest)
     measurer._FINAL_BATCH_S = _BATCH_S
     whole._ROUND_S = _ROUND_S
-
-
-def _apply_flags(self: session.CompilerSession, apply=session.CompilerSession.apply_flags) -> None:
-    apply(self)
-    self._session.context.enable_multithreading(False)
 
 
 def briefly() -> None:

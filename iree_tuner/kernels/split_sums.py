@@ -108,14 +108,18 @@ def find_sliced_inputs(blocks: Sequence[OpsOfBlock]) -> list[Site]:
     A part of neighboring elements that a kernel reads is copied before, if the whole is an input: IREE 3.13
     reads parts in place only of values that are not tied to others, which an imported one is to its buffer.
     An input that is also updated gets none: behind a barrier, the caller's memory would be written
-    (docs/upstream/constant_written.md).
+    (docs/upstream/constant_written.md). The matcher of an input finds those of other functions that have its
+    name and type, which therefore must not be updated either.
     """
     every = [op for block in blocks for op in block.ops if op.name == _IMPORT]
-    users = [(op, [use.owner.operation for use in op.result.uses]) for op in every]
-    sliced = [
-        op for op, own in users if all(each.name == SLICE for each in own) and any(map(_takes_much, own))
-    ]
+    users = {op: [use.owner.operation for use in op.result.uses] for op in every}
+    other = {_named(op) for op, own in users.items() if any(each.name != SLICE for each in own)}
+    sliced = [op for op, own in users.items() if _named(op) not in other and any(map(_takes_much, own))]
     return [_kept_apart(op, fenced=fenced) for op in sliced for fenced in (False, True)]
+
+
+def _named(op: ir.Operation) -> tuple[str, str]:
+    return str(op.attributes["name"]) if "name" in op.attributes else "", str(op.result.type)
 
 
 def _takes_much(op: ir.Operation) -> bool:

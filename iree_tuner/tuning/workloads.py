@@ -73,17 +73,16 @@ def tune_workloads(run: Run, read: ReadProgram, *, versions: int, part: float = 
         whole = part * (budget.search_until(versions, len(promising), checks_s, start) - start)
         return start + max(whole, _LEAST_SEARCH_S)
 
-    def reserve_s() -> float:
-        """Kept for the steps after the finals."""
-        checks_s = sum(_final_s(each, lab) for each in queue.promising)
-        after_s = budget.after_finals_s(versions, len(queue.promising), checks_s)
-        return budget.end - until() if part < 1.0 else after_s
-
     with timeline.stage(SEARCH):
         lost = _search(queue, engine, until)
     lab.tell(run.watch.noted)
-    after_s, played = reserve_s(), _Finals()
-    begun = timeline.clock()
+    checks_s = sum(_final_s(each, lab) for each in queue.promising)
+    after_s = (
+        budget.end - until()
+        if part < 1.0
+        else budget.after_finals_s(versions, len(queue.promising), checks_s)
+    )
+    played, begun = _Finals(), timeline.clock()
     with timeline.stage("finals"):
         lost = played.play(queue, after_s, lost)
     # Finals are predicted, and may take less: the search goes on, and what it finds has finals once more.

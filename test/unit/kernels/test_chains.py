@@ -152,6 +152,8 @@ def test_an_input_that_is_updated_gets_no_barrier() -> None:
     """The compiler does not see behind one that the update needs a copy, and would write to the caller's."""
     assert len(found_by(find_sliced_inputs, STACKED)) == 2
     assert found_by(find_sliced_inputs, UPDATED) == []
+    other = UPDATED.replace("@main", "@other")
+    assert found_by(find_sliced_inputs, STACKED + other) == [], "inputs of both have the same name and type"
 
 
 @pytest.mark.parametrize("flags", [(), (FENCES,)])
