@@ -1,7 +1,7 @@
 // A program is run, and timed.
 
 // RUN: %iree_tuner run %s --input 64x32xf32=1 --input 32x96xf32=2 2>&1 | FileCheck %s --check-prefix=VALUES
-// RUN: %iree_tuner bench %s --json 2>/dev/null | FileCheck %s --check-prefix=TIME
+// RUN: %iree_tuner bench %s --json | FileCheck %s --check-prefix=TIME
 // RUN: not %iree_tuner run %s --save %s 2>&1 | FileCheck %s --check-prefix=FILE
 
 // VALUES: @main

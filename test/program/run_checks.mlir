@@ -2,7 +2,7 @@
 
 // RUN: not %iree_tuner run %s 2>%t.err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
-// RUN: not %iree_tuner run %s --json 2>/dev/null | FileCheck %s --check-prefix=JSON
+// RUN: not %iree_tuner run %s --json | FileCheck %s --check-prefix=JSON
 // RUN: %iree_tuner run %s --function passes 2>&1 | FileCheck %s --check-prefix=PASSES
 
 // CHECK: @passes, @fails

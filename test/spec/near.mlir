@@ -1,6 +1,6 @@
 // For each dispatch the matchers that hit it; of those that nearly do, the first condition that fails.
 // RUN: not %iree_tuner spec check %s --program %S/Inputs/near_program.mlir 2>&1 | FileCheck %s
-// RUN: not %iree_tuner spec check %s --program %S/Inputs/near_program.mlir --json 2>/dev/null | FileCheck %s --check-prefix=JSON
+// RUN: not %iree_tuner spec check %s --program %S/Inputs/near_program.mlir --json | FileCheck %s --check-prefix=JSON
 // RUN: not %iree_tuner spec check %s --program %S/Inputs/near_program.mlir --target hip:gfx942 2>&1 | FileCheck %s --check-prefix=GPU
 #config = #iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 16, 0], vector_reduction = [0, 0, 16]>
 #info = #iree_codegen.compilation_info<lowering_config = #config, translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>>

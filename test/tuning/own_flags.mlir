@@ -10,17 +10,17 @@
 // RUN: %iree_tuner extract %s --flags-file %t/padded | FileCheck %s --check-prefix=PADDED
 // RUN: %iree_tuner extract %s --flags-file %t/o3 | FileCheck %s --check-prefix=O3
 // RUN: %iree_tuner space %s --flags-file %t/padded | FileCheck %s --check-prefix=SPACE
-// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --keep-flags --no-profile --flags-file %t/padded --compiler-flag=--iree-opt-level=O1 --pipeline DoubleTilingExpert --knob vector_2=2,4 --db %t/t.db --json -o %t/o1.spec.mlir 2>/dev/null | FileCheck %s --check-prefix=TUNED
-// RUN: %iree_tuner compile %s --spec %t/o1.spec.mlir -o %t/o1.vmfb --json 2>/dev/null | FileCheck %s --check-prefix=COMPILED
-// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --keep-flags --no-profile --flags-file %t/padded --db %t/t.db --json -o %t/padded.mlir 2>/dev/null | FileCheck %s --check-prefix=AGAIN
-// RUN: %iree_tuner db list --db %t/t.db --json 2>/dev/null | FileCheck %s --check-prefix=STUDIES
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --keep-flags --no-profile --flags-file %t/padded --compiler-flag=--iree-opt-level=O1 --pipeline DoubleTilingExpert --knob vector_2=2,4 --db %t/t.db --json -o %t/o1.spec.mlir | FileCheck %s --check-prefix=TUNED
+// RUN: %iree_tuner compile %s --spec %t/o1.spec.mlir -o %t/o1.vmfb --json | FileCheck %s --check-prefix=COMPILED
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --keep-flags --no-profile --flags-file %t/padded --db %t/t.db --json -o %t/padded.mlir | FileCheck %s --check-prefix=AGAIN
+// RUN: %iree_tuner db list --db %t/t.db --json | FileCheck %s --check-prefix=STUDIES
 
 // A spec of a padded product, whoever won above.
 // RUN: %iree_tuner spec build %S/Inputs/padded.jsonl -o %t/spec.mlir
 // RUN: not %iree_tuner spec check %t/spec.mlir --program %s | FileCheck %s --check-prefix=MISSES
 // RUN: %iree_tuner spec check %t/spec.mlir --program %s --flags-file %t/padded | FileCheck %s --check-prefix=HITS
 // RUN: %iree_tuner compile %s --spec %t/spec.mlir --strict --flags-file %t/padded -o %t/tuned.vmfb 2>&1 | FileCheck %s --check-prefix=STRICT
-// RUN: %iree_tuner run %s --flags-file %t/padded --json 2>/dev/null | FileCheck %s --check-prefix=RAN
+// RUN: %iree_tuner run %s --flags-file %t/padded --json | FileCheck %s --check-prefix=RAN
 
 // RUN: not %iree_tuner extract %s --compiler-flag=--no-such-flag 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not %iree_tuner compile %s --compiler-flag=O3 -o %t/x.vmfb 2>&1 | FileCheck %s --check-prefix=NONE

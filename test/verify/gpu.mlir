@@ -1,6 +1,6 @@
 // Violations by kind, on CUDA: tiles that do not divide, shared memory, threads.
-// RUN: not %iree_tuner verify %s --target cuda:sm_80 2>/dev/null | FileCheck %s
-// RUN: not %iree_tuner verify %s --target cuda:sm_80 --diagnostics 2>/dev/null | FileCheck %s --check-prefix=DIAGNOSTICS
+// RUN: not %iree_tuner verify %s --target cuda:sm_80 | FileCheck %s
+// RUN: not %iree_tuner verify %s --target cuda:sm_80 --diagnostics | FileCheck %s --check-prefix=DIAGNOSTICS
 
 // CHECK: linalg.matmul (matmul_256x512x128_f16_f16_f32, TileAndFuse): legal
 // CHECK: linalg.matmul (matmul_256x512x256_f16_f16_f32, TileAndFuse): 1 error, 1 warning

@@ -1,8 +1,8 @@
 // What there are no constraints for is not checked, which is no failure: a pipeline, an entry of a config, an op.
 // RUN: %iree_tuner verify %s --target llvm-cpu:znver4 2>%t.summary | FileCheck %s
 // RUN: FileCheck %s --check-prefix=SUMMARY < %t.summary
-// RUN: %iree_tuner verify %s --target llvm-cpu:znver4 --json 2>/dev/null | FileCheck %s --check-prefix=JSON
-// RUN: %iree_tuner verify %s --target llvm-cpu:znver4 --diagnostics 2>/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: %iree_tuner verify %s --target llvm-cpu:znver4 --json | FileCheck %s --check-prefix=JSON
+// RUN: %iree_tuner verify %s --target llvm-cpu:znver4 --diagnostics | FileCheck %s --check-prefix=REMARK
 // RUN: not %iree_tuner verify %s --target llvm-cpu:znver4 --strict
 
 // CHECK: linalg.matmul (matmul_256x512x128_f32_f32_f32): not checked

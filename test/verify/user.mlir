@@ -1,9 +1,9 @@
 // Configurations that a person wrote onto ops: one legal, one that the compiler refuses, one that it only should.
 // RUN: not %iree_tuner verify %s --target llvm-cpu:znver4 2>%t.summary | FileCheck %s
 // RUN: FileCheck %s --check-prefix=SUMMARY < %t.summary
-// RUN: not %iree_tuner verify %s --target llvm-cpu:znver4 --diagnostics 2>/dev/null | FileCheck %s --check-prefix=DIAGNOSTICS
-// RUN: not %iree_tuner verify %s --target llvm-cpu:znver4 --json 2>/dev/null | FileCheck %s --check-prefix=JSON
-// RUN: not %iree_tuner verify - --target llvm-cpu:znver4 < %s 2>/dev/null | FileCheck %s --check-prefix=STANDARD
+// RUN: not %iree_tuner verify %s --target llvm-cpu:znver4 --diagnostics | FileCheck %s --check-prefix=DIAGNOSTICS
+// RUN: not %iree_tuner verify %s --target llvm-cpu:znver4 --json | FileCheck %s --check-prefix=JSON
+// RUN: not %iree_tuner verify - --target llvm-cpu:znver4 < %s | FileCheck %s --check-prefix=STANDARD
 // RUN: not %iree_tuner verify %s --program %s 2>&1 | FileCheck %s --check-prefix=MISTAKE
 
 // CHECK: {{.*}}user.mlir:42:8: linalg.matmul (matmul_256x512x128_f32_f32_f32, DoubleTilingExpert): legal
