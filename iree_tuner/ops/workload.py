@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -138,7 +139,7 @@ class Workload:
         sizes = sizes or "scalar"
         return "_".join((self.op, sizes, *map(str, self.types)))
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Sixteen hexadecimal digits that stand for all that a matcher compares."""
         data = to_json(replace(self, loops=self._matched_loops))
@@ -149,7 +150,7 @@ class Workload:
         open_loops = {each.loop for each in self.dynamic}
         return tuple(0 if loop in open_loops else size for loop, size in enumerate(self.loops))
 
-    @property
+    @cached_property
     def _identity(self) -> tuple[object, ...]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return tuple({**values, "loops": self._matched_loops}.values())

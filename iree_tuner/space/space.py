@@ -324,7 +324,7 @@ class Space:
         """The constraints as IR."""
         return str(self.module)
 
-    @property
+    @cached_property
     def pipeline(self) -> str:
         """The code generation pipeline that the space is for: `DoubleTilingExpert`, `TileAndFuse`."""
         return pipeline_of(self.op.pipeline)[1]
