@@ -16,6 +16,7 @@ import compileall
 import io
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,13 @@ FOLDERS = {
     "tune": "tuning",
 }
 """The folder of a command's lit tests: that of the package it calls. Other commands are named like it."""
+
+RETRIES = ["--max-retries-per-test", "1", "--show-flakypass"]
+"""One of a thousand commands may fail on a machine that others share: what passes when repeated is listed."""
+
+FAILED = re.compile(r"\*{20} TEST '([^'\n]*)' FAILED \*{20}\n(.*?)\n\*{20}$", re.DOTALL | re.MULTILINE)
+MOST_OUTPUT = 1500
+"""Of a failed lit test once more, in the end: where a log is cut, its middle is missing."""
 
 LEAST_COVERED, SLOWEST, MOST_ROOMS, REPORTS = 10, 40, 16, 8
 JUNIT = "pytest.xml"
@@ -124,7 +132,7 @@ def run(
     lit_status = 0
     if lit:
         told = folder / "lit"
-        command = [str(TOOLS / "lit"), "-sv", "--time-tests", "-j", str(cores), *lit]
+        command = [str(TOOLS / "lit"), "-sv", *RETRIES, "--time-tests", "-j", str(cores), *lit]
         print(f"$ {' '.join(command)}", flush=True)
         with server(environment, folder, wanted=with_server) as served, told.open("w") as file:
             if served is None:
@@ -140,7 +148,9 @@ def run(
         report_durations(folder / JUNIT)
     print(f"{time.monotonic() - start:.0f} s", flush=True)
     if lit_status:
-        print(f"lit failed with status {lit_status}: see its summary above", flush=True)
+        for name, output in FAILED.findall(told.read_text()):
+            print(f"{name}:\n{output[-MOST_OUTPUT:]}")
+        print(f"lit failed with status {lit_status}", flush=True)
     return lit_status == 0 and all(status in (0, NO_TESTS if lit else 0) for status in statuses)
 
 
