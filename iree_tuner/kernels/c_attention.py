@@ -1,4 +1,4 @@
-"""f32 attention in C with vector types. The scores of a block of keys stay in the cache."""
+"""Attention in C with vector types, computed in f32. The scores of a block of keys stay in the cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from iree_tuner.kernels.attention import AttentionShape, attention_shape
-from iree_tuner.kernels.c_code import MOST_STACK, CKernel, compiled, widths, workers
+from iree_tuner.kernels.c_code import MOST_STACK, CKernel, c_type, compiled, floats, widths, workers
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
 from iree_tuner.ops.attention import is_attention
 from iree_tuner.targets import Target
@@ -33,7 +33,7 @@ class CAttention(CKernel):
     """Each workgroup computes some queries of a head, in one pass over the keys."""
 
     name = "c_attention_f32"
-    summary = "f32 attention in one pass in C, any layout whose result has a head's values together"
+    summary = "attention of f32, f16 and bf16 in one pass in C, if a result has a head's values together"
 
     def refuses(self, problem: Problem) -> str:
         if not is_attention(problem.workload):
@@ -44,53 +44,70 @@ class CAttention(CKernel):
         types = [each.element_type for each in (*problem.inputs, problem.result)]
         if "BIAS" in shape.sources:
             return "it has a bias"
-        if set(types) != {"f32"}:
-            return f"its types are {', '.join(types)}, not f32"
+        if not {*types} <= {*floats()}:
+            return f"its types are {', '.join(types)}, not {' or '.join(floats())}"
         if shape.n > 1 and shape.steps["OUT"][1] != 1:
             return "the values of its result are not contiguous"
-        return "" if next(_plans(shape), None) else f"its heads are too wide: {shape.k1} and {shape.n}"
+        return (
+            ""
+            if next(_plans(shape, _is_narrow(problem)), None)
+            else f"its heads are too wide: {shape.k1} and {shape.n}"
+        )
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         del target
         shape = attention_shape(problem)
         if shape is None:
             return ()
-        threads = workers()
-        return tuple(each.knobs for each in sorted(_plans(shape), key=lambda each: each.cycles(threads)))
+        threads, plans = workers(), _plans(shape, _is_narrow(problem))
+        return tuple(each.knobs for each in sorted(plans, key=lambda each: each.cycles(threads)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         shape = attention_shape(problem)
         if shape is None:
             raise KernelError(f"{self.name} does not compute {problem.name}")
-        plan = _AttentionTiling(shape, knobs)
+        plan = _AttentionTiling(shape, knobs, _is_narrow(problem))
         launch = Launch((-(-plan.all_tiles // knobs["tiles"]), math.prod(shape.batch), 1))
-        return compiled(_SOURCE, _ENTRY, _macros(problem, shape, knobs), target, launch, knobs)
+        return compiled(_SOURCE, _ENTRY, _macros(problem, plan), target, launch, knobs)
 
 
-def _macros(problem: Problem, shape: AttentionShape, knobs: Knobs) -> dict[str, int | str]:
+def _is_narrow(problem: Problem) -> bool:
+    return problem.result.element_type != "f32"
+
+
+def _macros(problem: Problem, plan: _AttentionTiling) -> dict[str, int | str]:
+    shape = plan.shape
+    types = [c_type(each.element_type) for each in (*problem.inputs, problem.result)]
     found: dict[str, int | str] = {
-        **{name.upper(): value for name, value in knobs.items()},
+        **{name.upper(): value for name, value in plan.knobs.items()},
         "QUERIES": shape.m, "KEYS_IN_ALL": shape.k2, "DEPTH": shape.k1, "VALUES": shape.n,
         "SCALE": f"{problem.scale * math.log2(math.e)!r}f",
         "CAUSAL": int(problem.after is not None), "AFTER": problem.after or 0,
         "BATCHES": max(1, len(shape.batch)), "SIZES": ",".join(map(str, shape.batch or (1,))),
-        "OUT_ROW": shape.steps["OUT"][0],
+        "OUT_ROW": shape.steps["OUT"][0], "RESULT": types[-1], "KEPT": int(plan.keeps),
     }  # fmt: skip
     for name, steps in shape.batch_steps.items():
         found[f"{name}_STEPS"] = ",".join(map(str, steps or (0,)))
     for name in ("Q", "K", "V"):
         found[f"{name}_ROW"], found[f"{name}_COLUMN"] = shape.steps[name]
         found[f"{name}_INPUT"], found[f"{name}_START"] = _INPUTS[shape.sources[name]], shape.starts[name]
-    inputs = (f"const float *{name}" for name in _INPUTS[: len(problem.inputs)])
+        found[f"{name}_TYPE"] = types[shape.sources[name]]
+    inputs = (
+        f"const {kind} *{name}" for kind, name in zip(types, _INPUTS[: len(problem.inputs)], strict=False)
+    )
     return found | {"INPUTS": ", ".join(inputs)}
 
 
 @dataclass(frozen=True)
 class _AttentionTiling:
-    """A shape with knobs: `rows`, `vectors`, `lanes`, `keys`, `tiles`, `pack_values`, `dot`."""
+    """A shape with knobs: `rows`, `vectors`, `lanes`, `keys`, `tiles`, `pack_values`, `dot`.
+
+    `narrow` says that the result is not f32.
+    """
 
     shape: AttentionShape
     knobs: Knobs
+    narrow: bool
 
     @property
     def all_tiles(self) -> int:
@@ -100,11 +117,17 @@ class _AttentionTiling:
     def across(self) -> int:
         return -(-self.shape.n // self.knobs["lanes"])
 
+    @property
+    def keeps(self) -> bool:
+        """Whether weighted sums of values go on with other keys, and the result cannot have them."""
+        return self.narrow and self.knobs["keys"] < self.shape.k2
+
     def legal(self) -> bool:
         """Whether its arrays fit onto the stack."""
         knobs = self.knobs
         packed = (1 - knobs["dot"]) * self.shape.k1 + knobs["pack_values"] * self.across * knobs["lanes"]
-        scores = knobs["rows"] * (knobs["keys"] + 2 * knobs["tiles"])
+        each = 2 + self.keeps * self.across * knobs["lanes"]
+        scores = knobs["rows"] * (knobs["keys"] + each * knobs["tiles"])
         return 4 * (knobs["keys"] * packed + scores) <= MOST_STACK
 
     def cycles(self, threads: int) -> float:
@@ -133,7 +156,7 @@ def _step(rows: int, vectors: int) -> float:
     return max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2)
 
 
-def _plans(shape: AttentionShape) -> Iterator[_AttentionTiling]:
+def _plans(shape: AttentionShape, narrow: bool) -> Iterator[_AttentionTiling]:
     dots = (0, 1) if shape.steps["Q"][1] == shape.steps["K"][1] == 1 or shape.k1 == 1 else (0,)
     in_place = shape.steps["V"][1] == 1 or shape.n == 1
     for lanes in widths():
@@ -148,6 +171,6 @@ def _plans(shape: AttentionShape) -> Iterator[_AttentionTiling]:
                     "rows": rows, "vectors": vectors, "lanes": lanes, "keys": keys,
                     "tiles": -(-all_tiles // parts), "pack_values": packs, "dot": dot,
                 }  # fmt: skip
-                plan = _AttentionTiling(shape, knobs)
+                plan = _AttentionTiling(shape, knobs, narrow)
                 if plan.legal():
                     yield plan

@@ -23,9 +23,12 @@ from iree_tuner.targets import Target
 _HEADERS = ("vectors_f32.h", "steps_f32.h", "steps_i8.h", "workgroups.h")
 _STEPS = (
     "bias", "channel_bias", "residual", "relu", "relu_ordered", "at_most_6", "gelu", "gelu_tanh",
+    "truncf",
 )  # fmt: skip
 """Steps of an epilogue that `steps_f32.h` computes, in any order."""
 _EXTRAS = ("bias", "channel_bias", "residual")  # steps that have an operand
+_ROUNDED = (*_EXTRAS, "relu", "relu_ordered", "at_most_6", "truncf")
+"""Steps that are one operation: after a truncation, its result is rounded."""
 # Freestanding: the object is linked into an executable that has no C library.
 _FLAGS = (
     "-O3", "-std=gnu11", "-ffreestanding", "-fno-builtin", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
@@ -67,12 +70,18 @@ def compiler_version() -> str:
 
 
 @cache
-def lanes() -> int:
-    """The number of f32 in a vector register of this machine, from the C compiler's macros."""
+def _ones() -> frozenset[str]:
+    """The macros that the C compiler defines as 1 for this machine."""
     command = [compiler(), *MACHINE, "-dM", "-E", "-x", "c", os.devnull]
-    macros = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False).stdout
+    lines = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False).stdout
+    return frozenset(line.split()[1] for line in lines.splitlines() if line.endswith(" 1"))
+
+
+@cache
+def lanes() -> int:
+    """The number of f32 in a vector register of this machine."""
     sizes = {"__AVX512F__": 16, "__AVX__": 8}
-    return next((size for name, size in sizes.items() if f"#define {name} 1" in macros), 4)
+    return next((size for name, size in sizes.items() if name in _ones()), 4)
 
 
 def widths() -> tuple[int, ...]:
@@ -86,23 +95,49 @@ def workers() -> int:
     return found or 1
 
 
+@cache
+def floats() -> tuple[str, ...]:
+    """The element types of floats that C code reads and writes on this machine."""
+    has_f16 = not {"__F16C__", "__ARM_NEON"}.isdisjoint(_ones())
+    return ("f32", "bf16", *(["f16"] if has_f16 else []))
+
+
 def refused(problem: Problem) -> str:
     """Why `steps_f32.h` cannot compute the operands or the epilogue of a problem; empty if it can."""
-    if any(str(each) != "f32" for each in problem.workload.types):
-        return f"its types are {', '.join(map(str, problem.workload.types))}, not f32"
-    unknown = [step for step in problem.epilogue if step not in _STEPS]
+    *operands, sums = map(str, problem.workload.types)
+    if sums != "f32" or not {*operands} <= {*floats()}:
+        types = ", ".join(map(str, problem.workload.types))
+        return f"its types are {types}, not {' or '.join(floats())} with f32 sums"
+    steps = problem.epilogue
+    unknown = [step for step in steps if step not in _STEPS]
     if unknown:
         return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
-    wide = all(each.element_type == "f32" for each in problem.inputs)
-    return "" if wide else "an operand of its epilogue is not f32"
+    then = steps[steps.index("truncf") :] if "truncf" in steps else ()
+    composed = [step for step in then if step not in _ROUNDED]
+    if composed:
+        return f"its epilogue has {composed[0]} in {problem.result.element_type}"
+    fits = all(each.element_type in floats() for each in (*problem.inputs, problem.result))
+    return "" if fits else f"an operand of its epilogue is not {' or '.join(floats())}"
 
 
 def steps_of(problem: Problem) -> dict[str, str]:
     """Values of the macros of `steps_f32.h`."""
+    steps: list[str] = []
+    for step in problem.epilogue:
+        steps += [step, "truncf"] if "truncf" in steps and step != "truncf" else [step]
+    extras = [step for step in problem.epilogue if step in _EXTRAS]
+    arrays = [*problem.inputs[len(problem.inputs) - len(extras) :], problem.result]
+    types = zip([*map(str.upper, extras), "RESULT"], arrays, strict=True)
     return {
-        "EXTRAS": " ".join(f"EXTRA({step})" for step in problem.epilogue if step in _EXTRAS),
-        "STEPS": " ".join(f"STEP({step})" for step in problem.epilogue),
+        "EXTRAS": " ".join(f"EXTRA({step})" for step in extras),
+        "STEPS": " ".join(f"STEP({step})" for step in steps),
+        **{name: c_type(array.element_type) for name, array in types},
     }
+
+
+def c_type(element_type: str) -> str:
+    """The name of a float's type in the C code."""
+    return _TYPES.get(element_type, element_type)
 
 
 def compiled(

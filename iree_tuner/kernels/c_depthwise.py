@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths, workers
+from iree_tuner.kernels.c_code import CKernel, c_type, compiled, refused, steps_of, widths, workers
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem, loops_of_conv
 from iree_tuner.targets import Target
 
@@ -44,7 +44,7 @@ class CDepthwise(CKernel):
     """Keeps the sums of a tile of pixels and channels in registers, over all positions of the window."""
 
     name = "c_depthwise_f32"
-    summary = "f32 depthwise 2-D convolutions (nhwc) in C, register tiles, padding, epilogues"
+    summary = "depthwise 2-D convolutions (nhwc) of f32, f16 and bf16 in C, padding, f32 sums, epilogues"
 
     def refuses(self, problem: Problem) -> str:
         if depthwise_of(problem) is None:
@@ -82,6 +82,7 @@ class CDepthwise(CKernel):
             "LINE": shape.line, "PIXEL": shape.pixel, "CHANNELS": shape.channels,
             "PLACES": len(shape.offsets), "PLACE_OFFSETS": ",".join(map(str, shape.offsets)),
             "PADDED": int(bool(problem.padding)), **steps_of(problem),
+            "LEFT": c_type(problem.inputs[0].element_type), "RIGHT": c_type(problem.inputs[1].element_type),
         }  # fmt: skip
         if problem.padding:
             _, (above, _), (before, _), _ = problem.padding

@@ -1,10 +1,10 @@
-"""f32 matrix multiplications and convolutions in C with vector types, compiled by gcc or clang."""
+"""Matrix multiplications and convolutions of floats in C with vector types, compiled by gcc or clang."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from iree_tuner.kernels.c_code import CKernel, compiled, refused, steps_of, widths
+from iree_tuner.kernels.c_code import CKernel, c_type, compiled, refused, steps_of, widths
 from iree_tuner.kernels.c_plan import CTiling, from_memory, plans, right_matrix, shape_of
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Packed, Problem
 from iree_tuner.kernels.moves import MOST_PADDING
@@ -18,10 +18,10 @@ _SOURCE = "gemm_f32.c"
 
 
 class CGemm(CKernel):
-    """Keeps a tile of the result in registers, and packs operands where that helps. Supports any sizes."""
+    """Keeps a tile of f32 sums in registers, and packs operands where that helps. Supports any sizes."""
 
     name = "c_gemm_f32"
-    summary = "f32 products and 2-D convolutions (nhwc, nchw) in C, register tiles, packing, epilogues"
+    summary = "products and 2-D convolutions (nhwc, nchw) of f32, f16 and bf16 in C, f32 sums, epilogues"
 
     def refuses(self, problem: Problem) -> str:
         if not is_contraction(problem.workload) and not is_convolution(problem.workload):
@@ -83,6 +83,7 @@ def _packing(problem: Problem, plan: CTiling) -> tuple[int, tuple[int, int], int
 
 def _macros(problem: Problem, plan: CTiling, *, packed: bool) -> dict[str, int | str]:
     shape = plan.shape
+    types = [c_type(problem.inputs[number].element_type) for number in (shape.swapped, not shape.swapped)]
     found: dict[str, int | str] = {
         **{name.upper(): value for name, value in plan.knobs.items()},
         "LINES": shape.lines, "WIDTH": shape.width, "LINES_OF_IMAGE": shape.lines_of_image,
@@ -92,6 +93,8 @@ def _macros(problem: Problem, plan: CTiling, *, packed: bool) -> dict[str, int |
         "RIGHT_ROW": shape.right_row, "RIGHT_COLUMN": shape.right_column, "RESULT_ROW": shape.result_row,
         "SWAPPED": int(shape.swapped), "STRIDE": plan.stride, "WINDOWS": int(shape.windows is not None),
         "PACKED": int(packed), "STREAM": int(plan.streams), **steps_of(problem),
+        "LEFT": types[0], "RIGHT": types[1], "NARROW_RIGHT": int(types[1] != "float"),
+        "KEPT": int(plan.kept_bytes > 0), "KEPT_FROM": plan.packed_left_bytes // 4,
     }  # fmt: skip
     found |= zip(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT"), shape.batch[1:], strict=True)
     if packed:

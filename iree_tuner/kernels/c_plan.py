@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
 from iree_tuner.kernels.c_code import MOST_STACK, workers
@@ -50,6 +50,7 @@ class Shape:
         result_row: distance of rows in the result, in elements.
         batch: number of products, and the distances of products in both operands and the result, in elements.
         swapped: whether the left operand is the problem's second one.
+        bytes: of an element of the left and the right operand, and of the result. Sums are f32.
         windows: how columns are read if the right operand is an image; otherwise None.
     """
 
@@ -68,6 +69,7 @@ class Shape:
     batch: tuple[int, int, int, int] = (1, 0, 0, 0)
     swapped: bool = False
     windows: Windows | None = field(default=None)
+    bytes: tuple[int, int, int] = (4, 4, 4)
 
     @property
     def rows(self) -> int:
@@ -78,6 +80,11 @@ class Shape:
         """The number of products in a sum."""
         return self.channels * len(self.offsets)
 
+    @property
+    def right_bytes(self) -> int:
+        """Bytes of the right operand, as far as it is a matrix."""
+        return self.depth * self.columns * self.bytes[1]
+
 
 def shape_of(problem: Problem) -> Shape | None:
     """The problem as a product of rows by columns; None if it is none."""
@@ -85,8 +92,15 @@ def shape_of(problem: Problem) -> Shape | None:
     if workload.dynamic:
         return None
     if is_contraction(workload):
-        return _contraction(workload, (0, 1)) or _contraction(workload, (1, 0))
-    return _channels_last(problem) or _channels_first(problem)
+        found = _contraction(workload, (0, 1)) or _contraction(workload, (1, 0))
+    else:
+        found = _channels_last(problem) or _channels_first(problem)
+    if found is None:
+        return None
+    sizes = [
+        2 if each.element_type in ("f16", "bf16") else 4 for each in (*problem.inputs[:2], problem.result)
+    ]
+    return replace(found, bytes=(sizes[found.swapped], sizes[not found.swapped], sizes[2]))
 
 
 @dataclass(frozen=True)
@@ -116,7 +130,7 @@ def from_memory(shape: Shape) -> bool:
     The packed copy of a model's weights takes as much memory as they do, and seconds when it is loaded.
     """
     row = shape.rows == 1 and _streamed(shape)
-    return row and shape.depth * shape.columns * 4 >= FROM_MEMORY
+    return row and shape.right_bytes >= FROM_MEMORY
 
 
 def _contraction(workload: Workload, order: tuple[int, int]) -> Shape | None:
@@ -251,6 +265,7 @@ _TILE_CYCLES, _WORKGROUP_CYCLES = 300.0, 4000.0
 _PAGE = 1024  # f32
 # How much slower rows are read that are on pages of their own, and rows that take the same places of a cache.
 _FAR, _ALIKE = 1.3, 2.0
+_WIDEN, _WIDEN_ONE = 0.5, 1.0  # to convert a vector of 16-bit numbers, and one that becomes a vector
 _SUM_CYCLES = 1.5  # to read and write a vector of sums in the L1 cache
 _STREAM_CYCLES = 0.6  # of a load that waits for more than the caches
 _NEW_RUN = 80  # f32 that memory could deliver in the time to begin a part of a row
@@ -312,7 +327,21 @@ class CTiling:
 
     @property
     def scratch_bytes(self) -> int:
-        """Bytes of scratch memory for the packed rows of all workgroups."""
+        """Bytes of scratch memory: packed rows, and then sums."""
+        return self.packed_left_bytes + self.kept_bytes
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes of the sums of a narrow result, which go on with another part of the depth."""
+        shape, knobs = self.shape, self.knobs
+        at_once = knobs["unroll"] if self.streams else shape.depth if knobs["dot"] else self.part
+        if shape.bytes[2] == 4 or at_once >= shape.depth:
+            return 0
+        return shape.batch[0] * shape.rows * shape.columns * 4
+
+    @property
+    def packed_left_bytes(self) -> int:
+        """Bytes of the packed rows of all workgroups."""
         if not self.knobs["pack_left"]:
             return 0
         across, down = self.workgroups
@@ -321,7 +350,8 @@ class CTiling:
         )
 
     def legal(self) -> bool:
-        return (self.packed or self._on_stack <= MOST_STACK) and self.scratch_bytes <= LEAST_SCRATCH
+        fits = self.packed_left_bytes <= LEAST_SCRATCH - min(self.kept_bytes, LEAST_SCRATCH // 2)
+        return fits and (self.packed or self._on_stack <= MOST_STACK)
 
     @property
     def _on_stack(self) -> int:
@@ -354,8 +384,8 @@ class CTiling:
         )
         found = one * tiles / self.all_tiles
         found += self._packing(columns, tiles)
-        if shape.depth * shape.columns * 4 > _L2:
-            found += shape.depth * columns * _MEMORY_CYCLES
+        if shape.right_bytes > _L2:
+            found += shape.depth * columns * _MEMORY_CYCLES * shape.bytes[1] / 4
         if tiles * knobs["rows"] * self.part * 4 > _L2 and whole + bool(rest) > 1:
             found *= 1.1
         return (-(-across * down * shape.batch[0] // workers) + _WAIT) * (found + _WORKGROUP_CYCLES)
@@ -370,10 +400,11 @@ class CTiling:
         shape, knobs = self.shape, self.knobs
         columns, depth = min(knobs["columns"], shape.columns), shape.depth
         steps = -(-columns // knobs["lanes"]) * depth
-        found = steps * (shape.rows / 2 + _STREAM_CYCLES + shape.rows * _SUM_CYCLES / knobs["unroll"])
+        step = shape.rows / 2 + _STREAM_CYCLES + shape.rows * _SUM_CYCLES / knobs["unroll"]
+        found = steps * (step + _WIDEN * (shape.bytes[1] == 2))
         groups, wait = self.workgroups[0] * shape.batch[0], _WAIT
         if depth * shape.columns * 4 > _L2:
-            found += depth * columns * _MEMORY_CYCLES * (1 + _NEW_RUN / columns)
+            found += depth * columns * _MEMORY_CYCLES * shape.bytes[1] / 4 * (1 + _NEW_RUN / columns)
             wait = _MEMORY_WAIT
         return (-(-groups // workers) + wait) * (found + _WORKGROUP_CYCLES)
 
@@ -391,6 +422,11 @@ class CTiling:
         depth = self.shape.depth
         step = max(rows * vectors / 2, _FMA_CYCLES, (rows + vectors) / 2) + _LOAD * (rows + vectors)
         step += _LEFT_LINE * rows / _LINE
+        narrow_left, narrow_right = (each == 2 for each in self.shape.bytes[:2])
+        if narrow_left and not self.knobs["pack_left"]:
+            step += (_WIDEN if self.knobs["dot"] else _WIDEN_ONE) * rows
+        if narrow_right and not self.knobs["pack_right"]:
+            step += _WIDEN * vectors
         if self.part * vectors * self.knobs["lanes"] * 4 > _L1:
             step += _L1_MISS * vectors
         in_place = not (self.packed or self.knobs["pack_right"])

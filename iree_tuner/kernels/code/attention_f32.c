@@ -1,7 +1,8 @@
-// f32 attention: one workgroup's queries over all keys, in blocks of KEYS keys.
+// Attention, computed in f32: one workgroup's queries over all keys, in blocks of KEYS keys. Arrays are f32, f16 or bf16.
 //
-// The scores of a block stay in the cache. The weighted sum of the values so far is kept in the result, and each query
-// has its highest score and its sum of weights (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018).
+// The scores of a block stay in the cache. The weighted sum of the values so far is kept in the result, or on the
+// stack if that is narrow (KEPT). Each query has its highest score and its sum of weights (Milakov and Gimelshein, Online
+// normalizer calculation for softmax, 2018).
 // Queries are cut into tiles of ROWS, and a workgroup has TILES tiles. The keys of a block are copied so that WIDE keys
 // are contiguous. With DOT they are read in place and multiplied along the depth, which is best for a few queries.
 //
@@ -15,7 +16,8 @@
 //   INPUTS                    the parameters that are read: as many as there are arrays, for queries, keys and values
 //   Q_INPUT, Q_START, K_INPUT, K_START, V_INPUT, V_START   of these, which one has them, and where they begin in it
 //   Q_ROW, Q_COLUMN, K_ROW, K_COLUMN, V_ROW, V_COLUMN, OUT_ROW   strides of rows and of columns, in elements
-//   ROWS, VECTORS, LANES, KEYS, TILES, PACK_VALUES, DOT
+//   Q_TYPE, K_TYPE, V_TYPE, RESULT   types of elements: float, f16, bf16
+//   ROWS, VECTORS, LANES, KEYS, TILES, PACK_VALUES, DOT, KEPT
 
 #include "vectors_f32.h"
 #include "workgroups.h"
@@ -26,6 +28,23 @@
 #define ACROSS ((VALUES + LANES - 1) / LANES)           /* vectors of a value */
 #define PART (VALUES % LANES ? VALUES % LANES : LANES)  /* elements of the last vector */
 #define COLUMNS 4                                       /* with DOT, the keys at once */
+
+// What tiles read: packed arrays are f32.
+#if DOT
+typedef K_TYPE of_keys;
+#else
+typedef float of_keys;
+#endif
+#if PACK_VALUES
+typedef float of_values;
+#else
+typedef V_TYPE of_values;
+#endif
+#if KEPT
+#define SUMS_ROW (ACROSS * LANES) /* stride of rows of the sums so far */
+#else
+#define SUMS_ROW OUT_ROW
+#endif
 
 static const index sizes[BATCHES] = {SIZES};
 static const index q_steps[BATCHES] = {Q_STEPS}, k_steps[BATCHES] = {K_STEPS};
@@ -47,9 +66,9 @@ ALWAYS vector power(vector x) {
 }
 
 // Pack the keys of a block: groups of WIDE keys, each transposed, with zeros after the last key.
-ALWAYS void pack_keys(const float *keys, float *packed, index count) {
+ALWAYS void pack_keys(const K_TYPE *keys, float *packed, index count) {
   for (index first = 0; first < count; first += WIDE, packed += DEPTH * WIDE) {
-    const float *from = keys + first * K_ROW;
+    const K_TYPE *from = keys + first * K_ROW;
     const index columns = count - first < WIDE ? count - first : WIDE;
     index c = 0;
     if (K_COLUMN == 1) {
@@ -57,42 +76,42 @@ ALWAYS void pack_keys(const float *keys, float *packed, index count) {
         index k = 0;
         for (; k + 4 <= DEPTH; k += 4) turn(from + c * K_ROW + k, K_ROW, packed + k * WIDE + c, WIDE);
         for (; k < DEPTH; k++)
-          for (index each = c; each < c + 4; each++) packed[k * WIDE + each] = from[each * K_ROW + k];
+          for (index each = c; each < c + 4; each++) packed[k * WIDE + each] = value(from + each * K_ROW + k);
       }
     } else if (K_ROW == 1) {
       for (; c + LANES <= columns; c += LANES)
-        for (index k = 0; k < DEPTH; k++) *(vector *)(packed + k * WIDE + c) = *(const vector *)(from + k * K_COLUMN + c);
+        for (index k = 0; k < DEPTH; k++) *(vector *)(packed + k * WIDE + c) = load(from + k * K_COLUMN + c, LANES);
     }
     for (index k = 0; k < DEPTH; k++) {
-      for (index each = c; each < columns; each++) packed[k * WIDE + each] = from[each * K_ROW + k * K_COLUMN];
+      for (index each = c; each < columns; each++) packed[k * WIDE + each] = value(from + each * K_ROW + k * K_COLUMN);
       for (index each = columns; each < WIDE; each++) packed[k * WIDE + each] = 0;
     }
   }
 }
 
-ALWAYS void pack_values(const float *values, float *packed, index count) {
+ALWAYS void pack_values(const V_TYPE *values, float *packed, index count) {
   for (index k = 0; k < count; k++, packed += ACROSS * LANES) {
-    const float *from = values + k * V_ROW;
+    const V_TYPE *from = values + k * V_ROW;
     ALL for (int v = 0; v < ACROSS; v++) {
       if (V_COLUMN == 1) {
         *(vector *)(packed + v * LANES) = load(from + v * LANES, v + 1 < ACROSS ? LANES : PART);
         continue;
       }
       for (int i = 0; i < LANES; i++)
-        packed[v * LANES + i] = v * LANES + i < VALUES ? from[(v * LANES + i) * V_COLUMN] : 0;
+        packed[v * LANES + i] = v * LANES + i < VALUES ? value(from + (v * LANES + i) * V_COLUMN) : 0;
     }
   }
 }
 
 // Products of a tile of queries with the packed keys of a block.
-ALWAYS void products(const float *queries, const float *keys, float *scores, index count, const int rows) {
+ALWAYS void products(const Q_TYPE *queries, const float *keys, float *scores, index count, const int rows) {
   for (index c = 0; c < count; c += WIDE) {
     vector sums[ROWS][VECTORS];
     ALL for (int r = 0; r < rows; r++)
       ALL for (int v = 0; v < VECTORS; v++) sums[r][v] = all(0);
     for (index k = 0; k < DEPTH; k++, keys += WIDE)
       ALL for (int r = 0; r < rows; r++) {
-        const vector one = all(queries[r * Q_ROW + k * Q_COLUMN]);
+        const vector one = all(value(queries + r * Q_ROW + k * Q_COLUMN));
         ALL for (int v = 0; v < VECTORS; v++) sums[r][v] += one * *(const vector *)(keys + v * LANES);
       }
     ALL for (int r = 0; r < rows; r++)
@@ -101,7 +120,7 @@ ALWAYS void products(const float *queries, const float *keys, float *scores, ind
 }
 
 // The same products along the depth, which must be contiguous in both arrays.
-ALWAYS void dots(const float *queries, const float *keys, float *scores, const int rows, const int columns) {
+ALWAYS void dots(const Q_TYPE *queries, const K_TYPE *keys, float *scores, const int rows, const int columns) {
   vector sums[ROWS][COLUMNS];
   ALL for (int r = 0; r < rows; r++)
     ALL for (int c = 0; c < columns; c++) sums[r][c] = all(0);
@@ -145,8 +164,9 @@ ALWAYS float weigh(float *scores, index visible, index count, float *highest, fl
 }
 
 // Add the weighted values of a block to some vectors of each row of the result.
-ALWAYS void mix(const float *weights, const float *values, const index row, float *result, const float *factors,
-                const float *sums, index count, const int rows, const int begin, const int vectors, int first, int last) {
+ALWAYS void mix(const float *weights, const of_values *values, const index row, RESULT *result, float *sums_at,
+                const float *factors, const float *sums, index count, const int rows, const int begin, const int vectors,
+                int first, int last) {
   vector mixed[ROWS][VECTORS];
   ALL for (int r = 0; r < rows; r++)
     ALL for (int v = 0; v < vectors; v++) mixed[r][v] = all(0);
@@ -162,18 +182,20 @@ ALWAYS void mix(const float *weights, const float *values, const index row, floa
   }
   ALL for (int r = 0; r < rows; r++) {
     ALL for (int v = 0; v < vectors; v++) {
-      float *to = result + r * OUT_ROW + (begin + v) * LANES;
+      const index at = (begin + v) * LANES;
       const int part = begin + v + 1 < ACROSS ? LANES : PART;
-      if (!first) mixed[r][v] += load(to, part) * factors[r];
-      if (last) mixed[r][v] /= all(sums[r]);
-      store(to, mixed[r][v], part);
+      if (!first) mixed[r][v] += load(sums_at + r * SUMS_ROW + at, part) * factors[r];
+      if (last)
+        store(result + r * OUT_ROW + at, mixed[r][v] / all(sums[r]), part);
+      else
+        store(sums_at + r * SUMS_ROW + at, mixed[r][v], part);
     }
   }
 }
 
 // A tile of queries over a block of keys. `place` is the position of its first query relative to the block's first key.
-ALWAYS void tile(const float *queries, const float *keys, const float *values, float *result, float *highest, float *sums,
-                 index place, index count, const int rows, int first, int last) {
+ALWAYS void tile(const Q_TYPE *queries, const of_keys *keys, const of_values *values, RESULT *result, float *sums_at,
+                 float *highest, float *sums, index place, index count, const int rows, int first, int last) {
   float scores[ROWS * KEYS] __attribute__((aligned(64))), factors[ROWS];
 #if DOT
   index c = 0;
@@ -187,12 +209,14 @@ ALWAYS void tile(const float *queries, const float *keys, const float *values, f
     factors[r] = weigh(scores + r * KEYS, seen, count, highest + r, sums + r);
   }
   ALL for (int v = 0; v < ACROSS; v += VECTORS)
-    mix(scores, values, PACK_VALUES ? ACROSS * LANES : V_ROW, result, factors, sums, count, rows, v,
+    mix(scores, values, PACK_VALUES ? ACROSS * LANES : V_ROW, result, sums_at, factors, sums, count, rows, v,
         ACROSS - v < VECTORS ? ACROSS - v : VECTORS, first, last);
 }
 
-index ENTRY(INPUTS, float *result, index x, index y, index z, unsigned worker) {
-  const float *queries = Q_INPUT + Q_START, *keys = K_INPUT + K_START, *values = V_INPUT + V_START;
+index ENTRY(INPUTS, RESULT *result, index x, index y, index z, unsigned worker) {
+  const Q_TYPE *queries = Q_INPUT + Q_START;
+  const K_TYPE *keys = K_INPUT + K_START;
+  const V_TYPE *values = V_INPUT + V_START;
   TAKE(result)
   for (int b = BATCHES - 1; b >= 0; b--) {
     const index at = y % sizes[b];
@@ -210,19 +234,25 @@ index ENTRY(INPUTS, float *result, index x, index y, index z, unsigned worker) {
 #if !DOT
   float packed_keys[DEPTH * KEYS] __attribute__((aligned(64)));
 #endif
+#if KEPT
+  float kept[TILES * ROWS * SUMS_ROW] __attribute__((aligned(64)));
+#endif
 #if PACK_VALUES
   float packed_values[KEYS * ACROSS * LANES] __attribute__((aligned(64)));
 #endif
   for (index block = 0; block < reach; block += KEYS) {
     const index there = reach - block < KEYS ? reach - block : KEYS;
-    const float *own_keys = keys + block * K_ROW, *own_values = values + block * V_ROW;
-#if !DOT
-    pack_keys(own_keys, packed_keys, there);
-    own_keys = packed_keys;
+#if DOT
+    const K_TYPE *own_keys = keys + block * K_ROW;
+#else
+    pack_keys(keys + block * K_ROW, packed_keys, there);
+    const float *own_keys = packed_keys;
 #endif
 #if PACK_VALUES
-    pack_values(own_values, packed_values, there);
-    own_values = packed_values;
+    pack_values(values + block * V_ROW, packed_values, there);
+    const float *own_values = packed_values;
+#else
+    const V_TYPE *own_values = values + block * V_ROW;
 #endif
     for (index t = begin; t < end; t++) {
       const index row = t * ROWS, full = row + ROWS <= QUERIES, reached = REACH(full ? row + ROWS : QUERIES);
@@ -230,10 +260,17 @@ index ENTRY(INPUTS, float *result, index x, index y, index z, unsigned worker) {
       const index count = reached - block < KEYS ? reached - block : KEYS;
       const int first = block == 0, last = block + KEYS >= reached;
       float *const most = highest + (t - begin) * ROWS, *const sum = sums + (t - begin) * ROWS;
+#if KEPT
+      float *const sums_at = kept + (t - begin) * ROWS * SUMS_ROW;
+#else
+      float *const sums_at = (float *)result + row * OUT_ROW;
+#endif
       if (ROWS_LEFT == 0 || full)
-        tile(queries + row * Q_ROW, own_keys, own_values, result + row * OUT_ROW, most, sum, row - block, count, ROWS, first, last);
+        tile(queries + row * Q_ROW, own_keys, own_values, result + row * OUT_ROW, sums_at, most, sum, row - block, count,
+             ROWS, first, last);
       else
-        tile(queries + row * Q_ROW, own_keys, own_values, result + row * OUT_ROW, most, sum, row - block, count, ROWS_LEFT, first, last);
+        tile(queries + row * Q_ROW, own_keys, own_values, result + row * OUT_ROW, sums_at, most, sum, row - block, count,
+             ROWS_LEFT, first, last);
     }
   }
   return 0;

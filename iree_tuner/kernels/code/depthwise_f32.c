@@ -1,4 +1,4 @@
-// f32 depthwise convolution with channels last: one workgroup's lines of the result.
+// Depthwise convolution with channels last and f32 sums: one workgroup's lines of the result. Arrays are f32, f16 or bf16.
 //
 // A tile of sums has PIXELS pixels of a line and VECTORS vectors of channels. It stays in registers for all positions of
 // the window. Channels are the outer loop over a line, so that their part of the filter stays in the cache.
@@ -12,6 +12,7 @@
 //   WINDOW_W, STRIDE_H, STRIDE_W, DILATION_H, DILATION_W   positions of the window along a line, and distances of windows
 //                                    and of positions, in lines and pixels
 //   PIXELS, VECTORS, LANES, PART     a tile; lines of a workgroup
+//   LEFT, RIGHT, RESULT              types of elements of the image, the filter and the result: float, f16, bf16
 //   EXTRAS, STEPS                    see steps_f32.h
 
 #include "vectors_f32.h"
@@ -26,25 +27,25 @@
 static const index offsets[PLACES] = {PLACE_OFFSETS};
 
 #if PADDED
-static const float zeros[WIDE];
+static const LEFT zeros[WIDE];
 #define INSIDE(line, pixel) ((line) >= 0 && (line) < HIGH && (pixel) >= 0 && (pixel) < ACROSS)
 #define WINDOW_H (PLACES / WINDOW_W)
 #endif
 
 // One tile. Its first window begins at `image`, which is the image's line `y` and pixel `across`. At an `edge`, windows
 // reach into the zeros around the image.
-ALWAYS void tile(const float *image, const float *filter, extras given, float *result, index start, index channel, index y,
+ALWAYS void tile(const LEFT *image, const RIGHT *filter, extras given, RESULT *result, index start, index channel, index y,
                  index across, const int edge, const int pixels, const int vectors, const int part) {
   vector sums[PIXELS][VECTORS];
   ALL for (int x = 0; x < pixels; x++)
     ALL for (int v = 0; v < vectors; v++) sums[x][v] = all(0);
   for (int p = 0; p < PLACES; p++) {
-    const float *from = image + offsets[p];
+    const LEFT *from = image + offsets[p];
     ALL for (int v = 0; v < vectors; v++) {
       const int count = v + 1 < vectors ? LANES : part;
       const vector weight = load(filter + p * CHANNELS + v * LANES, count);
       ALL for (int x = 0; x < pixels; x++) {
-        const float *at = from + x * PIXEL;
+        const LEFT *at = from + x * PIXEL;
 #if PADDED
         if (edge && !INSIDE(y + p / WINDOW_W * DILATION_H, across + x * STRIDE_W + p % WINDOW_W * DILATION_W)) at = zeros;
 #endif
@@ -60,7 +61,7 @@ ALWAYS void tile(const float *image, const float *filter, extras given, float *r
     }
 }
 
-ALWAYS void tile_at(index x, const float *image, const float *filter, extras given, float *result, index start,
+ALWAYS void tile_at(index x, const LEFT *image, const RIGHT *filter, extras given, RESULT *result, index start,
                     index channel, index y, const int pixels, const int vectors, const int part) {
   image += x * PIXEL;
   start += x * CHANNELS;
@@ -75,7 +76,7 @@ ALWAYS void tile_at(index x, const float *image, const float *filter, extras giv
   tile(image, filter, given, result, start, channel, 0, 0, 0, pixels, vectors, part);
 }
 
-ALWAYS void channels(const float *image, const float *filter, extras given, float *result, index start, index channel,
+ALWAYS void channels(const LEFT *image, const RIGHT *filter, extras given, RESULT *result, index start, index channel,
                      index y, const int vectors, const int part) {
   index x = 0;
   for (; x + PIXELS <= WIDTH; x += PIXELS)
@@ -83,15 +84,15 @@ ALWAYS void channels(const float *image, const float *filter, extras given, floa
   if (WIDTH % PIXELS) tile_at(x, image, filter, given, result, start, channel, y, WIDTH % PIXELS, vectors, part);
 }
 
-#define EXTRA(name) const float *name,
-index ENTRY(const float *image, const float *filter, EXTRAS float *result, index x, index y, index z, unsigned worker) {
+#define EXTRA(name) const type_of_##name *name,
+index ENTRY(const LEFT *image, const RIGHT *filter, EXTRAS RESULT *result, index x, index y, index z, unsigned worker) {
   TAKE(result)
 #undef EXTRA
 #define EXTRA(name) .name = name,
   extras given = {EXTRAS};
   const index begin = x * PART, end = begin + PART < LINES ? begin + PART : LINES;
   for (index line = begin; line < end; line++) {
-    const float *from = image + line / LINES_OF_IMAGE * IMAGE + line % LINES_OF_IMAGE * LINE;
+    const LEFT *from = image + line / LINES_OF_IMAGE * IMAGE + line % LINES_OF_IMAGE * LINE;
     index c = 0, y = 0;
 #if PADDED
     y = line % LINES_OF_IMAGE * STRIDE_H - ABOVE;

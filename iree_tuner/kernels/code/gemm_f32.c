@@ -1,4 +1,4 @@
-// f32 matrix multiplication and convolution: one workgroup's part.
+// Matrix multiplication and convolution with f32 sums: one workgroup's part. Operands and result are f32, f16 or bf16.
 //
 // A convolution with channels last is a matrix multiplication with gathered rows: a row of the left operand is a pixel's
 // window. With channels first, the filters are the left operand, and the columns of the right one are windows (WINDOWS).
@@ -21,6 +21,8 @@
 // are read at once, as many columns as the workgroup has, in place: memory delivers long runs faster than narrow tiles,
 // and nothing has to be packed. The sums stay in the result, which is in the L1 cache.
 //
+// KEPT is for a narrow result whose sums take several parts of the depth: they stay in scratch memory until the last one.
+//
 // All sizes are macros, so that the compiler sees constants:
 //   LINES, WIDTH, LINES_OF_IMAGE     lines of all images, pixels of a line, lines of one image
 //   IMAGE, LINE, PIXEL               distances in the left operand for the next image, line and pixel, in elements
@@ -35,6 +37,8 @@
 //                                    in elements; positions of the window and their offsets
 //   ROWS, VECTORS, COLUMNS, TILES, DEPTH, LANES, PACK_LEFT, PACK_RIGHT, PACKED, DOT, STREAM, UNROLL
 //   STRIDE                           distance of the packed left operand's rows, in elements
+//   KEPT_FROM                        with KEPT: where sums begin in the scratch memory, in elements
+//   LEFT, RIGHT, RESULT              types of elements: float, f16, bf16
 //   EXTRAS, STEPS                    see steps_f32.h
 
 #include "vectors_f32.h"
@@ -62,8 +66,20 @@
 #define ROWS_LEFT (WIDTH % ROWS)
 #define APART PIXEL
 #endif
-#define LINE_OF_CACHE 16 /* f32 */
+#define LINE_OF_CACHE (64 / (index)sizeof(RIGHT)) /* elements of the right operand */
 #define TOGETHER (CHANNELS < DEPTH ? DEPTH / CHANNELS : 1) /* positions of the window in one part of the depth */
+
+// What tiles read: packed operands are f32.
+#if PACK_LEFT
+typedef float of_left;
+#else
+typedef LEFT of_left;
+#endif
+#if PACK_RIGHT
+typedef float of_right;
+#else
+typedef RIGHT of_right;
+#endif
 
 static const index offsets[PLACES] = {PLACE_OFFSETS};
 
@@ -72,17 +88,17 @@ ALWAYS index pixel_at(index line, index pixel) {
 }
 
 // One tile. Its first element is at the offset `start` of the result, in the column `column`. Its last vector has `part`
-// columns. With PACKED, the lines from `ahead` on are fetched.
-ALWAYS void tile(const float *left, const float *right, const index right_row, extras given, float *result, index start,
-                 index row, index column, index place, index places, index depth, const int rows, const int vectors,
-                 const int part, int first, int last, const float *ahead) {
+// columns. With PACKED, the lines from `ahead` on are fetched. `sums_at` has the sums of the parts of the depth before.
+ALWAYS void tile(const of_left *left, const of_right *right, const index right_row, extras given, RESULT *result,
+                 float *sums_at, index start, index row, index column, index place, index places, index depth,
+                 const int rows, const int vectors, const int part, int first, int last, const of_right *ahead) {
   vector sums[ROWS][VECTORS];
   ALL for (int r = 0; r < rows; r++) {
     __builtin_prefetch(result + start + r * RESULT_ROW, 1);
     ALL for (int v = 0; v < vectors; v++) sums[r][v] = all(0);
   }
   for (index p = place; p < place + places; p++) {
-    const float *from = left + (PACK_LEFT ? (p - place) * depth : offsets[p]);
+    const of_left *from = left + (PACK_LEFT ? (p - place) * depth : offsets[p]);
     TIMES(UNROLL) for (index k = 0; k < depth; k++) {
       vector across[VECTORS];
 #if PACKED
@@ -92,7 +108,7 @@ ALWAYS void tile(const float *left, const float *right, const index right_row, e
       ALL for (int v = 0; v < vectors; v++)
         across[v] = load(right + v * LANES, PACK_RIGHT || PACKED || v + 1 < vectors ? LANES : part);
       ALL for (int r = 0; r < rows; r++) {
-        const vector one = all(from[r * APART + k]);
+        const vector one = all(value(from + r * APART + k));
         ALL for (int v = 0; v < vectors; v++) sums[r][v] += one * across[v];
       }
       right += right_row;
@@ -103,15 +119,18 @@ ALWAYS void tile(const float *left, const float *right, const index right_row, e
       const index at = start + r * RESULT_ROW + v * LANES;
       const int count = v + 1 < vectors ? LANES : part;
       vector sum = sums[r][v];
-      if (!first) sum += load(result + at, count);
-      store(result + at, last ? finished(sum, given, at, row + r, column + v * LANES, count) : sum, count);
+      if (!first) sum += load(sums_at + at, count);
+      if (last)
+        store(result + at, finished(sum, given, at, row + r, column + v * LANES, count), count);
+      else
+        store(sums_at + at, sum, count);
     }
   }
 }
 
 // One tile of DOT: `columns` rows of the transposed right operand.
-ALWAYS void dots(const float *left, const float *right, extras given, float *result, index start, index row, index column,
-                 const int rows, const int columns) {
+ALWAYS void dots(const of_left *left, const of_right *right, extras given, RESULT *result, index start, index row,
+                 index column, const int rows, const int columns) {
   vector sums[ROWS][VECTORS];
   ALL for (int r = 0; r < rows; r++)
     ALL for (int c = 0; c < columns; c++) sums[r][c] = all(0);
@@ -135,23 +154,26 @@ ALWAYS void dots(const float *left, const float *right, extras given, float *res
 
 #if STREAM
 // Add the products of `depth` rows of the right operand to the sums of the columns from `column` to `stop`.
-ALWAYS void sweep(const float *left, const float *right, extras given, float *result, index column, index stop,
-                  const int depth, const int first, const int last) {
+ALWAYS void sweep(const LEFT *left, const RIGHT *right, extras given, RESULT *result, float *sums_at, index column,
+                  index stop, const int depth, const int first, const int last) {
 #define STEP_OF_SWEEP(vectors, part)                                                                          \
   vector sums[ROWS][VECTORS];                                                                                 \
   ALL for (int v = 0; v < vectors; v++) {                                                                     \
     const int count = v + 1 < vectors ? LANES : part;                                                         \
     ALL for (int r = 0; r < ROWS; r++)                                                                        \
-      sums[r][v] = first ? all(0) : load(result + r * RESULT_ROW + column + v * LANES, count);                \
+      sums[r][v] = first ? all(0) : load(sums_at + r * RESULT_ROW + column + v * LANES, count);               \
     ALL for (int k = 0; k < depth; k++) {                                                                     \
-      const float *from = right + k * RIGHT_ROW + column + v * LANES;                                         \
+      const RIGHT *from = right + k * RIGHT_ROW + column + v * LANES;                                         \
       const vector across = load(from, count);                                                                \
-      ALL for (int r = 0; r < ROWS; r++) sums[r][v] += all(left[r * APART + k]) * across;                     \
+      ALL for (int r = 0; r < ROWS; r++) sums[r][v] += all(value(left + r * APART + k)) * across;             \
     }                                                                                                         \
     ALL for (int r = 0; r < ROWS; r++) {                                                                      \
       const index at = r * RESULT_ROW + column + v * LANES;                                                   \
       const vector sum = sums[r][v];                                                                          \
-      store(result + at, last ? finished(sum, given, at, r, column + v * LANES, count) : sum, count);         \
+      if (last)                                                                                               \
+        store(result + at, finished(sum, given, at, r, column + v * LANES, count), count);                    \
+      else                                                                                                    \
+        store(sums_at + at, sum, count);                                                                      \
     }                                                                                                         \
   }
   for (; column + WIDE <= stop; column += WIDE) { STEP_OF_SWEEP(VECTORS, LANES) }
@@ -159,17 +181,18 @@ ALWAYS void sweep(const float *left, const float *right, extras given, float *re
 }
 
 // All rows by the columns from `column` to `stop`.
-ALWAYS void stream(const float *left, const float *right, extras given, float *result, index column, index stop) {
+ALWAYS void stream(const LEFT *left, const RIGHT *right, extras given, RESULT *result, float *sums_at, index column,
+                   index stop) {
   const int rest = (CHANNELS - 1) % UNROLL + 1;
   if (CHANNELS <= UNROLL) {
-    sweep(left, right, given, result, column, stop, rest, 1, 1);
+    sweep(left, right, given, result, sums_at, column, stop, rest, 1, 1);
     return;
   }
-  sweep(left, right, given, result, column, stop, UNROLL, 1, 0);
+  sweep(left, right, given, result, sums_at, column, stop, UNROLL, 1, 0);
   index k = UNROLL;
   for (; k + UNROLL < CHANNELS; k += UNROLL)
-    sweep(left + k, right + k * RIGHT_ROW, given, result, column, stop, UNROLL, 0, 0);
-  sweep(left + k, right + k * RIGHT_ROW, given, result, column, stop, rest, 0, 1);
+    sweep(left + k, right + k * RIGHT_ROW, given, result, sums_at, column, stop, UNROLL, 0, 0);
+  sweep(left + k, right + k * RIGHT_ROW, given, result, sums_at, column, stop, rest, 0, 1);
 }
 #endif
 
@@ -177,7 +200,7 @@ ALWAYS void stream(const float *left, const float *right, extras given, float *r
 static const index window_offsets[WINDOW_PLACES] = {WINDOW_OFFSETS};
 
 // Pack rows of the right operand from `k` on, one tile of pixels wide. Pixels of a line are contiguous in a vector.
-ALWAYS void pack_windows(const float *image, float *packed, index column, index k, index depth, const int vectors,
+ALWAYS void pack_windows(const RIGHT *image, float *packed, index column, index k, index depth, const int vectors,
                          const int part) {
   const int wide = vectors * LANES, columns = wide - LANES + part;
   index where[WIDE];
@@ -185,7 +208,7 @@ ALWAYS void pack_windows(const float *image, float *packed, index column, index 
     const index pixel = column + c;
     where[c] = pixel / WINDOW_WIDTH * WINDOW_LINE + pixel % WINDOW_WIDTH * WINDOW_PIXEL;
   }
-#if LANES == 16 && defined(__AVX512F__) && WINDOW_PIXEL == 1
+#if LANES == 16 && defined(__AVX512F__) && WINDOW_PIXEL == 1 && !NARROW_RIGHT
   // Pieces of vectors within one line: the lanes, and where the first element of the whole vector would be.
   struct { __mmask16 which; int first; index from; } pieces[WIDE];
   int count = 0;
@@ -200,9 +223,9 @@ ALWAYS void pack_windows(const float *image, float *packed, index column, index 
 #endif
   index channel = k / WINDOW_PLACES, place = k % WINDOW_PLACES;
   for (index each = 0; each < depth; each++, packed += wide) {
-    const float *from = image + channel * WINDOW_CHANNEL + window_offsets[place];
+    const RIGHT *from = image + channel * WINDOW_CHANNEL + window_offsets[place];
     if (++place == WINDOW_PLACES) place = 0, channel++;
-#if LANES == 16 && defined(__AVX512F__) && WINDOW_PIXEL == 1
+#if LANES == 16 && defined(__AVX512F__) && WINDOW_PIXEL == 1 && !NARROW_RIGHT
     __m512 found = _mm512_setzero_ps();
     float *to = packed - LANES;
     for (int p = 0; p < count; p++) {
@@ -214,7 +237,7 @@ ALWAYS void pack_windows(const float *image, float *packed, index column, index 
       _mm512_store_ps(to, found);
     }
 #else
-    for (int c = 0; c < columns; c++) packed[c] = from[where[c]];
+    for (int c = 0; c < columns; c++) packed[c] = value(from + where[c]);
     for (int c = columns; c < wide; c++) packed[c] = 0;
 #endif
   }
@@ -222,7 +245,7 @@ ALWAYS void pack_windows(const float *image, float *packed, index column, index 
 #endif
 
 // Pack `depth` rows of the right operand, one tile wide.
-ALWAYS void pack_right(const float *right, float *packed, index depth, const int vectors, const int part) {
+ALWAYS void pack_right(const RIGHT *right, float *packed, index depth, const int vectors, const int part) {
   const int wide = vectors * LANES, columns = wide - LANES + part;
   if (RIGHT_COLUMN == 1) {
     for (index k = 0; k < depth; k++)
@@ -237,39 +260,39 @@ ALWAYS void pack_right(const float *right, float *packed, index depth, const int
       ALL for (int each = 0; each < 16; each += 4)
         turn(right + c * RIGHT_COLUMN + k + each, RIGHT_COLUMN, packed + (k + each) * wide + c, wide);
   for (int c = columns / 4 * 4; c < columns; c++)
-    for (index each = 0; each < k; each++) packed[each * wide + c] = right[c * RIGHT_COLUMN + each];
+    for (index each = 0; each < k; each++) packed[each * wide + c] = value(right + c * RIGHT_COLUMN + each);
   for (; k < depth; k++)
-    for (int c = 0; c < columns; c++) packed[k * wide + c] = right[c * RIGHT_COLUMN + k];
+    for (int c = 0; c < columns; c++) packed[k * wide + c] = value(right + c * RIGHT_COLUMN + k);
   for (index each = 0; each < depth; each++)
     for (int c = columns; c < wide; c++) packed[each * wide + c] = 0;
 }
 
 // Pack the rows from `begin` to `end`, at all window positions of a part of the depth.
-ALWAYS void pack_left(const float *left, float *packed, index begin, index end, index place, index places, index k,
+ALWAYS void pack_left(const LEFT *left, float *packed, index begin, index end, index place, index places, index k,
                       index depth) {
   for (index row = begin; row < end; row++, packed += STRIDE) {
-    const float *from = left + pixel_at(row / WIDTH, row % WIDTH) + k;
+    const LEFT *from = left + pixel_at(row / WIDTH, row % WIDTH) + k;
     float *to = packed;
     for (index p = place; p < place + places; p++, to += depth) {
-      const float *part = from + offsets[p];
+      const LEFT *part = from + offsets[p];
       index each = 0;
-      for (; each + LANES <= depth; each += LANES) *(vector *)(to + each) = *(const vector *)(part + each);
-      for (; each < depth; each++) to[each] = part[each];
+      for (; each + LANES <= depth; each += LANES) *(vector *)(to + each) = load(part + each, LANES);
+      for (; each < depth; each++) to[each] = value(part + each);
     }
   }
 }
 
 // All tiles of rows against a tile of columns.
-ALWAYS void down(const float *left, const float *right, const index right_row, extras given, float *result, index begin,
-                 index end, index column, index place, index places, index k, index depth, const int vectors,
-                 const int part, int first, int last) {
+ALWAYS void down(const of_left *left, const of_right *right, const index right_row, extras given, RESULT *result,
+                 float *sums_at, index begin, index end, index column, index place, index places, index k, index depth,
+                 const int vectors, const int part, int first, int last) {
   for (index t = begin; t < end; t++) {
 #if PACK_LEFT
     const index row = t * ROWS, full = row + ROWS <= LINES * WIDTH;
-    const float *from = left + (t - begin) * ROWS * STRIDE;
+    const of_left *from = left + (t - begin) * ROWS * STRIDE;
 #else
     const index line = t / ACROSS, pixel = t % ACROSS * ROWS, row = line * WIDTH + pixel, full = pixel + ROWS <= WIDTH;
-    const float *from = left + pixel_at(line, pixel) + k;
+    const of_left *from = left + pixel_at(line, pixel) + k;
 #endif
     const index start = row * RESULT_ROW + column;
 #if DOT
@@ -278,23 +301,25 @@ ALWAYS void down(const float *left, const float *right, const index right_row, e
     else
       dots(from, right, given, result, start, row, column, ROWS_LEFT, vectors);
 #else
-    const float *ahead = right + (index)WIDE * CHANNELS * PLACES + (t - begin) * places * depth * LINE_OF_CACHE;
+    const of_right *ahead = right + (index)WIDE * CHANNELS * PLACES + (t - begin) * places * depth * LINE_OF_CACHE;
     if (ROWS_LEFT == 0 || full)
-      tile(from, right, right_row, given, result, start, row, column, place, places, depth, ROWS, vectors, part, first, last, ahead);
+      tile(from, right, right_row, given, result, sums_at, start, row, column, place, places, depth, ROWS, vectors, part, first,
+           last, ahead);
     else
-      tile(from, right, right_row, given, result, start, row, column, place, places, depth, ROWS_LEFT, vectors, part, first, last, ahead);
+      tile(from, right, right_row, given, result, sums_at, start, row, column, place, places, depth, ROWS_LEFT, vectors, part,
+           first, last, ahead);
 #endif
   }
 }
 
 // A tile of columns, which PACK_RIGHT packs first.
-ALWAYS void column_tile(const float *left, const float *right, extras given, float *result, index begin, index end,
-                        index column, index place, index places, index k, index depth, const int vectors,
+ALWAYS void column_tile(const of_left *left, const RIGHT *right, extras given, RESULT *result, float *sums_at, index begin,
+                        index end, index column, index place, index places, index k, index depth, const int vectors,
                         const int part, int first, int last) {
 #if PACKED
-  const float *from = right + column * CHANNELS * PLACES + (place * CHANNELS + k) * WIDE;
+  const RIGHT *from = right + column * CHANNELS * PLACES + (place * CHANNELS + k) * WIDE;
 #else
-  const float *from = right + (place * CHANNELS + k) * RIGHT_ROW + column * RIGHT_COLUMN;
+  const RIGHT *from = right + (place * CHANNELS + k) * RIGHT_ROW + column * RIGHT_COLUMN;
 #endif
 #if PACK_RIGHT
   float packed[DEPTH * WIDE] __attribute__((aligned(64)));
@@ -304,48 +329,71 @@ ALWAYS void column_tile(const float *left, const float *right, extras given, flo
   for (index p = 0; p < places; p++)
     pack_right(from + p * CHANNELS * RIGHT_ROW, packed + p * depth * vectors * LANES, depth, vectors, part);
 #endif
-  down(left, packed, vectors * LANES, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
+  down(left, packed, vectors * LANES, given, result, sums_at, begin, end, column, place, places, k, depth, vectors, part,
+       first, last);
 #else
-  down(left, from, PACKED ? WIDE : RIGHT_ROW, given, result, begin, end, column, place, places, k, depth, vectors, part, first, last);
+  down(left, from, PACKED ? WIDE : RIGHT_ROW, given, result, sums_at, begin, end, column, place, places, k, depth, vectors,
+       part, first, last);
 #endif
 }
 
-#define EXTRA(name) const float *name,
-#if PACK_LEFT
+#define EXTRA(name) const type_of_##name *name,
+#if PACK_LEFT || KEPT
 #define SCRATCH float *scratch,
 #else
 #define SCRATCH
 #endif
-index ENTRY(const float *one, const float *other, EXTRAS float *result, SCRATCH index x, index y, index z, unsigned worker) {
+#if SWAPPED
+typedef RIGHT of_one;
+typedef LEFT of_other;
+#else
+typedef LEFT of_one;
+typedef RIGHT of_other;
+#endif
+index ENTRY(const of_one *one, const of_other *other, EXTRAS RESULT *result, SCRATCH index x, index y, index z,
+            unsigned worker) {
   TAKE(result)
 #undef EXTRA
 #define EXTRA(name) .name = name,
   extras given = {EXTRAS};
-  const float *left = (SWAPPED ? other : one) + z * BATCH_LEFT, *right = (SWAPPED ? one : other) + z * BATCH_RIGHT;
+#if SWAPPED
+  const LEFT *left = other + z * BATCH_LEFT;
+  const RIGHT *right = one + z * BATCH_RIGHT;
+#else
+  const LEFT *left = one + z * BATCH_LEFT;
+  const RIGHT *right = other + z * BATCH_RIGHT;
+#endif
   result += z * BATCH_RESULT;
   if (given.residual) given.residual += z * BATCH_RESULT;
+#if KEPT
+  float *sums_at = scratch + KEPT_FROM + z * BATCH_RESULT;
+#else
+  float *sums_at = (float *)result;  // or nothing is stored there, as all of the depth is one part
+#endif
   const index begin = y * TILES, end = begin + TILES < ALL_TILES ? begin + TILES : ALL_TILES;
   const index stop = (x + 1) * COLUMNS < FILTERS ? (x + 1) * COLUMNS : FILTERS;
 #if STREAM
-  stream(left, right, given, result, x * COLUMNS, stop);
+  stream(left, right, given, result, sums_at, x * COLUMNS, stop);
 #else
   for (index place = 0; place < PLACES; place += TOGETHER)
     for (index k = 0; k < CHANNELS; k += DEPTH) {
       const index places = PLACES - place < TOGETHER ? PLACES - place : TOGETHER;
       const index depth = CHANNELS - k < DEPTH ? CHANNELS - k : DEPTH;
       const int first = place == 0 && k == 0, last = place + TOGETHER >= PLACES && k + DEPTH >= CHANNELS;
-      const float *from = left;
 #if PACK_LEFT
-      float *packed = scratch + ((z * ((ALL_TILES + TILES - 1) / TILES) + y) * ((FILTERS + COLUMNS - 1) / COLUMNS) + x) * TILES * ROWS * STRIDE;
+      float *from = scratch + ((z * ((ALL_TILES + TILES - 1) / TILES) + y) * ((FILTERS + COLUMNS - 1) / COLUMNS) + x) * TILES * ROWS * STRIDE;
       const index rows = end * ROWS < LINES * WIDTH ? end * ROWS : LINES * WIDTH;
-      pack_left(left, packed, begin * ROWS, rows, place, places, k, depth);
-      from = packed;
+      pack_left(left, from, begin * ROWS, rows, place, places, k, depth);
+#else
+      const LEFT *from = left;
 #endif
       index column = x * COLUMNS;
       for (; column + WIDE <= stop; column += WIDE)
-        column_tile(from, right, given, result, begin, end, column, place, places, k, depth, VECTORS, LANES, first, last);
+        column_tile(from, right, given, result, sums_at, begin, end, column, place, places, k, depth, VECTORS, LANES, first,
+                    last);
       if (TAIL && column < stop)
-        column_tile(from, right, given, result, begin, end, column, place, places, k, depth, TAIL_VECTORS, PART, first, last);
+        column_tile(from, right, given, result, sums_at, begin, end, column, place, places, k, depth, TAIL_VECTORS, PART,
+                    first, last);
     }
 #endif
   return 0;

@@ -1,10 +1,30 @@
 // The epilogue of sums before they are stored. Macros:
 //   EXTRAS   operands in their order: EXTRA(bias), EXTRA(residual)
-//   STEPS    steps in order: STEP(bias), STEP(residual), STEP(relu), STEP(gelu), STEP(gelu_tanh)
+//   STEPS    steps in order: STEP(bias), STEP(residual), STEP(relu), STEP(gelu), STEP(gelu_tanh), STEP(truncf)
+//   RESULT, BIAS, CHANNEL_BIAS, RESIDUAL   types of the result and of operands, float where they are not given
+
+#ifndef RESULT
+#define RESULT float
+#endif
+#ifndef BIAS
+#define BIAS float
+#endif
+#ifndef CHANNEL_BIAS
+#define CHANNEL_BIAS float
+#endif
+#ifndef RESIDUAL
+#define RESIDUAL float
+#endif
+typedef RESULT type_of_result;
+typedef BIAS type_of_bias;
+typedef CHANNEL_BIAS type_of_channel_bias;
+typedef RESIDUAL type_of_residual;
 
 // Operands of the epilogue; missing ones are null.
 typedef struct {
-  const float *bias, *channel_bias, *residual;
+  const type_of_bias *bias;
+  const type_of_channel_bias *channel_bias;
+  const type_of_residual *residual;
 } extras;
 
 ALWAYS vector within(vector x, float limit) {
@@ -49,11 +69,12 @@ ALWAYS vector tanh_of(vector x) {
 // The steps of an epilogue, on a vector of the result: its offset is `place`, its row `row`, its first column `column`.
 #define STEP_OF(name) ALWAYS vector name##_of(vector x, extras given, index place, index row, index column, const int count)
 STEP_OF(bias) { return x + load(given.bias + column, count); }
-STEP_OF(channel_bias) { return x + given.channel_bias[row]; }
+STEP_OF(channel_bias) { return x + value(given.channel_bias + row); }
 STEP_OF(residual) { return x + load(given.residual + place, count); }
 STEP_OF(relu) { return choose(x <= all(0), all(0), x); }
 STEP_OF(relu_ordered) { return choose(x > all(0), x, all(0)); }
 STEP_OF(at_most_6) { return choose(x >= all(6), all(6), x); }
+STEP_OF(truncf) { return OF(rounded, (type_of_result *)0)(x); }
 STEP_OF(gelu) { return x * 0.5f * (erf_of(x * 0.70710678f) + 1); }
 STEP_OF(gelu_tanh) { return x * 0.5f * (tanh_of(0.79788456f * (x + 0.044715f * x * x * x)) + 1); }
 

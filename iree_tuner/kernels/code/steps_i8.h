@@ -24,10 +24,8 @@ ALWAYS quarter quarter_at(const void *from, const int count) {
 }
 
 // Load and store the first `count` elements of a vector. 8-bit elements are sign-extended in vectors.
-#define load_float load
 ALWAYS ints load_int(const int *from, const int count) { return (ints)load((const float *)from, count); }
 ALWAYS ints load_i8(const i8 *from, const int count) { return __builtin_convertvector(quarter_at(from, count), ints); }
-ALWAYS void store_float(float *to, vector value, const int count) { store(to, value, count); }
 ALWAYS void store_int(int *to, ints value, const int count) { store((float *)to, (vector)value, count); }
 ALWAYS void store_i8(i8 *to, ints value, const int count) {
   const quarter found = __builtin_convertvector(value, quarter);

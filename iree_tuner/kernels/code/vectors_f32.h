@@ -21,8 +21,14 @@ typedef long index;
 #define TIMES(n) TEXT(GCC unroll n)
 #endif
 
+// Numbers of 16 bits, which are computed with as f32.
+typedef struct { unsigned short bits; } bf16;
+typedef struct { unsigned short bits; } f16;
+typedef unsigned short shorts __attribute__((vector_size(LANES * 2), aligned(2), may_alias));
+typedef unsigned wides __attribute__((vector_size(LANES * 4)));
+
 // Load `count` elements into a vector, with zeros after them.
-ALWAYS vector load(const float *from, const int count) {
+ALWAYS vector load_float(const float *from, const int count) {
   if (count == LANES) return *(const vector *)from;
 #if LANES == 16 && defined(__AVX512F__)
   return (vector)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
@@ -33,7 +39,7 @@ ALWAYS vector load(const float *from, const int count) {
 #endif
 }
 
-ALWAYS void store(float *to, vector value, const int count) {
+ALWAYS void store_float(float *to, vector value, const int count) {
   if (count == LANES) {
     *(vector *)to = value;
     return;
@@ -44,6 +50,55 @@ ALWAYS void store(float *to, vector value, const int count) {
   ALL for (int i = 0; i < count; i++) to[i] = value[i];
 #endif
 }
+
+ALWAYS vector widened_bf16(shorts from) { return (vector)(__builtin_convertvector(from, wides) << 16); }
+
+// To the nearest, of two the even one. A NaN stays one: its last bits may not be all that is left of it.
+ALWAYS shorts narrowed_bf16(vector from) {
+  const wides bits = (wides)from, nearest = bits + 0x7fff + (bits >> 16 & 1);
+  const wides number = (wides)(from == from);
+  return __builtin_convertvector(((number & nearest) | (~number & (bits | 0x400000))) >> 16, shorts);
+}
+
+// F16C, and what Arm always has. Kernels refuse f16 where neither is there.
+#if defined(__F16C__) && LANES == 16
+ALWAYS vector widened_f16(shorts from) { return (vector)_mm512_cvtph_ps((__m256i)from); }
+ALWAYS shorts narrowed_f16(vector from) { return (shorts)_mm512_cvtps_ph((__m512)from, 0); }
+#elif defined(__F16C__) && LANES == 8
+ALWAYS vector widened_f16(shorts from) { return (vector)_mm256_cvtph_ps((__m128i)from); }
+ALWAYS shorts narrowed_f16(vector from) { return (shorts)_mm256_cvtps_ph((__m256)from, 0); }
+#elif defined(__ARM_NEON) && LANES == 4
+ALWAYS vector widened_f16(shorts from) { return (vector)vcvt_f32_f16((float16x4_t)from); }
+ALWAYS shorts narrowed_f16(vector from) { return (shorts)vcvt_f16_f32((float32x4_t)from); }
+#else
+ALWAYS vector widened_f16(shorts from) { return widened_bf16(from); }
+ALWAYS shorts narrowed_f16(vector from) { return narrowed_bf16(from); }
+#endif
+
+#define NARROW(type)                                                                               \
+  ALWAYS vector load_##type(const type *from, const int count) {                                  \
+    if (count == LANES) return widened_##type(*(const shorts *)from);                              \
+    shorts found = {0};                                                                            \
+    ALL for (int i = 0; i < count; i++) found[i] = from[i].bits;                                   \
+    return widened_##type(found);                                                                  \
+  }                                                                                                \
+  ALWAYS void store_##type(type *to, vector value, const int count) {                             \
+    const shorts found = narrowed_##type(value);                                                   \
+    if (count == LANES) *(shorts *)to = found;                                                     \
+    else ALL for (int i = 0; i < count; i++) to[i].bits = found[i];                                \
+  }                                                                                                \
+  ALWAYS vector rounded_##type(vector x) { return widened_##type(narrowed_##type(x)); }            \
+  ALWAYS float value_##type(const type *from) { return load_##type(from, 1)[0]; }
+NARROW(bf16)
+NARROW(f16)
+ALWAYS vector rounded_float(vector x) { return x; }
+ALWAYS float value_float(const float *from) { return *from; }
+
+// The function for what a pointer points to.
+#define OF(name, from) _Generic(*(from), float: name##_float, bf16: name##_bf16, f16: name##_f16)
+#define load(from, count) OF(load, from)(from, count)
+#define store(to, value, count) OF(store, to)(to, value, count)
+#define value(from) OF(value, from)(from)
 
 // `one` where the mask is set, otherwise `other`. Comparisons with a NaN are false.
 ALWAYS vector choose(mask which, vector one, vector other) { return (vector)((which & (mask)one) | (~which & (mask)other)); }
@@ -95,10 +150,20 @@ ALWAYS float largest(vector x) {
   return x[0] > x[1] ? x[0] : x[1];
 }
 
+ALWAYS four four_float(const float *from) { return *(const four *)from; }
+#define FOUR(type)                                                                                 \
+  ALWAYS four four_##type(const type *from) {                                                      \
+    return (four){value_##type(from), value_##type(from + 1), value_##type(from + 2), value_##type(from + 3)}; \
+  }
+#if LANES == 4
+#undef FOUR
+#define FOUR(type) ALWAYS four four_##type(const type *from) { return load_##type(from, 4); }
+#endif
+FOUR(bf16)
+FOUR(f16)
+
 // Transpose a 4 x 4 matrix: `row` and `to_row` are the distances of rows.
-ALWAYS void turn(const float *from, index row, float *to, index to_row) {
-  const four a = *(const four *)from, b = *(const four *)(from + row);
-  const four c = *(const four *)(from + 2 * row), d = *(const four *)(from + 3 * row);
+ALWAYS void turned(four a, four b, four c, four d, float *to, index to_row) {
   const four e = __builtin_shufflevector(a, b, 0, 4, 1, 5), f = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   const four g = __builtin_shufflevector(c, d, 0, 4, 1, 5), h = __builtin_shufflevector(c, d, 2, 6, 3, 7);
   *(four *)to = __builtin_shufflevector(e, g, 0, 1, 4, 5);
@@ -106,3 +171,6 @@ ALWAYS void turn(const float *from, index row, float *to, index to_row) {
   *(four *)(to + 2 * to_row) = __builtin_shufflevector(f, h, 0, 1, 4, 5);
   *(four *)(to + 3 * to_row) = __builtin_shufflevector(f, h, 2, 3, 6, 7);
 }
+#define FOUR_OF(from) OF(four, from)(from)
+#define turn(from, row, to, to_row) \
+  turned(FOUR_OF(from), FOUR_OF((from) + (row)), FOUR_OF((from) + 2 * (row)), FOUR_OF((from) + 3 * (row)), to, to_row)

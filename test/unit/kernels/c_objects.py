@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 
+import ml_dtypes
 import numpy as np
 
 from iree_tuner.kernels import c_code
@@ -49,11 +50,14 @@ int main(int count, char **names) {{
 """
 
 
+TYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+
+
 def run(code, inputs, shape, folder, kind=np.float32):
     """Link the object, and call it for every workgroup on a result full of NaN, or of ones' bits."""
     path = folder / f"{abs(hash(code.data))}"
     path.with_suffix(".o").write_bytes(code.data)
-    nothing = np.nan if kind == np.float32 else -1
+    nothing = np.nan if kind in TYPES.values() else -1
     arrays = [*inputs, np.full(shape, nothing, kind)]
     if code.scratch_bytes:
         arrays.append(np.full(-(-code.scratch_bytes // 4), np.nan, np.float32))
@@ -103,4 +107,4 @@ def not_compiled(monkeypatch, kernel):
 
 def arrays(problem):
     rng = np.random.default_rng(0)
-    return [rng.standard_normal(each.shape).astype(np.float32) for each in problem.inputs]
+    return [rng.standard_normal(each.shape).astype(TYPES[each.element_type]) for each in problem.inputs]

@@ -139,7 +139,7 @@ def test_scores_that_are_large_or_no_numbers(tmp_path):
     [
         (matmul(16, 16, 16), "it is not attention"),
         (op(1, 8, 8, 2000, 8, transposed=True), "its heads are too wide: 2000 and 8"),
-        (op(1, 8, 8, 8, 8).replace("f32", "f16"), "its types are f16, f16, f16, f16, not f32"),
+        (op(1, 8, 8, 8, 8).replace("f32", "f64"), "its types are f64, f64, f64, f64, not f32 or bf16"),
         (op(1, 8, 8, 8, 8, result="n, b, m"), "the values of its result are not contiguous"),
     ],
 )

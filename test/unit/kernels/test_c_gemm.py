@@ -302,7 +302,7 @@ def test_bias_and_relu(variant, tmp_path):
     ("text", "why"),
     [
         (TURNED, "its operands have a layout that the kernel cannot read in place"),
-        (matmul(16, 16, 16, element="f16"), "its types are f16, f16, f32, not f32"),
+        (matmul(16, 16, 16, element="f8E4M3FN"), "its types are f8E4M3FN, f8E4M3FN, f32, not f32 or bf16"),
     ],
 )
 def test_refused(text, why):
