@@ -1,4 +1,4 @@
-"""C kernels read and write f16 and bf16, and compute in f32: what numpy gives, rounded where programs round."""
+"""C kernels read and write f16 and bf16, and compute in f32: what numpy gives, rounded where programs do."""
 
 import numpy as np
 import pytest
