@@ -87,8 +87,12 @@ class _Product:
         return ir.RankedTensorType(self.load.result.type).shape[1]
 
 
-def find_joint(module: ir.Module) -> list[Site]:
-    """The products that can be combined, of a program in the phase of preprocessing (after `abi`)."""
+def find_joint(module: ir.Module, *, on_host: bool) -> list[Site]:
+    """The products that can be combined, of a program in the phase of preprocessing (after `abi`).
+
+    One row times weights that only memory has takes a processor (`on_host`) no less time together, and the
+    joint weights take memory again.
+    """
     symbols = {
         ir.StringAttr(op.attributes["sym_name"]).value: op.operation
         for op in module.body.operations
@@ -96,7 +100,7 @@ def find_joint(module: ir.Module) -> list[Site]:
     }
     # By what is equal for products that can be combined.
     groups: dict[tuple[object, ...], dict[_Follows, list[_Product]]] = {}
-    products = (_product(op) for op in walk(module.operation) if op.name in _PLAIN)
+    products = (_product(op, on_host=on_host) for op in walk(module.operation) if op.name in _PLAIN)
     for each in filter(None, products):
         values = (each.load.result, each.sums.result, each.result)
         kind = (each.matrix, *(ElementType.of(value.type) for value in values))
@@ -128,7 +132,7 @@ def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
             groups[wider[0]] += groups.pop((steps, kinds))
 
 
-def _product(op: ir.Operation) -> _Product | None:
+def _product(op: ir.Operation, *, on_host: bool) -> _Product | None:
     """The product of an op with a constant; None for other ops, and for products that fill a device alone."""
     load, start = producer(op.operands[1]), zeros_of(op)
     shape = shape_of(op.result.type)
@@ -141,8 +145,8 @@ def _product(op: ir.Operation) -> _Product | None:
     if math.prod(ir.RankedTensorType(op.result.type).shape) > _MOST_RESULTS:
         return None
     weights = ir.RankedTensorType(load.result.type)
-    large = math.prod(weights.shape) * 4 >= FROM_MEMORY and ElementType.of(weights).bits == 32
-    if op.name == "linalg.vecmat" and large:  # no faster together, and the joint one takes its memory again
+    large = math.prod(weights.shape) * ElementType.of(weights).bits >= 8 * FROM_MEMORY
+    if op.name == "linalg.vecmat" and on_host and large:
         return None
     steps, biases, ops = list[str](), list[ir.Operation](), [load, *start, op]
     factor = ir.RankedTensorType(op.operands[0].type).element_type
