@@ -1,4 +1,4 @@
-"""The files of the package that a candidate passes from its proposal to its trial, in the process that coordinates.
+"""The files of the package that a candidate passes from its proposal to its trial, where these are chosen.
 
     python benchmarks/candidate_files.py
 
