@@ -98,7 +98,8 @@ def narrow(tmp_path_factory, compilers):
 
 
 PROGRAMS = [*product(("gpt", "llama"), DEPTHS, TYPES)]
-CHOSEN = PROGRAMS if ALL else [("gpt", 1, "bf16")]
+CHOSEN = [("mlp", 1, "bf16"), *PROGRAMS * ALL]
+"""By default the half of a layer that has no attention, which is compiled in a third of the time."""
 
 
 @pytest.mark.parametrize(("kind", "layers", "element_type"), CHOSEN)
@@ -106,7 +107,7 @@ def test_defects_in_one_layer_are_found(kind, layers, element_type, narrow):
     model = narrow(kind, layers, element_type)
     missed = []
     chosen = [each for each in DEFECTS if each.kind == kind]
-    for number, defect in enumerate(chosen if ALL else chosen[1::9]):
+    for number, defect in enumerate(chosen if ALL else chosen[:1]):
         text, _ = defect.put_into(model.text, (0, layers // 2, layers - 1)[number % 3], layers)
         if not model.finds(text):
             missed.append(str(defect))

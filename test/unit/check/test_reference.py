@@ -218,7 +218,7 @@ func.func @main(%x: tensor<4x48xKIND>) -> tensor<KIND> {
 """
 
 
-@pytest.mark.parametrize("kind", some(["bf16", "f32", "i32", "f64"], 2))
+@pytest.mark.parametrize("kind", some(["bf16", "f32", "i32", "f64"], 4))
 def test_a_result_without_dimensions(cpu, compilers, kind):
     zero = "0" if kind == "i32" else "0.0"
     each_dispatch_agrees(load_program(SUM.replace("<0>", f"<{zero}>").replace("KIND", kind)), cpu, compilers)

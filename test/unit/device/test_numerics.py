@@ -19,7 +19,7 @@ TYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 SUMS = 64
 LENGTHS = {"f32": (16, 512, 4096, 65536), "f16": (16, 512, 65536), "bf16": (16, 256, 65536)}
 EVERY = [(kind, k, seed) for kind in TYPES for k in LENGTHS[kind] for seed in (0, 1, 2)]
-LEGAL = [case for case in some(EVERY, 3) if ALL or case[:2] != ("f32", 65536)]  # no sum comes to a halt
+LEGAL = [case for case in some(EVERY, 3) if ALL or case[1] < 65536 or case[0] == "f16"]
 
 
 def factors(k, seed, kind="f32"):

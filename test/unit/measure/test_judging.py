@@ -11,11 +11,11 @@ from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.statistics import compare_rows
 
 ALL_FINALS = 1000
-FINALS = amount(30, ALL_FINALS)
-FEWER = amount(30, 150)
+FINALS = amount(20, ALL_FINALS)
+FEWER = amount(20, 150)
 FOUND = amount(60, ALL_FINALS)
 MOST_FALSE = max(0.01, 1 / FINALS)
-"""One of 30 finals may be a false win where one of 100 is: the bound of a rate is wider for fewer."""
+"""One of 20 finals may be a false win where one of 100 is: the bound of a rate is wider for fewer."""
 LEAST_FOUND = 0.9
 GAIN = 1.03
 
