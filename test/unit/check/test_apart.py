@@ -24,8 +24,8 @@ NO_RESULTS = ("branches_cf",)
 """Programs whose results are not made of parts."""
 
 EVERY = sorted(path.stem for path in FOLDER.glob("*.mlir"))
-KINDS = ("async_scalar", "dynamic_result", "loop_stablehlo", "shared_state")
-"""By default: fences and a scalar, sizes that are results, a loop, and state of several functions."""
+KINDS = ("async_scalar", "calls_state", "counter", "dynamic_result", "loop_stablehlo", "scalars")
+"""By default: fences, calls of functions with state, integers, sizes that are results, a loop, scalars."""
 
 
 def chosen(cases, names):
@@ -100,7 +100,7 @@ PLANTED = [
 
 @pytest.mark.parametrize(
     ("name", "right", "wrong", "dispatch"),
-    chosen(PLANTED, ("branch_on_data", "complex_result", "dynamic_beside", "shared_state")),
+    chosen(PLANTED, ("branch_on_data", "complex_result", "shared_state", "state_unwritten")),
 )
 def test_a_wrong_dispatch_is_found(name, right, wrong, dispatch, apart_of):
     apart = apart_of(name)
