@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -31,15 +31,20 @@ class Apart:
         self.target = with_flags(target_for_device(DEVICE, "host"), flags)
         self.run = request(self.program, functions)
         self.folder = folder
-        self.text = self._flow()
-        self.base = self.pieces(self.text)
 
-    def _flow(self):
+    @cached_property
+    def text(self):
+        """The program's text at phase `flow`."""
         session = session_for(self.target.flags)
         module = session.parse(self.program.data, self.program.name)
         select_target(module, self.target)
         session.run(module, stop="flow")
         return str(module)
+
+    @cached_property
+    def base(self):
+        """Its pieces."""
+        return self.pieces(self.text)
 
     def pieces(self, text, only=None, flags=()):
         """Pieces of the program's text at phase `flow`."""

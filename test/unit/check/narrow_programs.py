@@ -122,3 +122,4 @@ BOTH = (
 )
 DEFECTS = [NarrowDefect(what, kind, *rest) for kind in ("gpt", "llama") for what, *rest in BOTH]
 """Each in the first, a middle or the last layer of programs of 1, 4 and 12."""
+DEFECTS += [NarrowDefect(what, "mlp", *rest) for what, *rest in BOTH if "of the MLP" in what]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from amounts import some
+from amounts import ALL
 from apart_programs import Apart, same
 
 from iree_tuner.check.parts import LoadedParts
@@ -23,11 +23,14 @@ FLAGS = dict.fromkeys(("complex_double", "rank0_bool", "state_unwritten"), DOUBL
 NO_RESULTS = ("branches_cf",)
 """Programs whose results are not made of parts."""
 
-REPORTED = (
-    "async", "cache_update", "complex_input", "complex_result", "counter", "decode_loop", "dynamic_batch",
-    "dynamic_beside", "dynamic_result", "loop_until", "scalar_input", "scalar_result", "shared_state",
-)  # fmt: skip
-OTHERS = sorted({path.stem for path in FOLDER.glob("*.mlir")} - set(REPORTED))
+EVERY = sorted(path.stem for path in FOLDER.glob("*.mlir"))
+KINDS = ("async_scalar", "calls_state", "counter", "dynamic_result", "loop_stablehlo", "scalars")
+"""By default: fences, calls of functions with state, integers, sizes that are results, a loop, scalars."""
+
+
+def chosen(cases, names):
+    """Those of some programs, all with `--all`; programs that several tests look at are compiled once."""
+    return [each for each in cases if ALL or (each if isinstance(each, str) else each[0]) in names]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,7 @@ def measuring():
         yield workers
 
 
-@pytest.mark.parametrize("name", [*some(REPORTED, 4), *some(OTHERS, 8)])
+@pytest.mark.parametrize("name", chosen(EVERY, KINDS))
 def test_a_program_is_compared_as_a_whole_and_in_its_parts(name, apart_of):
     apart = apart_of(name)
     other = apart.otherwise()
@@ -95,7 +98,10 @@ PLANTED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "right", "wrong", "dispatch"), some(PLANTED, 5))
+@pytest.mark.parametrize(
+    ("name", "right", "wrong", "dispatch"),
+    chosen(PLANTED, ("branch_on_data", "complex_result", "shared_state", "state_unwritten")),
+)
 def test_a_wrong_dispatch_is_found(name, right, wrong, dispatch, apart_of):
     apart = apart_of(name)
     version = apart.pieces(apart.with_defect(right, wrong))
@@ -144,7 +150,10 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", some(RIGHT, 3))
+@pytest.mark.parametrize(
+    "name",
+    chosen(RIGHT, ("complex_result", "decode_loop", "dynamic_beside", "shared_state", "state_unwritten")),
+)
 def test_results_are_right(name, apart_of):
     """Also after further invocations: each comparison begins from the state after loading."""
     apart = apart_of(name)
@@ -157,7 +166,7 @@ def test_results_are_right(name, apart_of):
 
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
-    some([
+    chosen([
         ("counter", "dense<1>", "dense<2>"),
         ("shared_state", "arith.addf %a, %a", "arith.mulf %a, %a"),
         ("state_of_several", "arith.mulf %s, %f", "arith.subf %s, %f"),
@@ -166,7 +175,7 @@ def test_results_are_right(name, apart_of):
         ("async", "%z = arith.constant 0.0", "%z = arith.constant 0.5"),
         ("decode_loop", "%c4 = arith.constant 4", "%c4 = arith.constant 3"),
         ("complex_result", "complex.create %x, %x", "complex.create %x, %z"),
-    ], 2),
+    ], ("counter", "decode_loop", "dynamic_result", "shared_state")),
 )  # fmt: skip
 def test_a_wrong_whole_program_is_found_and_a_right_one_is_timed(name, right, wrong, apart_of, measuring):
     apart = apart_of(name)

@@ -98,7 +98,8 @@ def narrow(tmp_path_factory, compilers):
 
 
 PROGRAMS = [*product(("gpt", "llama"), DEPTHS, TYPES)]
-CHOSEN = PROGRAMS if ALL else [("gpt", 1, "bf16")]
+CHOSEN = [("mlp", 1, "bf16"), *PROGRAMS * ALL]
+"""By default the half of a layer that has no attention, which is compiled in a third of the time."""
 
 
 @pytest.mark.parametrize(("kind", "layers", "element_type"), CHOSEN)
@@ -106,7 +107,7 @@ def test_defects_in_one_layer_are_found(kind, layers, element_type, narrow):
     model = narrow(kind, layers, element_type)
     missed = []
     chosen = [each for each in DEFECTS if each.kind == kind]
-    for number, defect in enumerate(chosen if ALL else chosen[1::9]):
+    for number, defect in enumerate(chosen if ALL else chosen[:1]):
         text, _ = defect.put_into(model.text, (0, layers // 2, layers - 1)[number % 3], layers)
         if not model.finds(text):
             missed.append(str(defect))
@@ -116,7 +117,7 @@ def test_defects_in_one_layer_are_found(kind, layers, element_type, narrow):
 @pytest.mark.parametrize(("kind", "layers", "element_type"), CHOSEN)
 def test_what_is_compiled_otherwise_is_right_and_its_comparison_says_so(kind, layers, element_type, narrow):
     model = narrow(kind, layers, element_type)
-    for way in some(WAYS, 3):
+    for way in some(WAYS, 6):
         found = model.agreement(model.elsewhere(WAYS[way]))
         assert found.ok, f"{way}: {found.message}"
         assert not found.note, f"{way}: {found.note}"

@@ -1,6 +1,7 @@
 """The processor's word on a GPU's dispatch: compiled for CUDA's target here, and run without a GPU."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -8,13 +9,21 @@ from strided import strided
 
 from iree_tuner.check import expected
 from iree_tuner.check.check import QUICK_SEED, Check
-from iree_tuner.check.reference import OnHost, Unsupported, reference_outputs
+from iree_tuner.check.reference import OnHost, Unsupported, on_host, reference_outputs
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import fill
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
 from iree_tuner.targets import parse_target
 from iree_tuner.tuning.baseline import tolerance_of
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once():
+    """Each dispatch, by all that ask for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(on_host, "compile_for_host", cache(on_host.compile_for_host))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Memory that nobody wrote, how far results may be apart, and inputs that nothing overflows on."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ def from_torch(text):
 
 @pytest.fixture(scope="module")
 def built():
+    @cache
     def build(size, flags=(), form=str):
         target = target_for_device(DEVICE, "host")
         target = replace(target, flags=(*target.flags, *flags))
@@ -121,8 +123,7 @@ def test_nudges_are_within_a_unit_in_the_last_place():
     assert nudged(np.arange(4), np.random.default_rng(0)).tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_weights_keep_f16_in_range_through_many_layers(seed, tmp_path):
+def test_weights_keep_f16_in_range_through_many_layers(tmp_path):
     """Twenty products of 1024: without scaling, the fourth overflows."""
     layers = "".join(
         f"  %m{n} = linalg.matmul ins(%m{n - 1}, %w : tensor<4x1024xf16>, tensor<1024x1024xf16>) "
@@ -138,9 +139,11 @@ def test_weights_keep_f16_in_range_through_many_layers(seed, tmp_path):
     target = target_for_device(DEVICE, "host")
     path = tmp_path / "deep.vmfb"
     path.write_bytes(run_phases(text.encode(), "deep.mlir", target, stop=None, output="vmfb").data)
-    (found,) = LoadedProgram(str(path), DEVICE, request(load_program(text))).results()[seed]
-    assert np.isfinite(found).all()
-    assert 1e-3 < np.abs(found.astype(np.float32)).mean() < 1e3
+    of_seeds = LoadedProgram(str(path), DEVICE, request(load_program(text))).results()
+    assert len(of_seeds) == 3
+    for (found,) in of_seeds:
+        assert np.isfinite(found).all()
+        assert 1e-3 < np.abs(found.astype(np.float32)).mean() < 1e3
 
 
 def test_a_program_with_fences_is_taken_apart_as_a_whole():

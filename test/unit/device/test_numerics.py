@@ -5,7 +5,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from amounts import some
+from amounts import ALL, amount, some
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +18,8 @@ from iree_tuner.program.bindings import Binding, TensorSlice
 TYPES = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 SUMS = 64
 LENGTHS = {"f32": (16, 512, 4096, 65536), "f16": (16, 512, 65536), "bf16": (16, 256, 65536)}
-CASES = [(kind, k, seed) for kind in TYPES for k in LENGTHS[kind] for seed in (0, 1, 2)]
+EVERY = [(kind, k, seed) for kind in TYPES for k in LENGTHS[kind] for seed in (0, 1, 2)]
+LEGAL = [case for case in some(EVERY, 3) if ALL or case[1] < 65536 or case[0] == "f16"]
 
 
 def factors(k, seed, kind="f32"):
@@ -65,7 +66,7 @@ def magnitudes(a, b):
     return exact(np.abs(a), np.abs(b))
 
 
-@pytest.mark.parametrize(("kind", "k", "seed"), some(CASES, 3))
+@pytest.mark.parametrize(("kind", "k", "seed"), LEGAL)
 def test_legal_orders_agree_with_each_other(kind, k, seed):
     dtype = TYPES[kind]
     a, b = factors(k, seed, kind)
@@ -178,7 +179,9 @@ def test_epsilons():
     assert epsilon("i32") == 0
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=amount(15, 40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_blocks_of_large_harnesses_are_those_of_the_whole(data, monkeypatch):
     shapes = data.draw(st.lists(st.integers(1, 90), min_size=1, max_size=3))

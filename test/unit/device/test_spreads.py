@@ -1,6 +1,7 @@
 """Programs run to find out how far right versions may be from their results."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,16 +29,26 @@ func.func @main(%x: tensor<16x512xbf16>, %w: tensor<512x64xbf16>) -> tensor<bf16
 }"""
 
 
+@pytest.fixture(scope="module")
+def compiled(cpu):
+    """A program and its widened form; each once."""
+
+    @cache
+    def compile_both(data):
+        return run_phases(data, "t", cpu, stop=None, output="vmfb").data, compile_widened(data, "t", cpu)
+
+    return compile_both
+
+
 @pytest.fixture
-def program_of(cpu, tmp_path):
+def program_of(compiled, tmp_path):
     """A program, and its widened form: results are replaced by what a function makes of them."""
 
     def load(text, change=None):
         program = load_program(text)
         run = request(program)
         paths = []
-        compiled = run_phases(program.data, "t", cpu, stop=None, output="vmfb").data
-        for number, data in enumerate((compiled, compile_widened(program.data, "t", cpu))):
+        for number, data in enumerate(compiled(program.data)):
             paths.append(tmp_path / f"{number}.vmfb")
             paths[-1].write_bytes(data)
         own = LoadedProgram(str(paths[0]), "local-task", run)

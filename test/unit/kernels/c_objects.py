@@ -13,6 +13,8 @@ import subprocess
 
 import ml_dtypes
 import numpy as np
+from amounts import ALL
+from hypothesis import HealthCheck, Phase, settings
 
 from iree_tuner.kernels import c_code
 from iree_tuner.kernels.kernel import Code
@@ -23,6 +25,15 @@ EMULATED = os.environ.get(MACHINE) == "aarch64"
 if EMULATED:  # before a test module asks how long vectors are
     c_code.MACHINE = ("-march=armv8.2-a", "-mno-outline-atomics")
     c_code.compiler = lambda: shutil.which(CROSS_COMPILER)
+
+
+def examples(most):
+    """Settings: the examples that a test names, and with `--all` so many more."""
+    return settings(
+        max_examples=most, deadline=None, phases=tuple(Phase) if ALL else (Phase.explicit,),
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )  # fmt: skip
+
 
 CALLER = """
 long {entry}({types}long, long, long, unsigned);

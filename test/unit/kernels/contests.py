@@ -1,13 +1,27 @@
-"""Contests of few pairs, of problems that are in no program."""
+"""Contests of few pairs, of problems that are in no program; and kernels' code, made once."""
+
+from functools import cache
 
 from iree_tuner.kernels.find import Place
 from iree_tuner.kernels.in_program import Contest, hold_contests
-from iree_tuner.kernels.kernel import Kernel
+from iree_tuner.kernels.kernel import Code, Kernel, Problem
 from iree_tuner.kernels.site import Site
 from iree_tuner.kernels.source import Outlook, competitors_of, find_competitors
+from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest
+
+
+@cache
+def _first(kernel: type[Kernel], problem: Problem, target: Target) -> Code:
+    own = kernel()
+    return own.make(problem, target, own.variants(problem, target)[0])
+
+
+def code_of(kernel: Kernel, site: Site, target: Target) -> Code:
+    """A kernel's first variant on a site's problem."""
+    return _first(type(kernel), site.problem, target)
 
 
 def all_briefly(

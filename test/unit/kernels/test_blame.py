@@ -1,7 +1,7 @@
 """One wrong kernel is named, and does not cost the others."""
 
 import pytest
-from amounts import some
+from contests import code_of
 from test_layers_of_kernels import CHAIN
 from wrong_kernels import Transposed, WrongGrid
 
@@ -24,15 +24,16 @@ FIRST, SECOND = "kernel_matmul_24x64x40_f32_f32_f32", "kernel_matmul_24x64x64_f3
 
 @pytest.mark.parametrize(
     ("kernels", "blamed"),
-    some(
-        [((CGemm(), WrongGrid()), [SECOND]), ((Transposed(), CGemm()), [FIRST]), ((CGemm(), CGemm()), [])], 2
-    ),
+    [
+        ((CGemm(), WrongGrid()), SECOND),
+        pytest.param((Transposed(), CGemm()), FIRST, marks=pytest.mark.exhaustive),
+    ],
 )
 def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_path):
     program = load_program(CHAIN)
     outlook = outlook_of(find_places(program, lab.target, lab.compilers, [CGemm()]), [CGemm()])
     chosen = [
-        (site, kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0]))
+        (site, code_of(kernel, site, lab.target))
         for (_, site, _), kernel in zip(outlook.pairs, kernels, strict=True)
     ]
     version = ProgramVersion("with kernels", lab.target, changes=changes_of(chosen))
@@ -41,26 +42,20 @@ def test_who_is_wrong_is_named_and_the_others_stay(kernels, blamed, lab, tmp_pat
         program, run, lab, Silent(), ErrorDepth(), sources=[Kernels()], folder=tmp_path
     )
     found = blame(version, lab.target, versions, program, run, dispatches, lab, 10.0)
-    assert [each.dispatch for each in found.findings] == blamed
-    names = {each.dispatch for each in found.findings}
-    mended = mended_with(version, [version], names)
-    if not blamed:
-        assert found.note == "with kernels: each of its dispatches is correct alone"
-        assert mended is None
-        return
-    assert found.note.startswith(f"with kernels: {blamed[0]} computes wrong results: at [")
+    assert [each.dispatch for each in found.findings] == [blamed]
+    mended = mended_with(version, [version], {blamed})
+    assert found.note.startswith(f"with kernels: {blamed} computes wrong results: at [")
     right = [each for each, kernel in zip(chosen, kernels, strict=True) if type(kernel) is CGemm]
     assert mended.changes == changes_of(right)
     again = blame(mended, lab.target, versions, program, run, dispatches, lab, 10.0)
     assert not again.findings
+    assert again.note.endswith(": each of its dispatches is correct alone")
+    assert mended_with(mended, [version, mended], set()) is None
 
 
 def test_kernels_that_fail_under_some_flags_keep_their_places_with_the_given_ones(lab):
     outlook = outlook_of(find_places(load_program(CHAIN), lab.target, lab.compilers, [CGemm()]), [CGemm()])
-    chosen = [
-        (site, kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0]))
-        for _, site, kernel in outlook.pairs
-    ]
+    chosen = [(site, code_of(kernel, site, lab.target)) for _, site, kernel in outlook.pairs]
     changes = (option(lab.target, "O3"), *changes_of(chosen))
     version = ProgramVersion("O3 with kernels", lab.target, ("an entry for O3",), changes)
     mended = mended_with(version, [version], None)

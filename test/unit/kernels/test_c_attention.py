@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from amounts import amount, some
-from c_objects import arrays, run
-from hypothesis import HealthCheck, example, given, settings
+from amounts import some
+from c_objects import arrays, examples, run
+from hypothesis import example, given
 from hypothesis import strategies as st
 from kernels.test_attention_forms import IN_PARTS, PROGRAMS, Form, parts_of
 from kernels.test_attention_forms import reference as form_reference
@@ -24,9 +24,7 @@ HOST = parse_target("llvm-cpu:host")
 
 pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
 WIDTHS = sorted({width for width in (8, 16) if width <= lanes()} or {lanes()})
-FEW = settings(
-    max_examples=amount(2, 48), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = examples(48)
 FIRST, INSIDE = "heads first", "heads inside"
 
 
@@ -100,7 +98,7 @@ def test_as_jax_exports_it(pick, tmp_path):
     problem = found(attention(2, 20, 3, 16, 77).replace("f16", "f32")).problem
     got, inputs = computed(problem, pick, tmp_path)
     np.testing.assert_allclose(got, reference(*inputs, 0.25), rtol=2e-5, atol=2e-6)
-    for after in (0, 3):
+    for after in some((3, 0), 2):
         text = causal_attention(4, 2, 75, 16).replace("f16", "f32")
         text = text.replace(
             "%apart = stablehlo.constant dense<0>", f"%apart = stablehlo.constant dense<{after}>"
@@ -111,7 +109,7 @@ def test_as_jax_exports_it(pick, tmp_path):
         np.testing.assert_allclose(got, causal_reference(*inputs, after), rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("name", IN_PARTS)
+@pytest.mark.parametrize("name", some(IN_PARTS, 4))
 def test_parts_of_arrays_are_read_in_place(name, tmp_path):
     problem = found((PROGRAMS / f"{name}.mlir").read_text().replace("f16", "f32")).problem
     got, read = computed(problem, 0.3, tmp_path)

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from amounts import amount
-from c_objects import arrays, run
-from hypothesis import HealthCheck, example, given, settings
+from c_objects import arrays, examples, run
+from hypothesis import example, given
 from hypothesis import strategies as st
 from problems import conv, matmul, site_in
 
@@ -20,9 +19,7 @@ HOST = parse_target("llvm-cpu:host")
 pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
 WIDTHS = sorted({width for width in (8, 16) if width <= lanes()} or {lanes()})
 ZEROS = (0, 0, 0, 0)
-FEW = settings(
-    max_examples=amount(2, 32), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = examples(32)
 
 
 def depthwise(size, channels, *, stride=1, dilation=1, more=0, first=False, zeros=ZEROS):

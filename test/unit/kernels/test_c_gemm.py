@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from amounts import amount, some
-from c_objects import arrays, not_compiled, run
+from amounts import ALL, some
+from c_objects import arrays, examples, not_compiled, run
 from epilogues import with_epilogue
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from problems import conv, matmul, site_in
 
@@ -24,9 +24,7 @@ HOST = parse_target("llvm-cpu:host")
 pytestmark = pytest.mark.skipif(bool(KERNEL.missing()), reason=KERNEL.missing())
 WIDTHS = sorted({width for width in (8, 16) if width <= lanes()} or {lanes()})
 TURNED = matmul(8, 16, 32, transposed=True).replace("(m, k)>", "(k, m)>").replace("8x32", "32x8")
-FEW = settings(
-    max_examples=amount(2, 32), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = examples(32)
 
 
 def expected_conv(image, filter_, found):
@@ -65,12 +63,18 @@ def test_products(m, n, k, transposed, width, left, right, dot, pick, tmp_path):
     np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
 
 
-@settings(FEW, max_examples=amount(3, 32))
+@FEW
 @given(
     size=st.tuples(st.integers(1, 9), st.integers(1, 15)), channels=st.sampled_from([1, 3, 16, 40, 130]),
     filters=st.sampled_from([5, 32, 70]), stride=st.integers(1, 2), dilation=st.integers(1, 2),
     more=st.integers(0, 2), width=st.sampled_from(WIDTHS), left=st.integers(0, 1), pick=st.floats(0, 0.999),
 )  # fmt: skip
+@example(
+    size=(5, 13), channels=40, filters=70, stride=2, dilation=1, more=1, width=WIDTHS[-1], left=1, pick=0
+)
+@example(
+    size=(3, 5), channels=130, filters=5, stride=1, dilation=2, more=0, width=WIDTHS[0], left=0, pick=0.5
+)
 def test_convolutions(size, channels, filters, stride, dilation, more, width, left, pick, tmp_path):
     problem = site_in(conv(size, channels, filters, stride=stride, dilation=dilation, more=more)).problem
     assert KERNEL.refuses(problem) == ""
@@ -98,6 +102,13 @@ TURNED_BATCH = "batch_matmul indexing_maps = [{}]".format(
 )
 
 
+MORE_BATCHES = [
+    ("batch_matmul", "bmk,bkn->bmn", (3, 5, 19), (3, 19, 21), (3, 5, 21)),
+    ("batch_vecmat", "bk,bkn->bn", (3, 19), (3, 19, 21), (3, 21)),
+] * ALL
+"""By default a batch is in the case that is turned, and a row alone in that of `vecmat`."""
+
+
 def with_picks(cases, one, other):
     """Each case with each pick; by default with one of them in turn."""
     turns = [(one, other), (other, one)]
@@ -111,9 +122,8 @@ def with_picks(cases, one, other):
         [
             ("vecmat", "k,kn->n", (70,), (70, 39), (39,)),
             ("matvec", "mk,k->m", (39, 70), (70,), (39,)),
-            ("batch_matmul", "bmk,bkn->bmn", (3, 5, 19), (3, 19, 21), (3, 5, 21)),
             (TURNED_BATCH, "bmk,bnk->bmn", (3, 5, 19), (3, 21, 19), (3, 5, 21)),
-            ("batch_vecmat", "bk,bkn->bn", (3, 19), (3, 19, 21), (3, 21)),
+            *MORE_BATCHES,
         ],
         0.0,
         0.6,
@@ -201,7 +211,8 @@ def packed_by(packed, values):
     return np.ascontiguousarray(full.reshape(tiles, tile, other).transpose(0, 2, 1))
 
 
-PACKED = [(matmul(13, 39, 300),), (matmul(1, 70, 33, transposed=True),), (conv((3, 5), 40, 21, stride=2),)]
+TURNED_CONSTANT = [(matmul(1, 70, 33, transposed=True),)] * ALL  # the next test has a larger one
+PACKED = [(matmul(13, 39, 300),), (conv((3, 5), 40, 21, stride=2),), *TURNED_CONSTANT]
 
 
 @pytest.mark.parametrize(("text", "pick"), with_picks(PACKED, 0.0, 0.4))
@@ -218,7 +229,7 @@ def test_packed(text, pick, tmp_path):
 def test_a_constant_is_packed_in_parts_that_need_not_fit_on_the_stack(tmp_path):
     """Its plans do not pack by themselves. The code for other operands has smaller parts where it packs."""
     problem = replace(site_in(matmul(24, 96, 1500, transposed=True)).problem, constants=(1,))
-    for pick in some((0.0, 0.9, 0.3), 2):
+    for pick in some((0.3, 0.0, 0.9), 3):
         knobs = chosen(problem, pick, depth=750, dot=0)
         inputs, code = arrays(problem), KERNEL.make(problem, HOST, knobs)
         want = inputs[0].astype(np.float64) @ inputs[1].T
@@ -232,7 +243,7 @@ def test_a_constant_is_packed_in_parts_that_need_not_fit_on_the_stack(tmp_path):
     assert not any(each["pack_right"] for each in KERNEL.variants(in_order, HOST))
 
 
-@settings(FEW, max_examples=amount(4, 32))
+@FEW
 @given(
     m=st.integers(1, 8), n=st.integers(2, 300), k=st.integers(1, 70), width=st.sampled_from(WIDTHS),
     unroll=st.sampled_from((4, 8)), pick=st.floats(0, 0.999),
@@ -251,8 +262,9 @@ def test_streams(m, n, k, width, unroll, pick, tmp_path):
     np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4)
 
 
-def test_what_memory_delivers_is_not_packed():
+def test_what_memory_delivers_is_not_packed(monkeypatch):
     """A model's weights for one row take the same time in their place; those that caches keep are packed."""
+    not_compiled(monkeypatch, "c_gemm")
     for m, n, packed in ((1, 8192, False), (1, 512, True), (4, 8192, True)):
         problem = replace(site_in(matmul(m, n, 2048)).problem, constants=(1,))
         first = KERNEL.variants(problem, HOST)[0]
@@ -277,14 +289,16 @@ def test_the_first_variants_differ_and_use_what_there_is(lanes, tiles, monkeypat
     """A search that ends early has tried several tiles, each cut for all workers; on any processor."""
     not_compiled(monkeypatch, "c_gemm")
     monkeypatch.setattr("iree_tuner.kernels.c_gemm.widths", lambda: lanes)
-    first = KERNEL.variants(site_in(matmul(128, 768, 768)).problem, HOST)[:8]
+    problem = site_in(matmul(128, 768, 768)).problem
+    first = KERNEL.variants(problem, HOST)[:8]
     assert len({(each["rows"], each["vectors"]) for each in first}) >= tiles
     for knobs in first:
-        launch = KERNEL.make(site_in(matmul(128, 768, 768)).problem, HOST, knobs).launch
+        launch = KERNEL.make(problem, HOST, knobs).launch
         assert launch.workgroups[0] * launch.workgroups[1] >= min(2, len(os.sched_getaffinity(0)))
 
 
-@pytest.mark.parametrize("variant", [0, -1])
+@pytest.mark.exhaustive  # test_c_epilogues has them among other steps, in several parts, and of a NaN
+@pytest.mark.parametrize("variant", [-1, 0])
 def test_bias_and_relu(variant, tmp_path):
     """Of a NaN, relu makes a NaN; sums in several parts are cut off at the end only."""
     problem = site_in(with_epilogue(20, 48, 700, ("bias", "relu"), together=True)).problem

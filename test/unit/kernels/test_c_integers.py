@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from amounts import amount
-from c_objects import not_compiled, run
-from hypothesis import HealthCheck, example, given, settings
+from c_objects import examples, not_compiled, run
+from hypothesis import example, given
 from hypothesis import strategies as st
 from integer_problems import arrays, finished, fused, program
 from problems import matmul, site_in, sites_in
@@ -23,9 +22,7 @@ from iree_tuner.targets import parse_target
 GEMM, DEPTHWISE = CGemmI8(), CDepthwiseI8()
 HOST = parse_target("llvm-cpu:host")
 WIDTHS = sorted({width for width in (8, 16) if width <= lanes()} or {lanes()})
-FEW = settings(
-    max_examples=amount(1, 32), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FEW = examples(32)
 
 pytestmark = pytest.mark.skipif(bool(GEMM.missing()), reason=GEMM.missing())
 

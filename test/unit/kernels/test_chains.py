@@ -98,7 +98,7 @@ def placed(text: str, path, chains=1):
 def test_several_are_counted_in_one_compilation() -> None:
     own = session()
     with own.context:
-        sites = [site for text in PROGRAMS.values() for site in found_in(text)]
+        sites = [site for text in some(PROGRAMS.values(), 4) for site in found_in(text)]
         several = [each for site in sites for each in (site.case, site.problem.fused)]
         assert dispatches_of(several, own, HOST) == [dispatches(each) for each in several]
 
@@ -156,7 +156,7 @@ def test_an_input_that_is_updated_gets_no_barrier() -> None:
     assert found_by(find_sliced_inputs, STACKED + other) == [], "inputs of both have the same name and type"
 
 
-@pytest.mark.parametrize("flags", [(), (FENCES,)])
+@pytest.mark.parametrize("flags", some([(FENCES,), ()], 2))
 def test_a_barrier_is_put_behind_inputs_that_are_read_in_large_parts(flags, tmp_path) -> None:
     """So that kernels read the parts in place; in functions with fences, too."""
     own = placed(STACKED, tmp_path / "inputs.mlir", chains=2)

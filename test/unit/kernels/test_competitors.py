@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from contests import code_of
 from kernels.group_norms import Norm, program
 
 from iree_tuner.kernels.c_gemm import CGemm
@@ -73,7 +74,7 @@ def test_what_a_kernel_gains_is_what_the_program_spends(lab, shortcut, program_u
     found, dispatches = shortcut
     (task,) = [each for each in make_tasks(dispatches) if each.workload.op == "reduction"]
     (kind,) = found.of(task.workload.key)
-    code = kind.kernel.make(kind.prepared.site.problem, lab.target, kind.knobs[0])
+    code = code_of(kind.kernel, kind.prepared.site, lab.target)
     comparison = Comparison(1.0, 2.0, 0.5, (0.4, 0.6), 0.5, (0.5,), "lose", 8)
     final = Final(None, comparison, built=Built("ok", code=code))
     result = WorkloadResult(

@@ -51,10 +51,10 @@ class Other(CGemm):
 def study(only_dispatch):
     """The key of a kernel on the only problem of a program."""
 
-    extracted = cache(only_dispatch)
+    extracted, site_of = cache(only_dispatch), cache(site_in)
 
     def find(text=PLAIN, kernel=None, setting=SETTING):
-        site, dispatch = site_in(text), extracted(text)
+        site, dispatch = site_of(text), extracted(text)
         return study_of(site, kernel or CGemm(), dispatch.harness, dispatch.workload, 10, setting)
 
     return find

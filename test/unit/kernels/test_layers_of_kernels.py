@@ -1,6 +1,9 @@
 """Layer by layer: what is right differs by rounding, what is wrong is found where it begins."""
 
+from types import SimpleNamespace
+
 import pytest
+from contests import code_of
 from wrong_kernels import Transposed
 
 from iree_tuner.device.program_request import request
@@ -41,26 +44,31 @@ def layers_of(text, lab):
     """A program's layers with the C kernel wherever it goes."""
     program, target = load_program(text), lab.target
     outlook = outlook_of(find_places(program, target, lab.compilers, [CGemm()]), [CGemm()])
-    chosen = [
-        (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
-        for _, site, kernel in outlook.pairs
-    ]
+    chosen = [(site, code_of(kernel, site, target)) for _, site, kernel in outlook.pairs]
     return compare_layers(program, chosen, outlook.target, lab, request(program))
 
 
 @pytest.fixture(scope="module")
 def found(lab):
-    """The chain's layers with a kernel in each place."""
+    """The chain's layers with a kernel in each place; with the same kernels it is compiled once."""
     program, target = load_program(CHAIN), lab.target
     outlook = outlook_of(find_places(program, target, lab.compilers, [CGemm()]), [CGemm()])
     sites = [site for _, site, _ in outlook.pairs]
+    known = {}
 
     def layers(*kernels, inputs=()):
-        chosen = [
-            (site, kernel.make(site.problem, target, kernel.variants(site.problem, target)[0]))
-            for site, kernel in zip(sites, kernels, strict=True)
-        ]
-        return compare_layers(program, chosen, outlook.target, lab, request(program, inputs=inputs))
+        chosen = [(site, code_of(kernel, site, target)) for site, kernel in zip(sites, kernels, strict=True)]
+
+        def call(function, data, name, own, cases):
+            key = own == target or tuple(type(each) for each in kernels)
+            if key not in known:
+                known[key] = lab.compilers.call(function, data, name, own, cases)
+            return known[key]
+
+        here = SimpleNamespace(
+            target=target, context=lab.context, measurer=lab.measurer, compilers=SimpleNamespace(call=call)
+        )
+        return compare_layers(program, chosen, outlook.target, here, request(program, inputs=inputs))
 
     return layers
 

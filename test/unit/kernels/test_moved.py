@@ -127,7 +127,7 @@ def test_what_is_found_computes_what_the_program_does(text, steps, reference) ->
     given = [rng.standard_normal(each.shape).astype(np.float16) for each in site.problem.inputs]
     wanted = reference(*(each.astype(np.float64) for each in given))
     assert site.problem.result.shape == wanted.shape
-    for program in (site.case, site.one_op):
+    for program in some((site.one_op, site.case), 2):
         assert np.abs(results(program, given) - wanted).max() < 0.02
     (dispatch,) = extract_here(site.one_op, "p.mlir", CUDA).dispatches
     assert why_unfit(dispatch.harness, site.problem) == ""

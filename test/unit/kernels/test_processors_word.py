@@ -1,16 +1,17 @@
 """Where the compiler's own code is wrong on another device, the processor says that a kernel is right."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
-from contests import briefly
+from contests import briefly, code_of
 from epilogues import with_epilogue
 from problems import matmul, site_in
 
 from iree_tuner.check import expected
 from iree_tuner.check.check import Check
-from iree_tuner.check.reference import OnHost, Unsupported
+from iree_tuner.check.reference import OnHost, Unsupported, on_host
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import fill
 from iree_tuner.device.numerics import Agreement
@@ -28,6 +29,14 @@ from iree_tuner.tuning.versions import ProgramVersions
 
 STEPS = ("bias", "gelu", "residual")
 TEXT = with_epilogue(32, 64, 48, STEPS, element="f16")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_once():
+    """Each dispatch, by all that ask for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(on_host, "compile_for_host", cache(on_host.compile_for_host))
+        yield
 
 
 @pytest.fixture
@@ -89,8 +98,7 @@ def test_in_the_program(lab, monkeypatch, start: str, asked: bool) -> None:
     monkeypatch.setattr(lab, "on_host", not asked)  # as on a GPU
     outlook = outlook_of(find_places(right, lab.target, lab.compilers, [CGemm()]), [CGemm()])
     ((_, site, kernel),) = outlook.pairs
-    code = kernel.make(site.problem, lab.target, kernel.variants(site.problem, lab.target)[0])
-    choices = {"kernels": [(site, code)]}
+    choices = {"kernels": [(site, code_of(kernel, site, lab.target))]}
     ((_, found),) = compare_in_program(right, request(right), choices, None, lab).versions
     if asked:
         assert found.ok

@@ -56,6 +56,10 @@ class Changing(_Planted):
 
     name = "changing"
 
+    def __getstate__(self) -> dict[str, int]:
+        """Other each time, so that no result of another call is taken for its code (`conftest.py`)."""
+        return {"at": time.monotonic_ns()}
+
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         code = super().make(problem, target, knobs)
         return replace(code, data=code.data + time.monotonic_ns().to_bytes(8, "little"))

@@ -11,10 +11,11 @@ from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.statistics import compare_rows
 
 ALL_FINALS = 1000
-FINALS = amount(60, ALL_FINALS)
-FEWER = amount(60, 150)
+FINALS = amount(20, ALL_FINALS)
+FEWER = amount(20, 150)
+FOUND = amount(60, ALL_FINALS)
 MOST_FALSE = max(0.01, 1 / FINALS)
-"""One of 60 finals may be a false win where one of 100 is: the bound of a rate is wider for fewer."""
+"""One of 20 finals may be a false win where one of 100 is: the bound of a rate is wider for fewer."""
 LEAST_FOUND = 0.9
 GAIN = 1.03
 
@@ -54,7 +55,7 @@ def test_a_gain_of_3_percent_is_found(name):
 
 @pytest.mark.parametrize("name", sorted(LONGER))
 def test_a_gain_of_3_percent_is_found_in_a_long_comparison(name):
-    assert wins(MODELS[name], LONG, GAIN, FINALS) >= LEAST_FOUND * FINALS
+    assert wins(MODELS[name], LONG, GAIN, FOUND) >= LEAST_FOUND * FOUND
 
 
 @pytest.mark.parametrize("name", sorted(NEVER))

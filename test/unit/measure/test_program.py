@@ -143,8 +143,14 @@ def test_what_the_processor_takes_once_is_no_part_of_each_check(right, built, me
 
 @pytest.mark.parametrize(
     "host",
-    [scaling(), scaling("3.0"), scaling(crash=1), scaling(fail=1), None],
-    ids=["as the default", "as neither", "crash", "fails", "none"],
+    [
+        scaling(),
+        scaling("3.0"),
+        scaling(crash=1),
+        None,
+        pytest.param(scaling(fail=1), marks=pytest.mark.exhaustive),
+    ],
+    ids=["as the default", "as neither", "crash", "none", "fails"],
 )
 def test_nobody_is_right_but_by_the_processors_results(host, right, built, measuring):
     made = built(host) if host else b""

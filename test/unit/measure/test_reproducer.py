@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from once import each_once  # noqa: F401 (a fixture)
 from programs import BATCH_OF_ONE_CONVOLUTION, ZERO_MATMUL
 from slow import SLOW_TILES, configured
 
@@ -48,8 +49,9 @@ def failure(cpu, only_dispatch):
         ("compile_error", LARGE, (), 60.0, 0),
         ("compile_error", GOOD, (), 60.0, 1),
         pytest.param("compile_timeout", GOOD, (), 60.0, 1, marks=pytest.mark.exhaustive),
-        ("compile_crash", GOOD, (), 60.0, 1),
-        ("run_crash", GOOD, (), 60.0, 1),
+        # As a run that ends well below: the same exit statuses show a crash of either.
+        pytest.param("compile_crash", GOOD, (), 60.0, 1, marks=pytest.mark.exhaustive),
+        pytest.param("run_crash", GOOD, (), 60.0, 1, marks=pytest.mark.exhaustive),
         pytest.param("run_timeout", GOOD, (), 60.0, 1, marks=pytest.mark.exhaustive),
         ("wrong_result", GOOD, (), 60.0, 1),
         pytest.param("run_error", GOOD, (), 60.0, 1, marks=pytest.mark.exhaustive),
@@ -124,6 +126,7 @@ def test_a_module_that_the_device_does_not_take_shows(only_dispatch, tmp_path):
 @pytest.mark.parametrize(
     ("outcome", "runs", "code"),
     [
+        ("run_crash", "exit 0", 1),
         ("run_crash", "kill -SEGV $$", 0),
         ("run_crash", "exit 250", 0),  # what pip's scripts make of an abort
         ("run_crash", "exit 1", 1),
@@ -136,7 +139,7 @@ def test_a_module_that_the_device_does_not_take_shows(only_dispatch, tmp_path):
 def test_how_a_run_ends_decides(failure, tmp_path, outcome, runs, code):
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name, does in (("iree-compile", "exit 0"), ("iree-run-module", runs)):
+    for name, does in (("iree-compile", "exit 0"), ("python3", "exit 0"), ("iree-run-module", runs)):
         (tools / name).write_text(f"#!/bin/bash\n{does}\n")
         (tools / name).chmod(0o755)
     folder, _ = write_reproducer(tmp_path, failure(outcome, GOOD, limit_s=1.0))
