@@ -38,13 +38,15 @@ class Forks:
             env={"OPENBLAS_NUM_THREADS": "1", **env}, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
+        self._lock = threading.Lock()
 
     def start(self, command, env, folder, log) -> int:
         """The pid of a fork that runs a command, in a session of its own."""
         request = {"command": command, "env": env, "folder": str(folder), "log": str(log)}
-        self._process.stdin.write(f"{json.dumps(request)}\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+        with self._lock:
+            self._process.stdin.write(f"{json.dumps(request)}\n")
+            self._process.stdin.flush()
+            return int(self._process.stdout.readline())
 
 
 def main() -> None:
@@ -54,6 +56,7 @@ def main() -> None:
     worker_forks.load()
     for name in (SCHEDULER, "iree_tuner.cluster.worker", "iree_tuner.cluster.serve", "iree_tuner.cli.main"):
         import_module(name)
+    assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork has one thread"
     gc.freeze()  # collecting would copy it in each fork
     signal.signal(signal.SIGCHLD, reap)
     for line in sys.stdin:
