@@ -23,8 +23,9 @@ import pytest
 from iree_tuner.compiler.worker import Workers
 
 SAME_EACH_TIME = {
-    "build_here", "compile_check", "emit_here", "expose_here", "extract_alone_here", "extract_here",
-    "find_here", "find_joint_here", "matched", "probe_program", "run_phases", "target_here", "with_scratch",
+    "_compile_here", "build_all_here", "build_here", "compile_check", "compile_widened", "emit_here",
+    "expose_here", "extract_alone_here", "extract_here", "find_here", "find_joint_here", "lowered_here",
+    "matched", "probe_program", "run_phases", "take_apart", "target_here", "valid_inputs", "with_scratch",
 }  # fmt: skip
 """What gives the same for the same arguments; other rooms test that it does."""
 

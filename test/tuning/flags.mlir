@@ -1,5 +1,4 @@
 // RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --no-profile --try-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=TRIED
-// RUN: %iree_tuner compile %s --spec %t.spec.mlir -o %t.vmfb --json | FileCheck %s --check-prefix=COMPILED
 // RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --no-profile --try-flags --chip host+im2col --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=GIVEN
 // RUN: not %iree_tuner tune %s --chip host+fast --no-db -o %t.spec.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not %iree_tuner compile %s --spec %t.none.mlir -o %t.vmfb 2>&1 | FileCheck %s --check-prefix=MISSING
@@ -8,7 +7,6 @@
 // TRIED: "program": "{{.*}}flags.mlir"
 // TRIED-SAME: "steps": [{"what": "data-tiling", "against": "default flags"
 // TRIED-SAME: "what": "im2col"
-// COMPILED: "flags": ["--iree-hal-target-device=local"
 // GIVEN: "target": "llvm-cpu:host+im2col", {{.*}}"flags": []
 // GIVEN-NOT: data-tiling
 // UNKNOWN: error: llvm-cpu has no option 'fast' (one of: +data-tiling

@@ -1,10 +1,10 @@
 // The main job on one small matmul: trials are kept, the spec verifies, and it says how to use it.
 // RUN: rm -f %t.db
-// RUN: %iree_tuner tune %s --effort smoke --candidates 4 --db %t.db --json -o %t.spec.mlir 2> %t.err | FileCheck %s --check-prefix=JSON
+// RUN: %iree_tuner tune %s --effort smoke --candidates 2 --db %t.db --json -o %t.spec.mlir 2> %t.err | FileCheck %s --check-prefix=JSON
 // RUN: FileCheck %s --check-prefix=PEOPLE < %t.err
 // RUN: %iree_tuner db show matmul_96x64x128_f32_f32_f32 --db %t.db --limit 1 --json | FileCheck %s --check-prefix=TRIAL
 // A second run with the same seed goes through the same trials, and takes no time for them.
-// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 4 --db %t.db -o %t.spec.mlir 2> %t.again
+// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 2 --db %t.db -o %t.spec.mlir 2> %t.again
 // RUN: FileCheck %s --check-prefix=PEOPLE < %t.again
 // RUN: %iree_tuner db list --db %t.db --json | FileCheck %s --check-prefix=LIST
 // RUN: %iree_opt %t.spec.mlir -o /dev/null

@@ -105,7 +105,7 @@ def cases(draw):
     return arguments, draw(st.none() | st.sampled_from([*INPUTS, *MADE])), draw(st.integers(0, 1))
 
 
-@settings(max_examples=amount(40, 2_000), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=amount(20, 2_000), deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=cases(), data=st.data())
 def test_any_command_ends_in_a_line_and_loses_nothing(case, data):
     arguments, changed, full = case

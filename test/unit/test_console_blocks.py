@@ -20,6 +20,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from hand_made import workload
+from once import each_once  # noqa: F401 (a fixture)
 
 from iree_tuner.cli.main import run
 from iree_tuner.kernels.kernel import Array, Problem

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from amounts import ALL
+from once import each_once  # noqa: F401 (a fixture)
 
 from iree_tuner.cli.main import run
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from core import PLUG_INS
-
-PACKAGE = Path(__file__).resolve().parents[2] / "iree_tuner"
+from house import PACKAGE, Source, sources
 
 ORDER = (
     "errors",
@@ -56,8 +55,6 @@ ORDER = (
 A package inside another may have a place of its own: it is the same room, but needs others.
 """
 
-FILES = sorted(PACKAGE.rglob("*.py"))
-
 
 def layer_of(module: str) -> str:
     """`iree_tuner.ops.family` -> `ops`; `iree_tuner.search.cost.cpu` -> `search.cost`; `iree_tuner` -> ""."""
@@ -70,9 +67,9 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
+def imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterator[tuple[int, str]]:
     """Line and full name of everything from iree_tuner that is imported anywhere in the file."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -93,34 +90,34 @@ def submodule(name: str) -> str:
     return f"iree_tuner.{name}" if is_module else "iree_tuner"
 
 
-def violations(source: str, module: str, is_package: bool = False) -> list[str]:
+def violations(nodes: Iterable[ast.AST], module: str, is_package: bool = False) -> list[str]:
     own = layer_of(module)
     return [
         f"line {line}: {module} imports {name}, which comes after it"
-        for line, name in imports(ast.parse(source), module, is_package)
+        for line, name in imports(nodes, module, is_package)
         if ORDER.index(layer_of(name)) > ORDER.index(own)
     ]
 
 
 def test_imports_only_what_comes_before() -> None:
     found: list[str] = []
-    for path in FILES:
-        module = module_of(path)
+    for file in sources():
+        module = module_of(file.path)
         assert layer_of(module) in ORDER, f"'{layer_of(module)}' has no place in ORDER"
-        found += violations(path.read_text(), module, path.name == "__init__.py")
+        found += violations(file.nodes, module, file.path.name == "__init__.py")
     assert found == []
 
 
-def plug_ins_of(path: Path) -> set[str]:
+def plug_ins_of(file: Source) -> set[str]:
     """The plug-ins that a file imports."""
-    tree, module = ast.parse(path.read_text()), module_of(path)
-    names = (name.split(".") for _, name in imports(tree, module, path.name == "__init__.py"))
+    found = imports(file.nodes, module_of(file.path), file.path.name == "__init__.py")
+    names = (name.split(".") for _, name in found)
     return {part for _, *parts in names for part in parts[:1] if part in PLUG_INS}
 
 
 def test_the_core_imports_no_plug_in() -> None:
-    core = [path for path in FILES if path.relative_to(PACKAGE).parts[0] not in PLUG_INS]
-    found = {path.relative_to(PACKAGE).as_posix(): tuple(sorted(plug_ins_of(path))) for path in core}
+    core = [file for file in sources() if file.name.partition("/")[0] not in PLUG_INS]
+    found = {file.name: tuple(sorted(plug_ins_of(file))) for file in core}
     assert {file: rooms for file, rooms in found.items() if rooms} == {}
 
 
@@ -136,7 +133,7 @@ def test_the_core_imports_no_plug_in() -> None:
     ],
 )
 def test_later_imports_are_found(source: str) -> None:
-    assert len(violations(source, "iree_tuner.ops.family")) == 1
+    assert len(violations(ast.walk(ast.parse(source)), "iree_tuner.ops.family")) == 1
 
 
 @pytest.mark.parametrize(
@@ -150,7 +147,7 @@ def test_later_imports_are_found(source: str) -> None:
     ],
 )
 def test_earlier_imports_are_not(source: str) -> None:
-    assert violations(source, "iree_tuner.ops.family") == []
+    assert violations(ast.walk(ast.parse(source)), "iree_tuner.ops.family") == []
 
 
 @pytest.mark.parametrize("folder", ["benchmarks", "scripts", "examples"])

@@ -11,7 +11,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[2] / "iree_tuner"
+from house import sources
+
 PARSED = re.compile(r"(Attribute|Type|Module|Operation|Affine\w+|IntegerSet)\.parse(File)?")
 SEARCH = re.compile(r"(start|end)swith|remove\w+|r?partition|r?split|r?find|index|count|[lr]?strip|replace")
 
@@ -62,9 +63,9 @@ def takes_text(node, handles_ir):
     return isinstance(node, ast.JoinedStr | ast.BinOp) and ir_text()(literal(node))
 
 
-def faults(source):
+def faults(source, nodes=None):
     """Places without a comment, and comments without a place."""
-    nodes, lines = list(ast.walk(ast.parse(source))), source.splitlines()
+    nodes, lines = nodes or list(ast.walk(ast.parse(source))), source.splitlines()
     handles_ir = "\nfrom iree.compiler" in source
     bare = {n.lineno: f"{n.lineno}: {ast.unparse(n)[:90]}" for n in nodes if takes_text(n, handles_ir)}
     found = list(bare.values())
@@ -79,9 +80,8 @@ def faults(source):
 
 
 def test_each_place_that_takes_text_for_ir_says_why():
-    names = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
-    others = (name for name in names if not name.endswith(("compiler/unbound.py", "/attributes.py")))
-    assert [f"{name}:{each}" for name in others for each in faults(names[name].read_text())] == []
+    others = (file for file in sources() if not file.name.endswith(("compiler/unbound.py", "/attributes.py")))
+    assert [f"{file.name}:{each}" for file in others for each in faults(file.text, file.nodes)] == []
     imports = "\nfrom iree.compiler import ir\n"
     for fault in ('f"!hal.{x}"', "ir.Type.parse(x)", "'A' in str(x)", "re.compile('= <x')", "str(x).split()"):
         assert len(faults(imports + fault)) == 1

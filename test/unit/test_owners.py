@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 
 import pytest
+from house import sources
 
 from iree_tuner.ops.family import families
 from iree_tuner.targets.registry import kinds
 
-PACKAGE = Path(__file__).parents[2] / "iree_tuner"
 OWNERS = ("targets/", "ops/attention.py", "ops/contraction.py", "ops/convolution.py", "ops/generic.py",
           "ops/scaled_contraction.py")  # fmt: skip
 EXCEPTIONS: dict[tuple[str, str], str] = {
@@ -55,11 +54,10 @@ def names() -> frozenset[str]:
     )
 
 
-def named(source: str, known: frozenset[str]) -> Iterator[tuple[int, str]]:
+def named(nodes: Sequence[ast.AST], known: frozenset[str]) -> Iterator[tuple[int, str]]:
     """Lines and names of all strings that are such names; docstrings are none."""
-    tree = ast.parse(source)
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
             text = node.value.removesuffix("://")
             if text in known or _CHIP.fullmatch(text):
@@ -70,11 +68,10 @@ def named(source: str, known: frozenset[str]) -> Iterator[tuple[int, str]]:
 def places() -> dict[tuple[str, str], list[int]]:
     """Files and names, each with its lines, outside of the owners."""
     known, found = names(), dict[tuple[str, str], list[int]]()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE).as_posix()
-        if not name.startswith(OWNERS):
-            for line, text in named(path.read_text(), known):
-                found.setdefault((name, text), []).append(line)
+    for file in sources():
+        if not file.name.startswith(OWNERS):
+            for line, text in named(file.nodes, known):
+                found.setdefault((file.name, text), []).append(line)
     return found
 
 
@@ -98,11 +95,11 @@ def test_only_owners_look_at_names_of_families_and_targets() -> None:
     ],
 )
 def test_a_switch_is_found(source: str) -> None:
-    assert list(named(source, names()))
+    assert list(named(list(ast.walk(ast.parse(source))), names()))
 
 
 @pytest.mark.parametrize(
     "source", ['"""contraction"""', "x = family_of(workload).flops(workload)", 'x = "a cuda"']
 )
 def test_other_code_is_not(source: str) -> None:
-    assert not list(named(source, names()))
+    assert not list(named(list(ast.walk(ast.parse(source))), names()))

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-import io
 import re
-import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from house import sources
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
@@ -31,8 +30,6 @@ PAGES = (
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 HELP = tuple(sorted((Path(__file__).parent / "help").glob("*.txt")))
-PACKAGE = ROOT / "iree_tuner"
-SOURCES = tuple(sorted(PACKAGE.rglob("*.py")))
 WORDS = 40
 REPEATED = 8
 """A sentence of more words than this, twice on a page, was left over by an edit."""
@@ -146,9 +143,16 @@ _DEEPER = re.compile(r"(?<=\n\n)(?: {4,}(?!\w+: ).*\n?)+")  # code
 _FOR_TOOLS = re.compile(r"#+:? *(?:noqa|type:|pyright|fmt:|pragma)")
 
 
-def docstrings(source: str) -> Iterator[str]:
+_STRING = (
+    r'"""(?:\\.|[^\\])*?"""' + r"|'''(?:\\.|[^\\])*?'''" + r'|"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'"
+)
+_COMMENT = re.compile(rf"{_STRING}|(?P<comment>#[^\n]*)", re.DOTALL)
+"""Strings, which may have the sign of a comment, and comments. To make tokens of all takes far longer."""
+
+
+def docstrings(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The docstrings of a file, also of names; attributes and arguments become items of lists."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes:
         body = getattr(node, "body", None)
         for each in body if isinstance(body, list) else []:
             value = each.value if isinstance(each, ast.Expr) else None
@@ -162,23 +166,26 @@ def comments(source: str) -> Iterator[str]:
     """The comments of a file; lines below each other are one."""
     block: list[str] = []
     last = 0
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT and not _FOR_TOOLS.match(token.string):
-            alone = token.line.strip().startswith("#")
-            if not (alone and last == token.start[0] - 1):
+    line = at = 0
+    for match in _COMMENT.finditer(source):
+        found = match["comment"]
+        if found and not _FOR_TOOLS.match(found):
+            line, at = line + source.count("\n", at, match.start()), match.start()
+            alone = not source[source.rfind("\n", 0, at) + 1 : at].strip()
+            if not (alone and last == line):
                 yield " ".join(block)
                 block = []
-            block.append(token.string.partition("# noqa")[0].lstrip("#: "))
-            last = token.start[0] if alone else 0
+            block.append(found.partition("# noqa")[0].lstrip("#: "))
+            last = line + 1 if alone else 0
     yield " ".join(block)
 
 
-def in_source(source: str) -> list[str]:
-    return [wrong for text in (*docstrings(source), *comments(source)) for wrong in phrases(text)]
+def in_source(source: str, nodes: Iterable[ast.AST]) -> list[str]:
+    return [wrong for text in (*docstrings(nodes), *comments(source)) for wrong in phrases(text)]
 
 
 def test_phrases_of_code() -> None:
-    found = {path.relative_to(PACKAGE).as_posix(): in_source(path.read_text("utf-8")) for path in SOURCES}
+    found = {file.name: in_source(file.text, file.nodes) for file in sources()}
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
@@ -187,7 +194,7 @@ def test_phrases_of_code_are_found() -> None:
         '"""One.\n\nArgs:\n    a, b: those that hear\n        of.\n    c: What it is.\n"""\n'
         "x = 1  # noqa: nobody\n# It is\n# told.\n\n# Nobody.\n"
     )
-    found = [wrong.rpartition(": ")[2] for wrong in in_source(source)]
+    found = [wrong.rpartition(": ")[2] for wrong in in_source(source, ast.walk(ast.parse(source)))]
     assert found == ["those that hear of.", "What it is.", "It is told.", "Nobody."]
 
 

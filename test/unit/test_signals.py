@@ -31,7 +31,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 MARK = "IREE_TUNER_TEST_MARK"
 PATIENCE_S = 120.0
 PHASES = amount([Phase.explicit], list(Phase))
-"""By default two moments that are written here, which random ones of few examples may not reach."""
+"""By default one moment that is written here, which random ones of few examples may not reach."""
 
 
 def alive(mark):
@@ -46,8 +46,7 @@ def alive(mark):
     return found
 
 
-@example(command="bench p.mlir", number=signal.SIGTERM, after_s=2.0)
-@example(command=COMMANDS[1], number=signal.SIGINT, after_s=3.0)
+@example(command=COMMANDS[1], number=signal.SIGTERM, after_s=3.0)
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(
     command=st.sampled_from(COMMANDS),

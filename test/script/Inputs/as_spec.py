@@ -1,4 +1,4 @@
-"""A codegen script as a tuning spec for a program's only workload: PROGRAM SCRIPT OUTPUT."""
+"""Codegen scripts as tuning specs for a program's only workload: PROGRAM SCRIPT OUTPUT [SCRIPT OUTPUT...]."""
 
 import sys
 from pathlib import Path
@@ -11,9 +11,10 @@ from iree_tuner.script.source import guarded
 from iree_tuner.targets import target_for_device
 
 if __name__ == "__main__":
-    program, script, output = sys.argv[1:]
+    program, *rest = sys.argv[1:]
     with Workers(1) as workers:
         (dispatch,) = extract(
             load_program(Path(program)), target_for_device("local-task"), workers
         ).dispatches
-    Path(output).write_text(str(guarded(load_script(script), dispatch.workload)))
+    for script, output in zip(rest[::2], rest[1::2], strict=True):
+        Path(output).write_text(str(guarded(load_script(script), dispatch.workload)))

@@ -9,11 +9,15 @@ import time
 from pathlib import Path
 
 import psutil
+from amounts import ALL
+from cluster_forks import Forks, knows
 
 from iree_tuner.cluster.cluster import Cluster
 
 HERE = Path(__file__).parent
 _START_S = 60.0
+_forks: list[Forks] = []
+"""Started when it is needed; for all clusters of this process."""
 
 
 def free_port():
@@ -35,6 +39,7 @@ class Processes:
         path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH", "")]))
         self.env = dict(os.environ, PYTHONPATH=path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="60s")
         self.env |= more or {}
+        self.forks = not (ALL or more) and sys.platform == "linux"
 
     def start_scheduler(self):
         command = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--no-dashboard"]
@@ -82,6 +87,11 @@ class Processes:
                 _end(process)
 
     def _start(self, name, command, more=None):
+        if self.forks and not more and knows(command):
+            if not _forks:
+                _forks.append(Forks(self.env))
+            log = self.folder / f"{name}.log"
+            return psutil.Process(_forks[0].start(command, self.env, self.folder, log))
         log = (self.folder / f"{name}.log").open("ab")
         return subprocess.Popen(
             [sys.executable, *command], stdout=log, stderr=log, env=self.env | (more or {}), cwd=self.folder,
@@ -94,5 +104,6 @@ def _end(process):
         for each in psutil.Process(process.pid).children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):
                 each.kill()
-    process.kill()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.kill()
     process.wait()

@@ -13,6 +13,7 @@ import dask
 import pytest
 from cluster_processes import Processes, free_port
 from distributed import Client
+from once import each_once  # noqa: F401 (a fixture)
 from programs import ZERO_MATMUL
 
 from iree_tuner import tune_module

@@ -63,7 +63,7 @@ def _op(draw: st.DrawFn, values: list[ir.Value]) -> ir.Value:
             return arith.extf(other, first) if narrow else arith.truncf(other, first)
 
 
-@settings(max_examples=amount(10, 400))
+@settings(max_examples=amount(4, 400))
 @given(made=modules(), data=st.data())
 def test_random_modules_keep_what_is_needed_and_nothing_else(made, data):
     text, numbers = made

@@ -238,7 +238,7 @@ some_tried = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=amount(25, 500), deadline=None)
+@settings(max_examples=amount(10, 500), deadline=None)
 @given(findings, some_tried)
 def test_odd_data_is_passed_over(found, tried):
     report = gather(RUN, found, tried)

@@ -124,7 +124,10 @@ def test_scripts_that_are_wrong_are_left_out(script, tasks, cpu):
 
 
 def test_a_run_tries_them(script):
-    options = {"effort": "smoke", "device": "local-sync", "db": None, "candidates": 1}
+    options = {
+        "effort": "smoke", "device": "local-sync", "db": None, "candidates": 1, "strategy": "shuffle",
+        "try_flags": False, "profile": False,
+    }  # fmt: skip
     result = tune_module(TWO_PRODUCTS, sources=[Scripts([script])], **options)
     for each in result.results:
         assert [one.kind.name for one in each.competitors] == ["cpu_matmul"]

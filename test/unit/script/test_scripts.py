@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from amounts import amount
 from iree.compiler import ir
 from products import matmul
 
@@ -23,6 +24,9 @@ from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.records import open_records
 from iree_tuner.tuning.stop import StopRequest
+
+HOW = {"trials": amount(5, 12), "strategy": "shuffle", "seed": 8, "rounds": 8}
+"""So many trials that each way to cut the sums is among them; the tiles of this seed's first compile soon."""
 
 WRONG = Path(__file__).resolve().parents[2] / "script" / "Inputs" / "wrong_numbers.mlir"
 HEADER = """module attributes { transform.with_named_sequence } {
@@ -164,7 +168,7 @@ def test_what_is_wrong_is_never_ranked(lab):
     program = load_program(matmul(64, 64, 32))
     lowered = compile_with_script(program, lab.target, script, lab.compilers).lowered
     with StopRequest() as stop:
-        found = search_script(program, script, lowered, lab, stop, trials=12, strategy="shuffle", rounds=8)
+        found = search_script(program, script, lowered, lab, stop, **HOW)
     wrong = [each for each in found.trials if each.outcome == "wrong_result"]
     assert {each.assignment["part"] for each in wrong} == {8, 16}
     assert all("tensor 2" in each.message for each in wrong)
@@ -183,19 +187,11 @@ def test_trials_are_kept_and_not_tried_again_and_failures_have_a_reproducer(lab,
         stop = StopRequest()
         with open_records(path, "program", {}, stop=stop, fresh=False) as records:
             return search_script(
-                program,
-                script,
-                lowered,
-                lab,
-                stop,
-                trials=trials,
-                strategy="shuffle",
-                rounds=8,
-                records=records,
+                program, script, lowered, lab, stop, records=records, **(HOW | {"trials": trials})
             )
 
     first = search(2)
-    again = search(8)
+    again = search(HOW["trials"])
     kept = {each.assignment: each.at for each in first.trials}
     assert {each.assignment: each.at for each in again.trials if each.assignment in kept} == kept
     wrong = next(each for each in again.trials if each.outcome == "wrong_result")

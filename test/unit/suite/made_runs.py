@@ -1,7 +1,11 @@
-"""Runs of the suite that nobody made: seeded, with the noise of real ones. As a script it writes a folder."""
+"""Runs of the suite that nobody made: seeded, with the noise of real ones.
+
+As a script it writes folders, whose arguments are separated by `+`.
+"""
 
 import argparse
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -157,7 +161,7 @@ def write(results, folder):
         target.add(row)
 
 
-def main():
+def main(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
     for name in ("id", "commit", "compiler", "against"):
@@ -168,7 +172,7 @@ def main():
     parser.add_argument("--devices", default="local-task")
     parser.add_argument("--slower", action="append", default=[], metavar="PLACE=FACTOR")
     parser.add_argument("--broken", action="append", type=int, default=[], metavar="PLACE")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     names = [name for name, *_ in operations(given.operations)]
     slower = (each.split("=") for each in given.slower)
     made = Made(
@@ -181,4 +185,5 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    for each in " ".join(sys.argv[1:]).split(" + "):
+        main(each.split())

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import time
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from fake_backends import (
 )
 from made_operations import Made, arrays, expected, magnitudes
 
+from iree_tuner.compiler import process
 from iree_tuner.suite.backends.backend import BackendError, Conditions, Job
 from iree_tuner.suite.backends.in_numpy import Numpy
 from iree_tuner.suite.cores import use_cores
@@ -29,7 +31,6 @@ from iree_tuner.suite.device_run import copies_for
 from iree_tuner.suite.host import BackendHost
 from iree_tuner.suite.site import DeviceAddress, Hosts
 
-pytestmark = pytest.mark.usefixtures("own_workers")
 QUICK = Conditions(threads=1, batch_s=0.002, pause_s=0.0)
 
 
@@ -79,6 +80,12 @@ def host():
     yield start
     for each in hosts:
         each.close()
+
+
+@pytest.fixture
+def started(forked_workers, monkeypatch):
+    """Processes are no forks, as in `own_workers`, of which others of this module are."""
+    monkeypatch.setattr(process, "subprocess", subprocess)
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +215,10 @@ def test_errors_can_be_sent():
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity on this system")
+@pytest.mark.usefixtures("started")
 class TestCores:
+    """Of processes that are started as users' are: what is imported before counts the cores."""
+
     def told(self, host, job, threads):
         conditions = replace(QUICK, threads=threads)
         return json.loads(host.load(job(conditions=conditions)).note)

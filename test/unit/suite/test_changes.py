@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from amounts import amount
 from made_runs import Made, Noise, made_run, operations
 
 from iree_tuner.errors import TunerError
@@ -26,7 +27,7 @@ from iree_tuner.suite.results import History, Results, Row, RunFacts
 
 NAMES = [name for name, *_ in operations(40)]
 SLOW = dict.fromkeys(NAMES, 1.1)
-SIZE = {"operations": 40}
+SIZE = {"operations": amount(20, 40)}
 
 
 def verdicts(before, after, **more):
@@ -43,10 +44,10 @@ def pairs_of_runs(count, paired, **more):
 
 @pytest.mark.parametrize("paired", [False, True])
 def test_noise_is_no_change(paired):
-    found = sum((verdicts(*each) for each in pairs_of_runs(5, paired)), Counter())
+    found = sum((verdicts(*each) for each in pairs_of_runs(amount(2, 5), paired)), Counter())
     assert found["FASTER"] + found["SLOWER"] <= 0.01 * found.total()
     quiet = found["SAME"] + (0 if paired else found["AMBIGUOUS"])
-    assert quiet >= 0.95 * found.total() >= 1000
+    assert quiet >= 0.95 * found.total() >= amount(190, 1000)
 
 
 def test_a_machine_that_shifts_more_than_usual_needs_its_history():
@@ -59,12 +60,12 @@ def test_a_machine_that_shifts_more_than_usual_needs_its_history():
 
 
 def test_code_in_turns_that_is_slower_is_told_always():
-    for before, after in pairs_of_runs(2, True, slower=SLOW):
+    for before, after in pairs_of_runs(amount(1, 2), True, slower=SLOW):
         assert set(verdicts(before, after)) == {"SLOWER"}
 
 
 def test_code_by_itself_that_is_slower_is_told_where_the_spread_allows():
-    found = sum((verdicts(*each) for each in pairs_of_runs(3, False, slower=SLOW)), Counter())
+    found = sum((verdicts(*each) for each in pairs_of_runs(amount(1, 3), False, slower=SLOW)), Counter())
     assert found["SLOWER"] >= 0.6 * found.total()
     assert found["SAME"] + found["FASTER"] <= 0.01 * found.total()
     calm = Noise(shift=0.003)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from amounts import some
 from made_operations import layer_by_definition
-from suite_programs import agreement_of
+from suite_programs import Compiled
 
 from iree_tuner.cli.inputs import opened
 from iree_tuner.cli.main import run
@@ -39,14 +39,23 @@ COMMANDS = {
 }
 
 
+@pytest.fixture(scope="module")
+def compiled(cpu, compilers):
+    """The operations of all tests of numbers."""
+    layers = [layer(direction, sizes) for direction, sizes in some(EVERY, 3)]
+    return Compiled(
+        [*(operations_of(each)[0] for each in some(COMMANDS.values(), 3)), *layers], cpu, compilers
+    )
+
+
 @pytest.mark.parametrize("command", some(COMMANDS.values(), 3), ids=some(COMMANDS, 3))
-def test_what_the_compiler_makes_of_a_command_computes_it(command, tmp_path, cpu, compilers):
+def test_what_the_compiler_makes_of_a_command_computes_it(command, tmp_path, compiled):
     (operation,) = operations_of(command)
-    found = agreement_of(operation, tmp_path, cpu, compilers)
+    found = compiled.agreement(operation, tmp_path)
     assert found.ok, found.message
 
 
-@pytest.mark.parametrize("command", some(COMMANDS.values(), 4))
+@pytest.mark.parametrize("command", some(COMMANDS.values(), 5))
 def test_a_command_has_spaces_for_amd(command, capsys):
     assert run(["space", command, "--target", "hip:gfx942", "--sample", "2", "--json"]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -185,17 +194,23 @@ EVERY = [
 ]  # by default, each size in one of the directions
 
 
+def layer(direction, sizes):
+    """A convolution in a direction; its dimensions lie as usual."""
+    usual = {1: "NCW", 2: "NCHW", 3: "NCDHW"}[len(sizes["image"].split("x"))]
+    layouts = {f"{each}_layout": usual for each in ("in", "fil", "out")}
+    found = ConvolutionLayer(direction=direction, n=2, c=4, k=6, groups=2, **sizes, **layouts)
+    found.check()
+    return found
+
+
 @pytest.mark.parametrize(
     ("direction", "sizes"), some(EVERY, 3), ids=[f"{one}-{each['image']}" for one, each in some(EVERY, 3)]
 )
-def test_the_reference_computes_the_definition(direction, sizes, tmp_path, cpu, compilers):
-    usual = {1: "NCW", 2: "NCHW", 3: "NCDHW"}[len(sizes["image"].split("x"))]
-    layouts = {f"{each}_layout": usual for each in ("in", "fil", "out")}
-    operation = ConvolutionLayer(direction=direction, n=2, c=4, k=6, groups=2, **sizes, **layouts)
-    operation.check()
+def test_the_reference_computes_the_definition(direction, sizes, tmp_path, compiled):
+    operation = layer(direction, sizes)
     rng = np.random.default_rng(1)
     lhs, rhs = (rng.standard_normal(each.shape) for each in operation.inputs)
     found = Exact().layer(operation._layer, lhs, rhs, "f64")
     np.testing.assert_allclose(found, layer_by_definition(operation._layer, lhs, rhs), rtol=1e-12, atol=1e-12)
-    agreed = agreement_of(operation, tmp_path, cpu, compilers)
+    agreed = compiled.agreement(operation, tmp_path)
     assert agreed.ok, agreed.message

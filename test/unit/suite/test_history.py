@@ -5,6 +5,7 @@ import multiprocessing
 from dataclasses import replace
 
 import pytest
+from amounts import amount
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import NASTY, Made, made_run
@@ -38,7 +39,7 @@ def path(tmp_path):
     return tmp_path / "history.jsonl"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=amount(15, 50), deadline=None)
 @given(st.lists(results, min_size=1, max_size=3, unique_by=lambda each: each.facts.id))
 def test_what_is_added_is_read_again(tmp_path_factory, given):
     path = tmp_path_factory.mktemp("history") / "history.jsonl"
@@ -67,7 +68,7 @@ def test_what_jobs_ask_a_line_for_is_there(path):
         assert "samples_us" not in line
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(20, 60), deadline=None)
 @given(st.data())
 def test_a_torn_line_is_dropped_with_a_note_and_mended(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("torn") / "history.jsonl"

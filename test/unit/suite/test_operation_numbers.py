@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from amounts import amount, some
 from hypothesis import HealthCheck, Phase, given, settings
 from random_operations import ARGUMENTS, operations
-from suite_programs import agreement_of
+from suite_programs import Compiled
 
 from iree_tuner.suite.kinds.registry import KINDS, make
 
@@ -47,25 +49,39 @@ OPERATIONS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [make(KINDS[kind], arguments) for kind, arguments in some(OPERATIONS, 3)],
-    ids=lambda each: each.name,
-)
-def test_it_computes_what_the_reference_does(operation, tmp_path, cpu, compilers):
-    found = agreement_of(operation, tmp_path, cpu, compilers)
-    assert found.ok, found.message
+CHOSEN = [make(KINDS[kind], arguments) for kind, arguments in some(OPERATIONS, 3)]
 
 
-@pytest.mark.parametrize("kind", ARGUMENTS)
-def test_random_ones_do(kind, tmp_path, cpu, compilers):
+@cache
+def random_ones(kind):
+    """Some operations of a kind."""
+    found = []
+
     @settings(
         max_examples=amount(1, 12), deadline=None, derandomize=True, database=None, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(operations(kinds=(kind,)))
-    def check(operation):
-        found = agreement_of(operation, tmp_path, cpu, compilers)
-        assert found.ok, f"{operation.name}: {found.message}"
+    def collect(operation):
+        found.append(operation)
 
-    check()
+    collect()
+    return found
+
+
+@pytest.fixture(scope="module")
+def compiled(cpu, compilers):
+    return Compiled([*CHOSEN, *(each for kind in ARGUMENTS for each in random_ones(kind))], cpu, compilers)
+
+
+@pytest.mark.parametrize("operation", CHOSEN, ids=lambda each: each.name)
+def test_it_computes_what_the_reference_does(operation, tmp_path, compiled):
+    found = compiled.agreement(operation, tmp_path)
+    assert found.ok, found.message
+
+
+@pytest.mark.parametrize("kind", ARGUMENTS)
+def test_random_ones_do(kind, tmp_path, compiled):
+    for operation in random_ones(kind):
+        found = compiled.agreement(operation, tmp_path)
+        assert found.ok, f"{operation.name}: {found.message}"

@@ -131,7 +131,8 @@ def test_tuned_code_comes_from_tuning_from_a_spec_and_from_the_store(
 ) -> None:
     """The same operation three times; what tuning found is kept, and used again."""
     monkeypatch.setattr(
-        "iree_tuner.suite.plan.TuningOptions", partial(TuningOptions, candidates=1, strategy="shuffle")
+        "iree_tuner.suite.plan.TuningOptions",
+        partial(TuningOptions, candidates=1, strategy="shuffle", profile=False),
     )
     item = ITEMS[0]
     db = tmp_path / "trials.db"

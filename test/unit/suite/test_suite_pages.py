@@ -13,7 +13,7 @@ pytest.importorskip("jinja2")
 
 import altair as alt
 import vl_convert
-from amounts import amount
+from amounts import ALL, amount
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from made_runs import NASTY, Made, made_run, operations
@@ -106,15 +106,25 @@ def test_links_within_the_page_have_an_end(pages, name):
     assert {box.split()[0][1:] for box in boxes} <= places
 
 
+_GIVEN = re.compile(r'"(title|text|domain|range|values|height)": (\[.*?\]|"(\\.|[^"\\])*"|[\d.e+-]+)')
+"""What charts of one kind have from their data."""
+
+
 @each_page
 def test_charts_are_what_vega_takes(pages, name):
+    """By default one of each kind on a page is checked by Vega: it takes 0.1 s."""
+    kinds = set()
     specs = [json.loads(text) for text in Elements(pages[name]).scripts if text.startswith("{")]
     assert len(specs) == CHARTS[name]
     for spec in specs:
         without = {key: value for key, value in spec.items() if key not in ("datasets", "config")}
-        alt.Chart.from_dict(without)  # raises for what is not in Vega-Lite's schema
         data = set(re.findall(r'"data": {"name": "(\w+)"}', json.dumps(without)))
         assert data == spec["datasets"].keys()
+        kind = _GIVEN.sub("", json.dumps(without))
+        if kind in kinds and not ALL:
+            continue
+        kinds.add(kind)
+        alt.Chart.from_dict(without)  # raises for what is not in Vega-Lite's schema
         assert vl_convert.vegalite_to_vega(json.dumps(spec, allow_nan=False))["marks"]
 
 
@@ -153,7 +163,7 @@ ONE = made_run(Made(devices=BOTH, operations=1)).facts
 
 # Pages take a while: an example is not made smaller.
 @settings(
-    max_examples=amount(5, 60),
+    max_examples=amount(2, 60),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.reuse, Phase.generate],

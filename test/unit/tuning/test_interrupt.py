@@ -1,15 +1,23 @@
 """Signals from outside: Ctrl-C keeps what was found, a killed run keeps its trials."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 from programs import ZERO_MATMUL
 
+from iree_tuner.cli.main import run
 from iree_tuner.store import Store, StoreError
+
+HOW = (
+    "--effort", "smoke", "--candidates", "40", "--json", "--keep-flags", "--no-profile", "--jobs", "1",
+    "--no-kernels", "--strategy", "shuffle",
+)  # fmt: skip
 
 
 def trials_in(db):
@@ -28,11 +36,8 @@ def running(tmp_path):
     """A tuning run in a process of its own, as soon as its database has some trials."""
     program, db = tmp_path / "mm.mlir", tmp_path / "trials.db"
     program.write_text(ZERO_MATMUL)
-    command = [
-        sys.executable, "-m", "iree_tuner.cli", "tune", str(program), "--effort", "quick",
-        "--db", str(db), "-o", str(tmp_path / "out.spec.mlir"), "--json", "--keep-flags", "--no-profile",
-        "--jobs", "1", "--no-kernels", "--strategy", "shuffle",
-    ]  # fmt: skip
+    own = ("--db", str(db), "-o", str(tmp_path / "out.spec.mlir"))
+    command = [sys.executable, "-m", "iree_tuner.cli", "tune", str(program), *own, *HOW]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 600
     while len(trials_in(db)) < 2:
@@ -44,16 +49,41 @@ def running(tmp_path):
         process.kill()
 
 
-def test_ctrl_c_ends_the_search_and_writes_the_spec(running):
-    process, _, folder = running
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=600)
-    assert process.returncode == 130, err
+@pytest.fixture
+def heard():
+    """A signal that comes after the command does nothing here."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
+def test_ctrl_c_ends_the_search_and_writes_the_spec(tmp_path, capfd):
+    """In this process; test_signals has signals to others."""
+    program, db, spec = tmp_path / "mm.mlir", tmp_path / "trials.db", tmp_path / "out.spec.mlir"
+    program.write_text(ZERO_MATMUL)
+    over = threading.Event()
+
+    def interrupt():
+        while len(trials_in(db)) < 2 and not over.wait(0.2):
+            continue
+        if not over.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
+    try:
+        status = run(["tune", str(program), "--db", str(db), "-o", str(spec), *HOW])
+    finally:
+        over.set()
+        interrupting.join()
+    out, err = capfd.readouterr()
+    assert status == 130, err
     assert "stopping: what was found so far is compared and written" in err
     assert "RESULT, so far: " in err
     assert "Traceback" not in err
     assert json.loads(out.splitlines()[-1])["interrupted"] is True
-    assert (folder / "out.spec.mlir").exists()
+    assert spec.exists()
 
 
 @pytest.mark.exhaustive  # test_resume kills runs at more moments, without real candidates

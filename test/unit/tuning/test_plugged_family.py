@@ -40,14 +40,14 @@ def test_a_target_from_another_package_is_asked_for_by_name():
 
 def test_it_is_tuned_and_a_spec_of_it_is_used():
     found = tune_module(
-        POOLING, chip=PORTABLE, effort="smoke", candidates=6, strategy="shuffle", seed=1, try_flags=False,
+        POOLING, chip=PORTABLE, effort="smoke", candidates=3, strategy="shuffle", seed=1, try_flags=False,
         profile=False,
     )  # fmt: skip
     assert found.target == target_for_device("local-task", PORTABLE)
     (result,) = found.results
     assert result.task.workload.family == "max_pooling"
     ran = [each for each in result.trials if each.outcome in ("ok", "too_slow")]
-    assert len(ran) >= 4
+    assert len(ran) >= 2
     assert {each.outcome for each in result.trials} <= {"ok", "too_slow", "wrong_result"}
     assert result.task.dispatches[0].limits == CpuLimits(16, 16384, mmt4d_microkernel=True)
     dispatch, context = result.task.dispatches[0], new_context()

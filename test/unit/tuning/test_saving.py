@@ -70,7 +70,8 @@ def test_an_empty_spec_does_not_replace_another(tmp_path, capsys):
     program, spec = tmp_path / "mm.mlir", tmp_path / "mm.spec.mlir"
     program.write_text(ZERO_MATMUL)
     spec.write_text("// found yesterday")
-    command = ["tune", str(program), "--self-test", "--effort", "smoke", "--no-db", "--json", "-o", str(spec)]
+    how = ["--effort", "smoke", "--candidates", "1", "--keep-flags", "--no-profile", "--no-db", "--json"]
+    command = ["tune", str(program), "--self-test", *how, "-o", str(spec)]
     assert run(command) == 0
     assert spec.read_text() == "// found yesterday"
     said = capsys.readouterr()

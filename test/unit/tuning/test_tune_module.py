@@ -50,7 +50,7 @@ def test_a_module_in_memory_is_tuned_and_compiled(tmp_path):
     context = ir.Context()
     module = ir.Module.parse(ZERO_MATMUL, context)
     watch = Recorder()
-    result = iree_tuner.tune_module(module, effort="smoke", candidates=3, observer=watch)
+    result = iree_tuner.tune_module(module, effort="smoke", candidates=2, observer=watch)
     (found,) = result.results
     assert found.trials == tuple(watch.trials)
     assert {trial.outcome for trial in found.trials} <= {"ok", "too_slow", "compile_error", "compile_timeout"}

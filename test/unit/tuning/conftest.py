@@ -1,0 +1,3 @@
+"""This room compiles the same programs again and again."""
+
+from once import each_once  # noqa: F401 (a fixture)
