@@ -238,7 +238,7 @@ def test_constants_of_other_dialects_are_no_inputs(op):
 TAKES_POSITIONS = [name for name, (_, expected) in PROGRAMS.items() if expected]
 
 
-@pytest.mark.parametrize("name", some(TAKES_POSITIONS, 4))
+@pytest.mark.parametrize("name", some(TAKES_POSITIONS, 8))
 def test_dispatches_are_given_indices_within_their_tables(name, cpu, compilers):
     """The reference refuses an index out of a table."""
     program, _ = PROGRAMS[name]
