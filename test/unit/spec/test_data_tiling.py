@@ -23,21 +23,21 @@ from iree_tuner.targets import Target, target_for_device
 
 PROGRAM = load_program("""
 #row = affine_map<(i, j) -> (i, j)>
-func.func @main(%a: tensor<100x70xf32>, %b: tensor<70x190xf32>, %bias: tensor<190xf32>)
-    -> tensor<100x190xf32> {
+func.func @main(%a: tensor<36x20xf32>, %b: tensor<20x52xf32>, %bias: tensor<52xf32>)
+    -> tensor<36x52xf32> {
   %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<100x190xf32>
-  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<100x190xf32>) -> tensor<100x190xf32>
-  %product = linalg.matmul ins(%a, %b : tensor<100x70xf32>, tensor<70x190xf32>)
-             outs(%fill : tensor<100x190xf32>) -> tensor<100x190xf32>
+  %empty = tensor.empty() : tensor<36x52xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<36x52xf32>) -> tensor<36x52xf32>
+  %product = linalg.matmul ins(%a, %b : tensor<36x20xf32>, tensor<20x52xf32>)
+             outs(%fill : tensor<36x52xf32>) -> tensor<36x52xf32>
   %sum = linalg.generic {
       indexing_maps = [#row, affine_map<(i, j) -> (j)>, #row], iterator_types = ["parallel", "parallel"]}
-      ins(%product, %bias : tensor<100x190xf32>, tensor<190xf32>) outs(%empty : tensor<100x190xf32>) {
+      ins(%product, %bias : tensor<36x52xf32>, tensor<52xf32>) outs(%empty : tensor<36x52xf32>) {
     ^bb0(%x: f32, %y: f32, %o: f32):
       %s = arith.addf %x, %y : f32
       linalg.yield %s : f32
-  } -> tensor<100x190xf32>
-  return %sum : tensor<100x190xf32>
+  } -> tensor<36x52xf32>
+  return %sum : tensor<36x52xf32>
 }
 """)
 
@@ -95,7 +95,7 @@ def test_code_differs_and_results_do_not(target: Target, entry: SpecEntry, compi
     tuned = compile_program(_with_spec(entry), target, compilers).data
     assert tuned != default
     rng = np.random.default_rng(0)
-    shapes = ((100, 70), (70, 190), (190,))
+    shapes = ((36, 20), (20, 52), (52,))
     a, b, bias = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in shapes)
     for code in (default, tuned):
         np.testing.assert_allclose(_run(code, a, b, bias), a @ b + bias, rtol=1e-4, atol=1e-4)
