@@ -274,7 +274,9 @@ func.func @main(%a: !torch.vtensor<[],f64>) -> !torch.vtensor<[],f64> {
 """
 
 
-@pytest.mark.parametrize("program", [*some([SCALAR, SCALAR.replace("f32", "f16")], 2), HLO_SCALAR, TORCH_SCALAR])
+@pytest.mark.parametrize(
+    "program", [*some([SCALAR, SCALAR.replace("f32", "f16")], 2), HLO_SCALAR, TORCH_SCALAR]
+)
 def test_numbers_without_dimensions_leave_nothing_to_tune(read, program):
     assert {each.reason for each in read(program)} == {"it has no loops: there is nothing to tile"}
 

@@ -212,9 +212,7 @@ DEFAULTS = [
         marks=pytest.mark.exhaustive,
     ),
     ("hip:gfx1100", Conv("nhwc_hwcf", types=("f16", "f16"))),
-    pytest.param(
-        "hip:gfx1201", Conv(size=(7, 7), channels=256, filters=64), marks=pytest.mark.exhaustive
-    ),
+    pytest.param("hip:gfx1201", Conv(size=(7, 7), channels=256, filters=64), marks=pytest.mark.exhaustive),
     ("hip:gfx942", Conv("nchw_fchw", types=("i8", "i32"), dilation=2)),
 ]
 

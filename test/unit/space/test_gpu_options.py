@@ -142,7 +142,11 @@ def test_opened(prepare, case: Opened) -> None:
     assert found.build(emitted, MEMBERS[case.label]).digest == pinned.digest
 
 
-@pytest.mark.parametrize(("waves", "tiles"), [pytest.param(1, HUNGRIER, marks=pytest.mark.exhaustive), (2, HUNGRY)], ids=["two", "four"])
+@pytest.mark.parametrize(
+    ("waves", "tiles"),
+    [pytest.param(1, HUNGRIER, marks=pytest.mark.exhaustive), (2, HUNGRY)],
+    ids=["two", "four"],
+)
 def test_waves(prepare, waves: int, tiles: dict[str, int]) -> None:
     """A wish for more waves than fit otherwise changes the code; which wish does depends on the tiles."""
     found = prepare("hip:gfx942")

@@ -141,7 +141,9 @@ def test_the_dispatch_is_described_as_what_it_becomes(tiled, context: ir.Context
 def test_samples_compile(tiled, compilers, context: ir.Context) -> None:
     target, dispatch = tiled
     space = build_space(dispatch.workload, dispatch.limits, context)
-    chosen = [space.configuration(assignment) for assignment in light(space.sample(16, seed=0))[: amount(1, 4)]]
+    chosen = [
+        space.configuration(assignment) for assignment in light(space.sample(16, seed=0))[: amount(1, 4)]
+    ]
     built = list(Builder(target, compilers).build_all(dispatch.harness, chosen))
     assert [each.message for each in built if each.outcome != "ok"] == []
     assert len({each.digest for each in built}) == len(chosen)
