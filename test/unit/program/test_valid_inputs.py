@@ -41,7 +41,7 @@ def test_arguments_are_what_their_uses_allow(name):
     assert found_in(program) == expected
 
 
-@pytest.mark.parametrize("name", some(PROGRAMS, 3))
+@pytest.mark.parametrize("name", some(PROGRAMS, 5))
 def test_programs_at_phase_flow_say_it_too(name):
     program, expected = PROGRAMS[name]
     session = session_for(

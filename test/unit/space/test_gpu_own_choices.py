@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from amounts import amount, some
+from amounts import ALL, amount, some
 from iree.compiler import ir
 from light_members import light
 
@@ -115,7 +115,8 @@ def test_the_choice_and_others_are_members_that_compile(
     other = space.complete(case.other)
     assert other is not None, space.violations_of_part(case.other)
     assert other != own.assignment
-    members = [own.assignment, other, *space.sample(amount(0, 6), seed=0)]
+    # The compiler's own compiles for a second (and test_default.py compiles such).
+    members = [other, *([own.assignment, *space.sample(6, seed=0)] if ALL else [])]
     builder = Builder(parse_target(case.target), compilers)
     built = list(builder.build_all(dispatch.harness, [space.configuration(each) for each in members]))
     assert {each.outcome for each in built} == {"ok"}, [each.message for each in built]

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from amounts import amount
 from iree.compiler import ir
 from space.gpu_workloads import SM_80, batch_matmul
 from space.made_workloads import conv, matmul, softmax
@@ -48,7 +49,7 @@ def test_members_of_a_space_are_legal(context: ir.Context) -> None:
     for workload in (matmul(256, 512, 128), conv(56, 56, 64), softmax(128, 256)):
         space = build_space(workload, CpuLimits(), context)
         rules = Rules(space, CpuLimits())
-        for member in space.sample(50, seed=0):
+        for member in space.sample(amount(15, 50), seed=0):
             found = rules.judge(Written.of(space.configuration(member), context))
             assert found.legal, found
             assert not found.violations
@@ -148,7 +149,7 @@ def test_gpu_spaces_are_copied_and_their_members_legal(
         before = space.text
         rules = Rules(space, dispatch.limits)
         assert space.text == before
-        for member in space.sample(20, seed=1):
+        for member in space.sample(amount(8, 20), seed=1):
             found = rules.judge(Written.of(space.configuration(member), context))
             assert found.legal, (space.label, member, found.violations)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import hand_made
 import pytest
-from amounts import amount
+from amounts import amount, some
 from iree.compiler import ir
 from light_members import light
 from space.made_workloads import matmul
@@ -192,7 +192,7 @@ def test_what_has_a_knob_changes_code(tiled, compilers, context: ir.Context) -> 
     target, dispatch = tiled
     space = build_space(dispatch.workload, dispatch.limits, context)
     base = Assignment.of({"distribution_0": 4, "distribution_1": 6, "vector_0": 1, "vector_1": 1})
-    moved = [base, *(Assignment.of({**base, name: 2}) for name in space.names)]
+    moved = [base, *(Assignment.of({**base, name: 2}) for name in some(space.names, 2))]
     built = Builder(target, compilers).build_all(
         dispatch.harness, [space.configuration(each) for each in moved]
     )

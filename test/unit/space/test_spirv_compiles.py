@@ -110,7 +110,7 @@ _OUTSIDE = {
 
 
 # What differs most from chip to chip is looked at on all of them.
-_CHOICES = [(name, AMPERE) for name in some(ALL, 8)] + [
+_CHOICES = [(name, AMPERE) for name in some(ALL, 16)] + [
     (name, target)
     for name in amount(("brain", "conv_depthwise", "large_f16"), tuple(ALL))
     for target in (RDNA3, BASELINE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from amounts import some
+from amounts import ALL, some
 from iree.compiler import ir
 from light_members import light
 from vulkan_programs import PROGRAMS, check_here, device_name, llvmpipe, read_here
@@ -35,6 +35,8 @@ def driver():
     """A worker that has a Vulkan device."""
     with pytest.MonkeyPatch.context() as patch, Workers(1) as pool:
         patch.setenv("LP_NATIVE_VECTOR_WIDTH", "256")  # subgroups of eight, whatever the CPU has
+        if not ALL:
+            patch.setenv("GALLIVM_PERF", "nopt")  # the driver's own compiler optimizes for long
         try:
             pool.call(device_name, timeout_s=60)
         except (WorkerError, RuntimeError, ValueError) as error:
