@@ -3,15 +3,15 @@
 // DEFINE: %{smoke} = --effort smoke --candidates 1 --strategy shuffle --keep-flags --no-profile --no-db
 // RUN: mkdir -p %t
 // RUN: %iree_tuner extract %s --target llvm-cpu:generic --json > %t/original.json
-// RUN: %iree_compile %s %{flags} --iree-hal-dump-executable-benchmarks-to=- -o %t/ignored.mlir > %t/benchmarks.mlir
+// RUN: rm -rf %t/dumped && mkdir -p %t/dumped
+// RUN: %iree_compile %s %{flags} --iree-hal-dump-executable-benchmarks-to=%t/dumped --iree-hal-dump-executable-sources-to=- -o %t/ignored.mlir > %t/sources.mlir
+// RUN: cat %t/dumped/*.mlir > %t/benchmarks.mlir
 // RUN: %iree_tuner extract %t/benchmarks.mlir --json > %t/benchmarks.json
 // RUN: diff %t/original.json %t/benchmarks.json
-// RUN: %iree_compile %s %{flags} --iree-hal-dump-executable-sources-to=- -o %t/ignored.mlir > %t/sources.mlir
 // RUN: %iree_tuner extract - --json < %t/sources.mlir > %t/sources.json
 // RUN: diff %t/original.json %t/sources.json
 
 // The files of a folder, one by one: it is tuned, and its spec is for the program.
-// RUN: %iree_compile %s %{flags} --iree-hal-dump-executable-benchmarks-to=%t/dumped -o %t/ignored.mlir
 // RUN: %iree_tuner tune --jobs 1 %t/dumped/module_main_dispatch_1_embedded_elf_x86_64_benchmark.mlir --chip generic %{smoke} --json -o %t/spec.mlir 2> %t/tune.txt | FileCheck %s --check-prefix=TUNED
 // RUN: FileCheck %s --check-prefix=QUIET --allow-empty --input-file %t/tune.txt
 // TUNED: "trials": 1, "outcomes": {{[{]"(ok|too_slow)"}}

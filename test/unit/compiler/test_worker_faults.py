@@ -21,7 +21,7 @@ from iree_tuner.compiler.worker import Crash, Lost, Ok, Timeout, WorkerError, Wo
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
-KILLS = amount(8, 60)
+KILLS = amount(5, 60)
 """Of workers at random moments."""
 
 NAMED = {fault.__name__: fault for fault in faults.FAULTS}
@@ -106,7 +106,7 @@ def held():
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("count", [amount(40, 400)])
+@pytest.mark.parametrize("count", [amount(24, 400)])
 def test_many_faults_among_good_calls(count):
     rng = random.Random(count)
     with hostile(1) as first:
@@ -114,9 +114,10 @@ def test_many_faults_among_good_calls(count):
     (before, _), others = held(), set(ours())
     resident = []
     struck = victims = 0
-    with hostile(4, tasks_per_worker=20) as pool:
-        for start in range(0, count, 25):
-            chosen = rng.choices(list(faults.FAULTS), k=min(25, count - start))
+    step = amount(12, 25)
+    with hostile(4, tasks_per_worker=amount(10, 20)) as pool:
+        for start in range(0, count, step):
+            chosen = rng.choices(list(faults.FAULTS), k=min(step, count - start))
             victims += check(pool, chosen)
             struck += chosen.count(faults.die_later)
             resident.append(held()[1])
@@ -173,7 +174,7 @@ def try_to_kill(pid):
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.005, 0.3])
 def test_an_idle_worker_that_dies_costs_nothing(workers, pause_s):
-    for number in range(3):
+    for number in range(amount(1, 3)):
         os.kill(workers.call(os.getpid), signal.SIGKILL)
         time.sleep(pause_s)
         assert workers.call(faults.square, number) == number * number
@@ -197,7 +198,7 @@ def test_a_replaced_worker_leaves_nothing():
         assert gone([worker, child])
 
 
-@pytest.mark.parametrize("size", [1, 40 << 20])
+@pytest.mark.parametrize("size", [1, amount(20, 40) << 20])
 def test_frames_of_any_size_go_both_ways(workers, size):
     assert workers.call(bytes.upper, b"x" * size) == b"X" * size
 

@@ -1,6 +1,7 @@
 """Sizes known only at run time: dispatches are described, run and matched as they are, at sizes given."""
 
 import pytest
+from amounts import some
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.bench import Bench, Tolerance
@@ -168,29 +169,35 @@ def test_a_size_for_what_is_not_dynamic(only, program, size, message):
 
 
 @pytest.mark.parametrize(
-    ("tuned", "program", "fires"),
+    ("tuned", "programs"),
     [
-        (matmul("?"), matmul("?"), True),
-        (matmul("?"), BOUNDED, True),
-        (matmul("?"), matmul("64"), False),
-        (BOUNDED, BOUNDED, True),
-        (BOUNDED, matmul("64"), True),
-        (BOUNDED, matmul("264"), False),
-        (BOUNDED, matmul("20"), False),
-        (BOUNDED, matmul("?"), False),
+        (matmul("?"), {matmul("?"): True, BOUNDED: True, matmul("64"): False}),
+        (
+            BOUNDED,
+            {
+                BOUNDED: True,
+                matmul("64"): True,
+                matmul("264"): False,
+                matmul("20"): False,
+                matmul("?"): False,
+            },
+        ),
     ],
+    ids=["any", "bounded"],
 )
-def test_a_spec_reaches_the_sizes_that_it_is_for(only, cpu, compilers, tuned, program, fires):
+def test_a_spec_reaches_the_sizes_that_it_is_for(only, cpu, compilers, tuned, programs):
     """In the compiler's own pipeline, with the configuration in place."""
     dispatch = only(tuned, "64")
     entry = SpecEntry(dispatch.workload, configured(dispatch))
     assert entry_from_json(entry_to_json(entry)) == entry
     spec = build_spec([entry], new_context())
-    (matcher,) = check_against_program(spec, program, cpu, workers=compilers).matchers
-    assert [hit.ignored for hit in matcher.hits] == ([""] if fires else [])
+    together = "".join(text.replace("@main", f"@f{number}") for number, text in enumerate(programs))
+    (matcher,) = check_against_program(spec, together, cpu, workers=compilers).matchers
+    fired = [f"f{number}_dispatch_0" for number, fires in enumerate(programs.values()) if fires]
+    assert [(hit.dispatch, hit.ignored) for hit in matcher.hits] == [(name, "") for name in fired]
 
 
-@pytest.mark.parametrize("target", ["hip:gfx942", "cuda:sm_80", "vulkan:ampere"])
+@pytest.mark.parametrize("target", some(["hip:gfx942", "cuda:sm_80", "vulkan:ampere"], 2))
 def test_gpus_match_dynamic_dispatches_too(only, compilers, target):
     chosen = parse_target(target)
     dispatch = only(matmul("?"), "64", target=chosen)

@@ -158,19 +158,21 @@ def read(cpu, compilers):
     return find
 
 
+KNOWN = [
+    (CLAMPED, [(32, 64)]),
+    (CACHE, [(32, 128), (32,)]),
+    (linalg(16), [(4, 32, 64)]),
+    (linalg(6), [(4, 32, 64)]),
+    (linalg(4), [(4, 32, 64)]),
+    (linalg(12, "%next"), [(4, 32, 64)]),
+    (LOOP, [(4, 64)]),
+    (FACTOR, [(1536,)]),
+]
+TOGETHER = "".join(program.replace("@main", f"@f{number}") for number, (program, _) in enumerate(KNOWN))
+
+
 @pytest.mark.parametrize(
-    ("program", "loops"),
-    [
-        (CLAMPED, [(32, 64)]),
-        (CACHE, [(32, 128), (32,)]),
-        (TORCH, [(1, 32, 64)]),
-        (linalg(16), [(4, 32, 64)]),
-        (linalg(6), [(4, 32, 64)]),
-        (linalg(4), [(4, 32, 64)]),
-        (linalg(16, "%next"), [(4, 32, 64)]),
-        (LOOP, [(4, 64)]),
-        (FACTOR, [(1536,)]),
-    ],
+    ("program", "loops"), [(TOGETHER, [each for _, loops in KNOWN for each in loops]), (TORCH, [(1, 32, 64)])]
 )
 def test_a_dispatch_whose_sizes_are_all_known_can_be_tuned(read, program, loops):
     found = read(program)
@@ -187,7 +189,7 @@ def measurer():
 
 
 @pytest.mark.parametrize(
-    "program", some([CLAMPED, linalg(16), TORCH, linalg(6), linalg(16, "%next"), linalg(4)], 2)
+    "program", some([CLAMPED, linalg(16), TORCH, linalg(16, "%next"), linalg(6), linalg(4)], 3)
 )
 def test_rows_are_read_at_a_position_within_the_table(read, cpu, compilers, measurer, program):
     """The harness runs, and stays within its tensors: each of them has the whole table."""
@@ -233,7 +235,7 @@ def test_a_position_in_a_dispatch_with_an_open_size(read):
     assert dispatch.workload.loops == (24,)
 
 
-@pytest.mark.parametrize("program", [HLO_BESIDE, LINALG_BESIDE, TORCH_BESIDE])
+@pytest.mark.parametrize("program", some([LINALG_BESIDE, HLO_BESIDE, TORCH_BESIDE], 3))
 def test_an_open_size_elsewhere_keeps_no_dispatch_from_being_tuned(read, program):
     known, unknown = sorted(read(program), key=lambda each: not each.tunable)
     assert known.tunable
@@ -272,7 +274,9 @@ func.func @main(%a: !torch.vtensor<[],f64>) -> !torch.vtensor<[],f64> {
 """
 
 
-@pytest.mark.parametrize("program", [SCALAR, HLO_SCALAR, TORCH_SCALAR, SCALAR.replace("f32", "f16")])
+@pytest.mark.parametrize(
+    "program", [*some([SCALAR, SCALAR.replace("f32", "f16")], 2), HLO_SCALAR, TORCH_SCALAR]
+)
 def test_numbers_without_dimensions_leave_nothing_to_tune(read, program):
     assert {each.reason for each in read(program)} == {"it has no loops: there is nothing to tile"}
 

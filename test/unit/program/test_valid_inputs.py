@@ -41,7 +41,7 @@ def test_arguments_are_what_their_uses_allow(name):
     assert found_in(program) == expected
 
 
-@pytest.mark.parametrize("name", some(PROGRAMS, 3))
+@pytest.mark.parametrize("name", some(PROGRAMS, 5))
 def test_programs_at_phase_flow_say_it_too(name):
     program, expected = PROGRAMS[name]
     session = session_for(
@@ -238,7 +238,7 @@ def test_constants_of_other_dialects_are_no_inputs(op):
 TAKES_POSITIONS = [name for name, (_, expected) in PROGRAMS.items() if expected]
 
 
-@pytest.mark.parametrize("name", some(TAKES_POSITIONS, 4))
+@pytest.mark.parametrize("name", some(TAKES_POSITIONS, 8))
 def test_dispatches_are_given_indices_within_their_tables(name, cpu, compilers):
     """The reference refuses an index out of a table."""
     program, _ = PROGRAMS[name]

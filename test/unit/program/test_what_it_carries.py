@@ -140,7 +140,7 @@ def test_errors_name_the_file():
 
 @pytest.mark.parametrize(
     ("chip", "machine"),
-    some([("aarch64-cortex-x3", 183), ("aarch64", 183), ("riscv64", 243), ("riscv64-sifive-x280", 243)], 2),
+    some([("aarch64-cortex-x3", 183), ("aarch64", 183), ("riscv64", 243), ("riscv64-sifive-x280", 243)], 4),
 )
 def test_other_processors(chip, machine):
     data = run_phases(

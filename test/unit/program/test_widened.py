@@ -90,7 +90,7 @@ def loaded(text, cpu, folder, seed=1):
     return [each.results_of(seed) for each in made]
 
 
-@pytest.mark.parametrize("form", some(["linalg bf16", "linalg f16", "constant", "stablehlo", "torch"], 2))
+@pytest.mark.parametrize("form", some(["linalg bf16", "linalg f16", "constant", "torch", "stablehlo"], 3))
 def test_it_computes_the_same_but_for_rounding(form, cpu, tmp_path):
     text = {"constant": CONSTANT.replace("VALUES", "003C" * 32), "stablehlo": STABLEHLO, "torch": TORCH}.get(
         form, LINALG.replace("KIND", form.rpartition(" ")[2])

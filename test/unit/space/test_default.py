@@ -196,7 +196,7 @@ def test_outside(
     assert all(default.assignment is None for default in found.values())
 
 
-@pytest.mark.parametrize(("target", "program"), some(SAME_CODE, 6), ids=str)
+@pytest.mark.parametrize(("target", "program"), some(SAME_CODE, 8), ids=str)
 def test_same_code(prepare: Prepare, compilers: Workers, target: str, program: Program) -> None:
     prepared = prepare(target, program)
     space, default = prepared.inside()

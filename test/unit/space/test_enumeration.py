@@ -43,7 +43,7 @@ func.func @main(%a: tensor<1024x1280xf16>, %b: tensor<1280x1280xf16>) -> tensor<
 
 @pytest.mark.parametrize(
     "workload",
-    [matmul(4, 3, 2), matmul(1, 6, 4), softmax(3, 2), conv(2, 2, 1)],
+    [amount(matmul(2, 3, 2), matmul(4, 3, 2)), matmul(1, 6, 4), softmax(3, 2), conv(2, 2, 1)],
     ids=lambda workload: workload.name,
 )
 def test_interpreter_gives_the_set_of_z3(workload) -> None:
@@ -130,7 +130,7 @@ def condition(tree: Tree, variables: list[Integer]) -> Boolean:
     raise AssertionError(tree)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(20, 60), deadline=None)
 @given(
     values=st.lists(st.sets(st.integers(0, 7), min_size=1, max_size=4), min_size=5, max_size=5),
     asserts=st.lists(CONDITIONS, min_size=1, max_size=4),
@@ -161,7 +161,7 @@ def test_random_ops_have_the_members_that_z3_finds(values, asserts, definition, 
     assert set(drawn) == ours
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=amount(10, 25), deadline=None)
 @given(
     first=st.sets(st.integers(0, 12), min_size=1, max_size=4),
     second=st.sets(st.integers(1, 12), min_size=1, max_size=4),

@@ -164,8 +164,8 @@ def test_refused(prepare, case: Refusal) -> None:
 
 @pytest.mark.parametrize(
     ("supplement", "target", "program", "values", "error"),
-    REPAIRS,
-    ids=[f"{supplement}-{target}" for supplement, target, *_ in REPAIRS],
+    some(REPAIRS, 2),
+    ids=[f"{supplement}-{target}" for supplement, target, *_ in some(REPAIRS, 2)],
 )
 def test_repaired(
     prepare, supplement: str, target: str, program: Matmul, values: dict[str, int], error: str

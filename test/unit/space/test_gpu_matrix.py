@@ -18,6 +18,7 @@ from gpu_workloads import (
     grouped_channels_last,
 )
 from iree.compiler import ir
+from light_members import light
 
 from iree_tuner.measure.builder import Builder
 from iree_tuner.ops.indexing_map import IndexingMap
@@ -90,7 +91,7 @@ def test_layouts_have_whole_instructions_in_each_subgroup(limits: GpuLimits, con
 def test_samples_of_both_pipelines_compile(dispatch, compilers, context: ir.Context) -> None:
     builder = Builder(parse_target("cuda:sm_80"), compilers)
     for space in spaces(dispatch.workload, dispatch.limits, context):
-        members = [space.configuration(member) for member in space.sample(amount(1, 3), seed=0)]
+        members = [space.configuration(member) for member in light(space.sample(16, seed=0))[: amount(1, 3)]]
         built = list(builder.build_all(dispatch.harness, members))
         assert [each.outcome for each in built] == ["ok"] * len(members), [each.message for each in built]
 
@@ -167,7 +168,7 @@ def test_the_compiler_takes_wrong_thread_counts_and_the_space_does_not(
     dispatch, compilers, context: ir.Context
 ) -> None:
     space, _ = spaces(dispatch.workload, dispatch.limits, context)
-    (member,) = space.sample(1, seed=0)
+    member = light(space.sample(16, seed=0))[0]
     wrong = Assignment.of({**member, "wg_size_x": 2 * member["wg_size_x"]})
     builder = Builder(parse_target("cuda:sm_80"), compilers)
     for assignment in (member, wrong):
@@ -185,9 +186,9 @@ def test_a_gathered_convolution_has_the_loops_that_gathering_leaves(
     spaces = build_spaces(dispatch.workload, dispatch.limits, context, emitted.modules)
     (space,) = [each for each in spaces if each.label == "TileAndFuse:igemm"]
     assert find_default(space, dispatch.default, dispatch.pipeline).assignment is not None
-    members = [space.configuration(member) for member in space.sample(2, seed=1)]
-    built = Builder(target, compilers).build_all(dispatch.harness, members)
-    assert [each.outcome for each in built] == ["ok", "ok"], [each.message for each in built]
+    members = [space.configuration(member) for member in light(space.sample(16, seed=1))[: amount(1, 2)]]
+    built = list(Builder(target, compilers).build_all(dispatch.harness, members))
+    assert {each.outcome for each in built} == {"ok"}, [each.message for each in built]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_what_the_emitter_leaves_out_has_a_space(
     space = by_label[label]
     choice = find_default(space, found.default, found.pipeline)
     assert choice.assignment is not None, choice.reasons
-    members = [space.configuration(member) for member in space.sample(amount(1, 6), seed=0)]
+    members = [space.configuration(member) for member in light(space.sample(16, seed=0))[: amount(1, 6)]]
     built = list(Builder(target, compilers).build_all(found.harness, members))
     assert [each.outcome for each in built] == ["ok"] * len(members), [each.message for each in built]
     rules = Rules(space, found.limits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from amounts import amount
 from by_hand import CONTEXT, bare_knob, both, space_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -199,7 +200,7 @@ def boolean(tree, knobs: list[Integer]) -> Boolean:
     return Boolean(several[kind](values).result)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=amount(20, 60), deadline=None)
 @given(
     values=st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=4), min_size=3, max_size=3),
     asserts=st.lists(st.tuples(st.booleans(), CONDITIONS), min_size=1, max_size=3),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import hand_made
 import pytest
+from amounts import amount
 from by_hand import emitted_space, space_of, unknown
 from iree.compiler import ir
 from space.made_workloads import conv, matmul, softmax
@@ -30,8 +31,9 @@ def test_samples_are_distinct_legal_and_repeatable(space: Space) -> None:
     assert len(set(sample)) == 50
     assert sample == space.sample(50, seed=3)
     assert sample != space.sample(50, seed=4)
-    assert all(space.contains(member) for member in sample)
-    assert not any(space.violations(member) for member in sample)
+    for member in sample[: amount(10, 50)]:
+        assert space.contains(member)
+        assert not space.violations(member)
 
 
 def test_a_sample_is_never_larger_than_the_space(context: ir.Context) -> None:

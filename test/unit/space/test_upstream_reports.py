@@ -119,6 +119,7 @@ def test_vulkan_attention(chip: str) -> None:
     assert "'iree_linalg_ext.online_attention' op result #0 must be variadic of ranked tensor" in ended.stderr
 
 
+@pytest.mark.exhaustive  # test_refused and test_repaired (test_gpu_convolution.py) meet the errors, too
 @on_this_release
 @pytest.mark.parametrize(
     ("name", "error"),
@@ -162,6 +163,7 @@ def test_reduction_tile_position() -> None:
     assert f"reduction = [0, 0, 0, 0, {knob}, 1, 1]" in printed  # VectorDistribute: the channels
 
 
+@pytest.mark.exhaustive  # what is made of it: test_a_gathered_convolution_... (test_gpu_matrix.py)
 @on_this_release
 def test_igemm_reduction_loops() -> None:
     """spaces._counts_gathered_loops"""
@@ -188,6 +190,7 @@ def test_unknown_vulkan_target(name: str) -> None:
     assert crashed(ended)
 
 
+@pytest.mark.exhaustive  # as test_samples_compile (test_spirv_compiles.py)
 def test_a_known_vulkan_target() -> None:
     source = REPRODUCERS / "vulkan_apple_target.mlir"
     ended = compile_(source, "--iree-hal-target-device=vulkan", "--iree-vulkan-target=ampere")
@@ -235,6 +238,7 @@ def test_cuda_strided_reduction(tmp_path: Path) -> None:
     assert not any(op in kernel for op in ("nvvm.shfl", "nvvm.barrier", "addr_space = 3"))
 
 
+@pytest.mark.exhaustive  # test_what_adds_in_place_... (test_gpu_own_choices.py) compiles them, too
 @on_this_release
 @pytest.mark.parametrize(
     ("name", "error"),
@@ -281,12 +285,14 @@ def test_load_leaves_loop(tmp_path: Path) -> None:
     assert "i32=3" in ran_on_the_host("load_leaves_loop.mlir", tmp_path, HOST), "it should be 6"
 
 
+@pytest.mark.exhaustive
 @on_this_release
 def test_equal_variables(tmp_path: Path) -> None:
     found = ran_on_the_host("equal_variables.mlir", tmp_path, HOST)
     assert found.count("4xf32=0 2 0 0") == 2, "the first should be 0 1 0 0"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="x86-64 only")
 @on_this_release
 def test_f16_subnormals(tmp_path: Path) -> None:

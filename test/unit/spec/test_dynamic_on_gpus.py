@@ -16,7 +16,7 @@ from iree_tuner.space.compilers_choice import find_default
 from iree_tuner.spec.build import build_spec
 from iree_tuner.spec.check import check_against_program
 from iree_tuner.spec.entry import SpecEntry
-from iree_tuner.targets import parse_target
+from iree_tuner.targets import Target, parse_target
 
 DYNAMIC = """
 func.func @main(%a: tensor<?x512xf16>, %b: tensor<512x256xf16>) -> tensor<?x256xf32> {
@@ -102,8 +102,27 @@ def static(text: str, size: int) -> str:
     return "\n".join(lines).replace("?", str(size)).replace("(%m)", "()").replace("(%d)", "()")
 
 
-@pytest.mark.parametrize("name", ["cuda:sm_80", "hip:gfx942"])
-@pytest.mark.parametrize("divisor", ["", ", udiv = 16"])
+def are_hit(spec, texts: list[str], target: Target, workers: Workers) -> list[bool]:
+    """Which of these programs' dispatches a spec hits: all are looked at as one program.
+
+    Of dynamic ones there may be only one: those that differ in bounds become one dispatch.
+    """
+    together = "".join(text.replace("@main", f"@f{number}") for number, text in enumerate(texts))
+    found = check_against_program(spec, together, target, workers=workers)
+    assert {each.kind for each in found.problems} <= {"hits_nothing"}
+    hit = {hit.dispatch.partition("_dispatch")[0] for each in found.matchers for hit in each.hits}
+    return [f"f{number}" in hit for number in range(len(texts))]
+
+
+@pytest.mark.parametrize(
+    ("name", "divisor"),
+    [
+        ("cuda:sm_80", ""),
+        ("hip:gfx942", ""),
+        ("cuda:sm_80", ", udiv = 16"),
+        pytest.param("hip:gfx942", ", udiv = 16", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a_spec_is_used_within_its_bounds(name: str, divisor: str, workers: Workers) -> None:
     target, context = parse_target(name), new_context()
     program = sized(Program("program.mlir", dynamic(4096, divisor).encode()), ["128"])
@@ -114,17 +133,12 @@ def test_a_spec_is_used_within_its_bounds(name: str, divisor: str, workers: Work
     (member,) = space.sample(1, seed=0)
     spec = build_spec([SpecEntry(dispatch.workload, space.configuration(member))], context)
 
-    def is_hit(text: str) -> bool:
-        found = check_against_program(spec, text, target, workers=workers)
-        assert {each.kind for each in found.problems} <= {"hits_nothing"}
-        return any(each.hits for each in found.matchers)
-
-    assert is_hit(dynamic(4096, divisor))
-    assert is_hit(dynamic(1024, divisor)), "its bounds lie within"
-    assert not is_hit(dynamic(8192, divisor))
-    if not divisor:  # what is a multiple of 16 is matched as two loops, which static sizes are not
-        assert is_hit(STATIC.replace("ROWS", "96"))
-        assert not is_hit(STATIC.replace("ROWS", "8192"))
+    # What is a multiple of 16 is matched as two loops, which static sizes are not.
+    fixed = [] if divisor else [STATIC.replace("ROWS", each) for each in ("96", "8192")]
+    found = are_hit(spec, [dynamic(4096, divisor), *fixed], target, workers)
+    assert found == [True, True, False][: len(found)]
+    for upper, within in ((1024, True), (8192, False)):
+        assert are_hit(spec, [dynamic(upper, divisor)], target, workers) == [within]
 
 
 @pytest.mark.parametrize(("name", "kind"), some(EACH, 3))
@@ -139,16 +153,10 @@ def test_generic_ops_are_matched_within_their_bounds(name: str, kind: str, worke
     (member,) = spaces[-1].sample(1, seed=0)
     spec = build_spec([SpecEntry(dispatch.workload, spaces[-1].configuration(member))], context)
 
-    def is_hit(program: str) -> bool:
-        found = check_against_program(spec, program, target, workers=workers)
-        assert {each.kind for each in found.problems} <= {"hits_nothing"}
-        return any(each.hits for each in found.matchers)
-
-    assert is_hit(dynamic(4096, "", text))
-    assert is_hit(dynamic(1024, "", text)), "its bounds lie within"
-    assert not is_hit(dynamic(8192, "", text))
-    assert is_hit(static(text, 96))
-    assert not is_hit(static(text, 8192))
+    found = are_hit(spec, [dynamic(4096, "", text), static(text, 96), static(text, 8192)], target, workers)
+    assert found == [True, True, False]
+    for upper, within in ((1024, True), (8192, False)):
+        assert are_hit(spec, [dynamic(upper, "", text)], target, workers) == [within]
 
 
 @pytest.mark.parametrize("name", some(["cuda:sm_80", "hip:gfx942"], 2))
@@ -167,6 +175,4 @@ def test_sums_of_unknown_length_are_shared_and_matched_where_it_is_unknown(
     built = list(Builder(target, workers).build_all(dispatch.harness, members))
     assert {each.outcome for each in built} == {"ok"}, [each.message for each in built]
     spec = build_spec([SpecEntry(dispatch.workload, members[0])], context)
-    for text, hits in ((SOFTMAX, True), (static(SOFTMAX, 1024), False)):
-        found = check_against_program(spec, text, target, workers=workers)
-        assert any(each.hits for each in found.matchers) is hits
+    assert are_hit(spec, [SOFTMAX, static(SOFTMAX, 1024)], target, workers) == [True, False]

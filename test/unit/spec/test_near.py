@@ -59,10 +59,25 @@ def reasons(check) -> list[str]:
     return [f"@{near.matcher} {near.dispatch}: {near.reason}" for near in check.near]
 
 
-@pytest.mark.parametrize("base", BASES)
-def test_what_the_cases_are_made_of_hits(look, base):
-    check = look(spec_of({base: BASES[base]}, HELPERS), PROGRAM)
-    assert [hit.dispatch for hit in check.matchers[0].hits] == [f"{DISPATCHES[base]}_dispatch_0"]
+APART = [
+    ("contraction", "convolution", "attention", "dag"),
+    ("values", "regions"),
+    ("helper", "structured"),
+    ("body",),
+]
+"""Matchers of different ops: none takes another's."""
+
+
+@pytest.mark.parametrize("bases", APART, ids="-".join)
+def test_what_the_cases_are_made_of_hits(look, bases):
+    check = look(spec_of({base: BASES[base] for base in bases}, HELPERS), PROGRAM)
+    assert [[hit.dispatch for hit in each.hits] for each in check.matchers] == [
+        [f"{DISPATCHES[base]}_dispatch_0"] for base in bases
+    ]
+
+
+def test_each_of_them_is_looked_at():
+    assert sorted(base for bases in APART for base in bases) == sorted(BASES)
 
 
 def test_of_matchers_of_one_op_the_first_takes_it(found):

@@ -10,10 +10,10 @@ from iree_tuner.spec.entry import read_flags
 
 FLAGS = ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-ukernels=none")
 PROGRAM = """
-func.func @mm(%a: tensor<32x32xf32>, %b: tensor<32x32xf32>, %c: tensor<32x32xf32>) -> tensor<32x32xf32> {
-  %r = linalg.matmul ins(%a, %b : tensor<32x32xf32>, tensor<32x32xf32>)
-                     outs(%c : tensor<32x32xf32>) -> tensor<32x32xf32>
-  return %r : tensor<32x32xf32>
+func.func @mm(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<8x8xf32>, tensor<8x8xf32>)
+                     outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
 }
 """
 

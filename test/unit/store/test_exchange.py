@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from amounts import amount
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store.samples import COMPARISON, KEY, KEYS, SETTING, trial, trials
@@ -38,7 +39,7 @@ def fill(store, batch):
     store.end_run(run, "done")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=amount(8, 20), deadline=None)
 @given(batches, batches)
 def test_merge_in_either_order_and_twice(first, second):
     with tempfile.TemporaryDirectory() as name:
@@ -58,7 +59,7 @@ def test_merge_in_either_order_and_twice(first, second):
             each.close()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=amount(8, 20), deadline=None)
 @given(batches)
 def test_export_and_import_is_identity(batch):
     with tempfile.TemporaryDirectory() as name:

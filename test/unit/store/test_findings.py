@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from amounts import amount
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store.samples import COMPARISON, KEY, KEYS, trial
@@ -43,7 +44,7 @@ def as_read(value):
     return [as_read(member) for member in value] if isinstance(value, list | tuple) else value
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=amount(10, 30), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["profile", "whole", "newer"]), bodies), max_size=4))
 def test_findings_come_back_and_travel(found):
     expected = [(kind, as_read(body)) for kind, body in found]

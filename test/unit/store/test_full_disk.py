@@ -9,7 +9,7 @@ from store.test_faults import WRITING, checked
 
 from iree_tuner.store import Store
 
-SIZE = "size=600k"
+SIZE = "size=400k"
 
 
 @pytest.fixture

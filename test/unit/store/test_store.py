@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from amounts import amount
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -68,7 +69,7 @@ class StoreModel(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-StoreModel.TestCase.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
+StoreModel.TestCase.settings = settings(max_examples=amount(10, 25), stateful_step_count=12, deadline=None)
 TestStoreModel = StoreModel.TestCase
 
 

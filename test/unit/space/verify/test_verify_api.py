@@ -117,8 +117,8 @@ def test_a_program_that_does_not_compile_is_told(compilers: Workers) -> None:
 
 
 SHIPPED = [
-    ("llvm-cpu/transformer_block.spec.mlir", "llvm-cpu:znver4", 4, 0),
     ("llvm-cpu/mlp_batch1.spec.mlir", "llvm-cpu:znver4", 2, 0),
+    ("llvm-cpu/transformer_block.spec.mlir", "llvm-cpu:znver4", 4, 0),
     ("cuda/h200/bert_base.spec.mlir", "cuda:sm_90", 3, 1),
     ("cuda/h200/resnet50.spec.mlir", "cuda:sm_90", 16, 0),
 ]
