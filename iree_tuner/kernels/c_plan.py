@@ -82,7 +82,7 @@ class Shape:
 
     @property
     def right_bytes(self) -> int:
-        """Bytes of the right operand, as far as it is a matrix."""
+        """Bytes of a right operand that is a matrix."""
         return self.depth * self.columns * self.bytes[1]
 
 

@@ -163,7 +163,7 @@ FOUR(bf16)
 FOUR(f16)
 
 // Transpose a 4 x 4 matrix: `row` and `to_row` are the distances of rows.
-ALWAYS void turned(four a, four b, four c, four d, float *to, index to_row) {
+ALWAYS void turn_fours(four a, four b, four c, four d, float *to, index to_row) {
   const four e = __builtin_shufflevector(a, b, 0, 4, 1, 5), f = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   const four g = __builtin_shufflevector(c, d, 0, 4, 1, 5), h = __builtin_shufflevector(c, d, 2, 6, 3, 7);
   *(four *)to = __builtin_shufflevector(e, g, 0, 1, 4, 5);
@@ -173,4 +173,4 @@ ALWAYS void turned(four a, four b, four c, four d, float *to, index to_row) {
 }
 #define FOUR_OF(from) OF(four, from)(from)
 #define turn(from, row, to, to_row) \
-  turned(FOUR_OF(from), FOUR_OF((from) + (row)), FOUR_OF((from) + 2 * (row)), FOUR_OF((from) + 3 * (row)), to, to_row)
+  turn_fours(FOUR_OF(from), FOUR_OF((from) + (row)), FOUR_OF((from) + 2 * (row)), FOUR_OF((from) + 3 * (row)), to, to_row)

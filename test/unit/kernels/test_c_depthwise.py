@@ -100,11 +100,11 @@ def test_convolutions(size, channels, stride, dilation, more, zeros, width, pick
         (matmul(16, 16, 16), "it is not a depthwise convolution of nhwc by hwc"),
         (conv((3, 3), 4, 4), "it is not a depthwise convolution of nhwc by hwc"),
         (depthwise((3, 5), 5, first=True), "it is not a depthwise convolution of nhwc by hwc"),
-        (depthwise((3, 5), 4).replace("f32", "f16"), "its types are f16, f16, f16, not f32"),
+        (depthwise((3, 5), 4).replace("f32", "f64"), "its types are f64, f64, f64, not f32 or bf16"),
     ],
 )
 def test_refused(text, why):
-    assert KERNEL.refuses(site_in(text).problem) == why
+    assert KERNEL.refuses(site_in(text).problem).startswith(why)
 
 
 def test_only_images_are_padded():

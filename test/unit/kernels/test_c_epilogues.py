@@ -56,9 +56,15 @@ def test_of_a_nan_every_step_makes_a_nan(tmp_path):
     assert np.isnan(found).all(axis=1).tolist() == [False, False, True, False]
 
 
-def test_truncation_is_refused():
-    problem = site_in(with_epilogue(16, 16, 16, ("bias", "truncf"))).problem
-    assert KERNEL.refuses(problem).startswith("its epilogue has truncf, which is not one of bias, ")
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        (("bias", "silu"), "its epilogue has silu, which is not one of bias, "),
+        (("truncf", "gelu"), "its epilogue has gelu in f16"),
+    ],
+)
+def test_refused(steps, why):
+    assert KERNEL.refuses(site_in(with_epilogue(16, 16, 16, steps)).problem).startswith(why)
 
 
 SOURCE = """
@@ -91,7 +97,7 @@ def test_functions_are_as_near_as_the_source_says(tmp_path):
     macros |= {"PACK_LEFT": 0, "PACK_RIGHT": 0, "PACKED": 0, "DOT": 0, "UNROLL": 1, "STRIDE": 16}
     macros |= dict.fromkeys(("BATCH_LEFT", "BATCH_RIGHT", "BATCH_RESULT", "SWAPPED", "WINDOWS"), 0)
     macros |= dict.fromkeys(("GROUPS_X", "GROUPS_Y", "GROUPS_Z", "WORKERS"), 1)
-    macros |= {"EXTRAS": "", "STEPS": "", "ENTRY": "kernel"}
+    macros |= {"EXTRAS": "", "STEPS": "", "ENTRY": "kernel", "LEFT": "float", "RIGHT": "float"}
     path = tmp_path / "functions.c"
     path.write_text(SOURCE.format(source=code_file.replace("__init__.py", "gemm_f32.c")))
     flags = [f"-D{key}={value}" for key, value in macros.items()]

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
@@ -13,6 +12,8 @@ from programs import ZERO_MATMUL
 
 from iree_tuner.cli.main import run
 from iree_tuner.store import Store, StoreError
+from iree_tuner.store.trial import Trial
+from iree_tuner.tuning.search import Search
 
 HOW = (
     "--effort", "smoke", "--candidates", "40", "--json", "--keep-flags", "--no-profile", "--jobs", "1",
@@ -58,25 +59,20 @@ def heard():
 
 
 @pytest.mark.usefixtures("heard")
-def test_ctrl_c_ends_the_search_and_writes_the_spec(tmp_path, capfd):
-    """In this process; test_signals has signals to others."""
+def test_ctrl_c_ends_the_search_and_writes_the_spec(tmp_path, capfd, monkeypatch):
+    """After the second trial, in this process; test_signals has signals to others."""
     program, db, spec = tmp_path / "mm.mlir", tmp_path / "trials.db", tmp_path / "out.spec.mlir"
     program.write_text(ZERO_MATMUL)
-    over = threading.Event()
+    add, added = Search.add, list[Trial]()
 
-    def interrupt():
-        while len(trials_in(db)) < 2 and not over.wait(0.2):
-            continue
-        if not over.is_set():
+    def interrupting(search, trial, *seconds):
+        add(search, trial, *seconds)
+        added.append(trial)
+        if len(added) == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    interrupting = threading.Thread(target=interrupt)
-    interrupting.start()
-    try:
-        status = run(["tune", str(program), "--db", str(db), "-o", str(spec), *HOW])
-    finally:
-        over.set()
-        interrupting.join()
+    monkeypatch.setattr(Search, "add", interrupting)
+    status = run(["tune", str(program), "--db", str(db), "-o", str(spec), *HOW])
     out, err = capfd.readouterr()
     assert status == 130, err
     assert "stopping: what was found so far is compared and written" in err
