@@ -8,8 +8,8 @@ import pytest
 
 POLICY = """
 import os
-{before}
 from iree_tuner.targets.runtime import device_for
+{before}
 device_for("local-sync")
 print(os.sched_getscheduler(0))
 """

@@ -144,7 +144,8 @@ def test_right_code_of_a_layer_is_called_right(name, lab, tmp_path):
     compared(case(name), lab, tmp_path)
 
 
-@pytest.mark.parametrize("form", some(NUMBERS, 16))
+@pytest.mark.exhaustive  # test_narrow_programs compiles right code otherwise and compares it
+@pytest.mark.parametrize("form", NUMBERS)
 def test_right_code_is_called_right(form, lab, tmp_path):
     compared(NUMBERS[form], lab, tmp_path)
 
