@@ -51,7 +51,16 @@ ALWAYS void store_float(float *to, vector value, const int count) {
 #endif
 }
 
-ALWAYS vector widened_bf16(shorts from) { return (vector)(__builtin_convertvector(from, wides) << 16); }
+// gcc converts vectors of 16-bit numbers half by half, at half the speed of the instruction for it.
+ALWAYS vector widened_bf16(shorts from) {
+#if LANES == 16 && defined(__AVX512F__)
+  return (vector)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)from), 16);
+#elif LANES == 8 && defined(__AVX2__)
+  return (vector)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)from), 16);
+#else
+  return (vector)(__builtin_convertvector(from, wides) << 16);
+#endif
+}
 
 // To the nearest, of two the even one. A NaN stays one: its last bits may not be all that is left of it.
 ALWAYS shorts narrowed_bf16(vector from) {
