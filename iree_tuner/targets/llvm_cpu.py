@@ -57,8 +57,7 @@ AXES = (
     ("im2col",),
     tuple(LEVELS),
 )
-"""Options that decide what a program's dispatches are; see `Target.axes`. Of single ones data tiling won
-most, by up to 2.8 times (docs/models.md)."""
+"""Options that decide what a program's dispatches are; see `Target.axes`. Data tiling is tried first."""
 
 
 _SHARED_CACHE = 4  # cores: processors with fewer have one cache that all share
