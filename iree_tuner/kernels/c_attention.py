@@ -48,11 +48,8 @@ class CAttention(CKernel):
             return f"its types are {', '.join(types)}, not {' or '.join(floats())}"
         if shape.n > 1 and shape.steps["OUT"][1] != 1:
             return "the values of its result are not contiguous"
-        return (
-            ""
-            if next(_plans(shape, _is_narrow(problem)), None)
-            else f"its heads are too wide: {shape.k1} and {shape.n}"
-        )
+        fits = next(_plans(shape, _is_narrow(problem)), None)
+        return "" if fits else f"its heads are too wide: {shape.k1} and {shape.n}"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         del target
@@ -92,9 +89,7 @@ def _macros(problem: Problem, plan: _AttentionTiling) -> dict[str, int | str]:
         found[f"{name}_ROW"], found[f"{name}_COLUMN"] = shape.steps[name]
         found[f"{name}_INPUT"], found[f"{name}_START"] = _INPUTS[shape.sources[name]], shape.starts[name]
         found[f"{name}_TYPE"] = types[shape.sources[name]]
-    inputs = (
-        f"const {kind} *{name}" for kind, name in zip(types, _INPUTS[: len(problem.inputs)], strict=False)
-    )
+    inputs = (f"const {kind} *{name}" for kind, name in zip(types[:-1], _INPUTS, strict=False))
     return found | {"INPUTS": ", ".join(inputs)}
 
 

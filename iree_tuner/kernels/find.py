@@ -154,10 +154,8 @@ def find_joint_here(
     session = session_for(target.flags)
     with session.context, ir.Location.unknown():
         module = _before_dispatches(data, name, target, session)
-        joined = tuple(
-            replace(site, times=times)
-            for site, times in Counter(find_joint(module, on_host=target.native)).items()
-        )
+        found = Counter(find_joint(module, on_host=target.native))
+        joined = tuple(replace(site, times=times) for site, times in found.items())
         if not joined:
             return (), ()
         put_into(module, [(site, _JOINT.make(site.problem)) for site in joined])
