@@ -12,7 +12,7 @@ as a sum of multiples of loops.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -20,9 +20,9 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.kernel import Problem, View
+from iree_tuner.kernels.kernel import LaterKeys, View
 from iree_tuner.kernels.moved import RESHAPES, Atoms, Names
-from iree_tuner.kernels.moves import has_gaps, piece_of
+from iree_tuner.kernels.moves import JOINS, has_gaps, piece_of, pieces_along
 from iree_tuner.kernels.shapes import (
     body_of,
     choice_of,
@@ -32,7 +32,7 @@ from iree_tuner.kernels.shapes import (
     softmaxed,
     starts_with,
 )
-from iree_tuner.ops.attention import ROLES, Attention, is_attention
+from iree_tuner.ops.attention import ROLES, Attention
 from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.element_type import ElementType
@@ -181,9 +181,10 @@ def _apart(op: ir.Operation, place: Sequence[Sum]) -> list[Sum] | None:
 
 
 _M, _N, _K1, _K2, _BATCH = range(5)
+_NAMED = {"m": _M, "n": _N, "k1": _K1, "k2": _K2}
 _ROLES = ({_M, _K1}, {_K2, _K1}, {_K2, _N}, {_M, _K2}, {_M, _N})
 """Dimensions of queries, keys, values, a bias and the result, without batch dimensions."""
-_BIAS = 3
+_BIAS = _SCALE = 3  # a bias among the arrays; the scale among the op's operands
 
 ATTENTION_OP, _OPERANDS = "iree_linalg_ext.attention", (5, 6)  # with a mask
 _MOST_OPS = 64
@@ -203,6 +204,7 @@ class Found:
             of the compiler's dialect.
         after: how many keys after its own position a query sees; None if it sees all keys.
         views: where the operands are read, if these are not the inputs one by one (`Problem.views`).
+        later: the last keys, if these are read elsewhere.
     """
 
     inputs: tuple[ir.Value, ...]
@@ -212,6 +214,7 @@ class Found:
     shapes: tuple[Names, ...]
     after: int | None = None
     views: tuple[View, ...] = ()
+    later: LaterKeys | None = None
 
 
 def find_attention(root: ir.Operation) -> Found | None:
@@ -239,9 +242,7 @@ def _with_weights(root: ir.Operation, roles: Mapping[str, tuple[int, ...]], at: 
     if left is None or right is None:
         return None
     values = walk.followed(root.operands[1 - at], sides[1 - at])
-    bias = () if walk.bias is None else (walk.bias,)
-    read = [walk.part(*each) for each in (left, right, values, *bias)]
-    return walk.found(read, walk.onward(root, out))
+    return walk.ended([left, right, values, *filter(None, (walk.bias,))], (root, out))
 
 
 def attention_of(op: ir.Operation) -> Found | None:
@@ -258,10 +259,32 @@ def attention_of(op: ir.Operation) -> Found | None:
         return None
     queries, keys, values, *_, written = indexing_maps(op)
     detail = iree_codegen.get_attention_op_detail(queries, keys, values, written)
-    roles = [(role, tuple(getattr(detail, f"{role}_dims"))) for role in ROLES]
+    roles = {role: tuple(getattr(detail, f"{role}_dims")) for role in ROLES}
     found = structure(op)
-    workload = None if found is None else workload_of(Attention.name, Attention.name, found, roles)
-    return None if workload is None else Found(inputs, (factor, start, op), workload, times.value, ())
+    workload = None if found is None else workload_of(Attention.name, Attention.name, found, [*roles.items()])
+    if workload is None:
+        return None
+    moved = None if workload.dynamic else _with_moves(op, roles, times.value)
+    return moved or Found(inputs, (factor, start, op), workload, times.value, ())
+
+
+def _with_moves(op: ir.Operation, roles: Mapping[str, tuple[int, ...]], scale: float) -> Found | None:
+    """The attention of the compiler's op with the moves around it; None if there are none."""
+    if any(len(roles[role]) != 1 for role in _NAMED):
+        return None
+    batch, sizes = roles["batch"], loop_sizes(op) or ()
+    names = {roles[role][0]: name for role, name in _NAMED.items()}
+    names |= dict(zip(batch, range(_BATCH, _BATCH + len(batch)), strict=True))
+    atoms = Atoms({name: sizes[loop] or 0 for loop, name in names.items()})
+    walk = _Attention(atoms, tuple(names[loop] for loop in batch), scale)
+    *sides, out = (atoms.named(each, names) for each in indexing_maps(op))
+    given = [each for each in zip(op.operands, sides, strict=False) if each[0] != op.operands[_SCALE]]
+    read = [walk.followed(*each) for each in given]
+    found = walk.ended(read, (op, out))
+    unmoved = found is None or (
+        found.ops[-1] == op and [*found.inputs] == [value for value, _ in given] and not found.later
+    )
+    return None if unmoved else found
 
 
 def _roles(op: ir.Operation) -> dict[str, tuple[int, ...]] | None:
@@ -288,6 +311,10 @@ class _Read:
     first: tuple[int, ...]
     sizes: tuple[int, ...]
     ops: tuple[ir.Operation, ...] = ()
+
+
+_Joined = tuple[_Read, _Read]
+"""Earlier and later keys or values, which the program joins."""
 
 
 @dataclass
@@ -349,6 +376,52 @@ class _Attention:
             at, ops, op = op.operands[0], [*ops, op], producer(op.operands[0])
             piece = None if op is None else piece_of(op)
         return _Read(at, own, first, sizes, tuple(ops))
+
+    def ended(
+        self, operands: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names]
+    ) -> Found | None:
+        """The attention that ends here or behind moves; if it can be, with parts of keys."""
+        apart = replace(self, atoms=self.atoms.copy())
+        joined = apart.joined(*operands[1:3])
+        found = None if joined is None else apart.found(operands, apart.onward(*result), joined)
+        return found or self.found(operands, self.onward(*result))
+
+    def joined(self, *operands: tuple[ir.Value, Names]) -> tuple[_Joined, ...] | None:
+        """Keys and values as two parts each, of equal lengths; None unless both are joined of such parts."""
+        walk = replace(self, atoms=self.atoms.copy())
+        found = [walk._parts(*each) for each in operands]
+        kept = tuple(each for each in found if each is not None)
+        if len(kept) < len(found) or len({walk._earlier(each) for each in kept}) > 1:
+            return None
+        self.atoms = walk.atoms
+        return kept
+
+    def _earlier(self, parts: _Joined) -> int:
+        """The number of keys in the first of two parts."""
+        every = zip(parts[0].names, parts[0].sizes, strict=True)
+        return next((size for names, size in every if names == (_K2,)), 1)
+
+    def _parts(self, value: ir.Value, names: Names) -> _Joined | None:
+        """The two parts that an operand is joined of along the keys, behind reshapes; None if it is not."""
+        ops = list[ir.Operation]()
+        while (op := producer(value)) is not None and op.name in RESHAPES:
+            before = self.atoms.before(op, names)
+            if before is None:
+                return None
+            value, names, ops = op.operands[0], before, [*ops, op]
+        found = pieces_along(value)
+        if found is None or len(found[1]) != 2 or names[found[0]] != (_K2,):
+            return None
+        along, pieces, joins = found
+        read, whole = list[_Read](), self.atoms.sizes[_K2]
+        for piece in pieces:
+            self.atoms.sizes[_K2] = piece.sizes[along]
+            own = [() if at == along and size == 1 else each
+                   for at, (each, size) in enumerate(zip(names, piece.sizes, strict=True))]  # fmt: skip
+            part = self.part(*self.followed(piece.value, piece.own(own)))
+            read.append(replace(part, ops=(*ops, *joins, *part.ops)))
+        self.atoms.sizes[_K2] = whole
+        return None if _K2 in self.atoms.parts else (read[0], read[1])
 
     def softmax(self, value: ir.Value, names: Names) -> tuple[ir.Value, Names] | None:
         """The operand of a softmax over the keys, behind casts and reshapes; None if there is no softmax."""
@@ -453,9 +526,14 @@ class _Attention:
             op, names = user, after
         return op, names
 
-    def found(self, read: Sequence[_Read], result: tuple[ir.Operation, Names]) -> Found | None:
+    def found(
+        self, operands: Sequence[tuple[ir.Value, Names]], result: tuple[ir.Operation, Names],
+        joined: Sequence[_Joined] = (),
+    ) -> Found | None:  # fmt: skip
+        """The attention of these operands and this result, with the parts of keys and values or without."""
         if self.after is not None and (self.scale <= 0.0 or self.bias is not None):
             return None
+        read = [self.part(*each) for each in operands]
         last, names = result
         values = [*(each.value for each in read), last.result]
         shapes = [*(each.sizes for each in read), ir.RankedTensorType(last.result.type).shape]
@@ -474,22 +552,47 @@ class _Attention:
                 return None
             batch |= dict.fromkeys(each for each in atoms if each >= _BATCH)
         order = [*sorted(batch), _M, _N, _K1, _K2]
-        inputs = tuple(dict.fromkeys(values[:-1]))
-        if not set(batch) <= {each for own in every[-1] for each in own} or values[_BIAS] in values[:_BIAS]:
+        parts = self._in_parts(read, every, joined)
+        if parts is None or not set(batch) <= {each for own in every[-1] for each in own}:
             return None
+        inputs = tuple(dict.fromkeys(each.value for each in parts))
+        bias = {each.value for each in parts[_BIAS : len(read)]}
         ops = _between(inputs, last)
-        if ops is None or not {op for each in read for op in each.ops} <= set(ops):
+        if ops is None or not {op for each in parts for op in each.ops} <= set(ops):
             return None  # or an input is made of another one
+        if bias & {each.value for each in (*parts[:_BIAS], *parts[len(read) :])} or not _only_in(ops, parts):
+            return None
         sizes = self.atoms.sizes
         split = tuple(tuple(tuple(map(sizes.__getitem__, own)) for own in names) for names in every)
         workload = self._workload(values, every, order)
         views = tuple(
-            View(inputs.index(each.value), each.first, tuple(tuple(map(order.index, own)) for own in names))
-            for each, names in zip(read, every, strict=False)
-        )
+            View(inputs.index(each.value), each.first,
+                 tuple(tuple(map(order.index, own)) for own in each.names))
+            for each in parts
+        )  # fmt: skip
+        later = LaterKeys(self._earlier(joined[0]), *views[len(read) :]) if joined else None
         whole = all(each.sizes == tuple(ir.RankedTensorType(each.value.type).shape) for each in read)
-        plain = whole and len(inputs) == len(read)
-        return Found(inputs, ops, workload, self.scale, split, self.after, () if plain else views)
+        plain = whole and not joined and len(inputs) == len(read)
+        own = () if plain else views[: len(read)]
+        return Found(inputs, ops, workload, self.scale, split, self.after, own, later)
+
+    def _in_parts(
+        self, read: Sequence[_Read], every: Sequence[Names], joined: Sequence[_Joined]
+    ) -> list[_Read] | None:
+        """The operands with these names, or their first parts, then the second ones; None if one misfits."""
+        found = [replace(each, names=names) for each, names in zip(read, every, strict=False)]
+        for at, parts in enumerate(joined, 1):
+            whole = {atom for own in every[at] for atom in own} - {_K2}
+            for place, part in zip((at, len(found)), parts, strict=True):
+                names = tuple(map(self.atoms.whole, part.names))
+                sized = zip(names, part.sizes, strict=True)
+                if {atom for own in names for atom in own} - {_K2} != whole or not all(
+                    own == (_K2,) or math.prod(self.atoms.sizes[each] for each in own) == size
+                    for own, size in sized
+                ):
+                    return None
+                found[place : place + 1] = [replace(part, names=names)]
+        return found
 
     def _rows_of(self, every: list[Names]) -> list[Names]:
         """Names in which one part of split queries stands for the queries: the mask's, otherwise the longest.
@@ -523,6 +626,12 @@ class _Attention:
         )  # fmt: skip
 
 
+def _only_in(ops: Collection[ir.Operation], parts: Sequence[_Read]) -> bool:
+    """Whether what joins the parts has no uses elsewhere, for which it would be made all the same."""
+    joins = {op for each in parts for op in each.ops if op.name in JOINS}
+    return all(use.owner.operation in ops for op in joins for use in op.result.uses)
+
+
 def _with_one(names: Names) -> Names:
     """Name the dimension of a single query: add its atom to the first dimension that has a name."""
     first = next((at for at, own in enumerate(names) if own), 0)
@@ -548,71 +657,3 @@ def _between(inputs: Sequence[ir.Value], last: ir.Operation) -> tuple[ir.Operati
         return True
 
     return tuple(found) if visit(last) else None
-
-
-_SCALE = 3  # operand of attention
-_AXES = {"Q": ("m", "k1"), "K": ("k2", "k1"), "V": ("k2", "n"), "BIAS": ("m", "k2"), "OUT": ("m", "n")}
-
-
-@dataclass(frozen=True)
-class AttentionShape:
-    """Sizes and strides, in elements, of an attention.
-
-    Attributes:
-        batch: sizes of the batch's loops.
-        m, n, k1, k2: number of queries, width of values, width of heads, number of keys.
-        batch_steps: by array (`Q`, `K`, `V`, `OUT`, and `BIAS` for a bias or a mask), the stride of each of
-            the batch's loops; 0 if the array does not depend on the loop.
-        steps: by array, the strides of rows and of columns; 0 if all rows have the same bias.
-        sources: by array that is read, the number of the problem's input.
-        starts: by array that is read, the position of its first element in that input.
-    """
-
-    batch: tuple[int, ...]
-    m: int
-    n: int
-    k1: int
-    k2: int
-    batch_steps: Mapping[str, tuple[int, ...]]
-    steps: Mapping[str, tuple[int, int]]
-    sources: Mapping[str, int]
-    starts: Mapping[str, int]
-
-
-def attention_shape(problem: Problem) -> AttentionShape | None:
-    """The shape of a problem; None if it is not an attention, or has several loops of one role."""
-    workload = problem.workload
-    if not is_attention(workload) or workload.dynamic:
-        return None
-    if any(len(workload.role(role)) != 1 for role in ("m", "n", "k1", "k2")):
-        return None
-    sizes, batch = workload.loops, workload.role("batch")
-    batch_steps: dict[str, tuple[int, ...]] = {}
-    steps: dict[str, tuple[int, int]] = {}
-    maps = [each for number, each in enumerate(workload.maps) if number != _SCALE]
-    names = [name for name in _AXES if name != "BIAS" or len(maps) == len(_AXES)]
-    views = problem.views or tuple(View(at, (), (each.loops,)) for at, each in enumerate(maps[:-1]))
-    starts: dict[str, int] = {}
-    for name, view in zip(names, (*views, View(0, (), (maps[-1].loops,))), strict=True):
-        row, column = _AXES[name]
-        shape = problem.inputs[view.input].shape if problem.views and name != "OUT" else ()
-        own, starts[name] = _positions(view, shape, sizes)
-        batch_steps[name] = tuple(own.get(loop, 0) for loop in batch)
-        steps[name] = own.get(workload.role(row)[0], 0), own[workload.role(column)[0]]
-    del starts["OUT"]
-    sources = {name: view.input for name, view in zip(starts, views, strict=True)}
-    m, n, k1, k2 = (workload.sizes(role)[0] for role in ("m", "n", "k1", "k2"))
-    return AttentionShape(workload.sizes("batch"), m, n, k1, k2, batch_steps, steps, sources, starts)
-
-
-def _positions(view: View, shape: Sequence[int], sizes: Sequence[int]) -> tuple[dict[int, int], int]:
-    """The stride of each loop in the array of a view, and the position of the view's first element.
-
-    `shape` is the array's; of a dense array of all loops, it may be left out.
-    """
-    steps: dict[int, int] = {}
-    for at, loops in enumerate(view.loops):
-        inner = math.prod(shape[at + 1 :])
-        steps |= {loop: inner * math.prod(sizes[each] for each in loops[place + 1 :])
-                  for place, loop in enumerate(loops)}  # fmt: skip
-    return steps, sum(first * math.prod(shape[at + 1 :]) for at, first in enumerate(view.first))

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from iree_tuner.kernels.attention import AttentionShape, attention_shape
 from iree_tuner.kernels.c_code import MOST_STACK, CKernel, c_type, compiled, floats, widths, workers
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Launch, Problem
+from iree_tuner.kernels.shapes import AttentionShape, attention_shape
 from iree_tuner.ops.attention import is_attention
 from iree_tuner.targets import Target
 
@@ -21,7 +21,7 @@ _TILES: Mapping[int, tuple[tuple[int, int], ...]] = {
 }  # fmt: skip
 """Rows and vectors of a tile of sums, by the number of f32 in a vector."""
 
-_INPUTS = ("one", "two", "three")  # names of the entry's parameters
+_INPUTS = ("one", "two", "three", "four", "five")  # names of the entry's parameters
 _MOST_DOTS = 4  # rows and keys of a tile of dot products, whose sums are in registers
 _BLOCKS = (64, 128, 256, 96, 512)  # keys of a block
 _PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -82,10 +82,11 @@ def _macros(problem: Problem, plan: _AttentionTiling) -> dict[str, int | str]:
         "CAUSAL": int(problem.after is not None), "AFTER": problem.after or 0,
         "BATCHES": max(1, len(shape.batch)), "SIZES": ",".join(map(str, shape.batch or (1,))),
         "OUT_ROW": shape.steps["OUT"][0], "RESULT": types[-1], "KEPT": int(plan.keeps),
+        "EARLIER": shape.earlier,
     }  # fmt: skip
     for name, steps in shape.batch_steps.items():
         found[f"{name}_STEPS"] = ",".join(map(str, steps or (0,)))
-    for name in ("Q", "K", "V"):
+    for name in shape.sources:
         found[f"{name}_ROW"], found[f"{name}_COLUMN"] = shape.steps[name]
         found[f"{name}_INPUT"], found[f"{name}_START"] = _INPUTS[shape.sources[name]], shape.starts[name]
         found[f"{name}_TYPE"] = types[shape.sources[name]]
@@ -115,7 +116,7 @@ class _AttentionTiling:
     @property
     def keeps(self) -> bool:
         """Whether weighted sums of values go on with other keys, and the result cannot have them."""
-        return self.narrow and self.knobs["keys"] < self.shape.k2
+        return self.narrow and min(self.knobs["keys"], self.shape.earlier) < self.shape.k2
 
     def legal(self) -> bool:
         """Whether its arrays fit onto the stack."""
@@ -152,8 +153,9 @@ def _step(rows: int, vectors: int) -> float:
 
 
 def _plans(shape: AttentionShape, narrow: bool) -> Iterator[_AttentionTiling]:
-    dots = (0, 1) if shape.steps["Q"][1] == shape.steps["K"][1] == 1 or shape.k1 == 1 else (0,)
-    in_place = shape.steps["V"][1] == 1 or shape.n == 1
+    apart = {name: shape.steps[name][1] for name in shape.sources}  # elements from column to column
+    dots = (0, 1) if apart["Q"] == apart["K"] == apart.get("K_LATER", 1) == 1 or shape.k1 == 1 else (0,)
+    in_place = apart["V"] == apart.get("V_LATER", 1) == 1 or shape.n == 1
     for lanes in widths():
         for (rows, vectors), dot, packs in product(_TILES[lanes], dots, (0, 1) if in_place else (1,)):
             if rows > max(1, shape.m) or (dot and rows > _MOST_DOTS):

@@ -48,6 +48,20 @@ class View:
 
 
 @dataclass(frozen=True)
+class LaterKeys:
+    """The last keys of an attention and their values, if other arrays have them: the new rows of a cache.
+
+    Attributes:
+        earlier: the number of keys before them.
+        keys, values: where they are read. A single one is not indexed by the loop of keys.
+    """
+
+    earlier: int
+    keys: View
+    values: View
+
+
+@dataclass(frozen=True)
 class Problem:
     """A root op that starts from zeros, and the elementwise ops on its result that belong to it.
 
@@ -77,6 +91,7 @@ class Problem:
         constants: numbers of the inputs that are constants of the program. A kernel may get these packed.
         views: for an attention, where each operand is read, if one is a part of an input or two are of the
             same input; otherwise empty, and each operand is an input.
+        later: the last keys of an attention, if the operands of `views` have only those before them.
     """
 
     workload: Workload
@@ -92,6 +107,7 @@ class Problem:
     constants: tuple[int, ...] = ()
     nest: Nest | None = None
     views: tuple[View, ...] = ()
+    later: LaterKeys | None = None
 
     @property
     def name(self) -> str:

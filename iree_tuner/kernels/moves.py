@@ -13,6 +13,7 @@ from iree.compiler.dialects import arith, tensor
 
 from iree_tuner.compiler.context import remembered
 from iree_tuner.compiler.linalg import PackOp, collapse, expand
+from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Packed, Packing, Problem
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, digits
 from iree_tuner.kernels.shapes import groups_of
@@ -148,8 +149,11 @@ class Piece:
 
     def inside(self, index: Indices) -> Indices:
         """Convert an index into the whole tensor to an index into `value`."""
-        own = [each.plus(-first) for each, first in zip(index, self.first, strict=True)]
-        return tuple(each for place, each in enumerate(own) if place not in self.dropped)
+        return self.own([each.plus(-first) for each, first in zip(index, self.first, strict=True)])
+
+    def own(self, whole: Sequence[T]) -> tuple[T, ...]:
+        """What is known of the tensor's dimensions, for those of `value`."""
+        return tuple(each for place, each in enumerate(whole) if place not in self.dropped)
 
     def whole(self, own: Sequence[T], missing: T) -> tuple[T, ...]:
         """What is known of the dimensions of `value`, for the tensor's; `missing` where it has none."""
@@ -173,6 +177,28 @@ def pieces_of(op: ir.Operation) -> list[Piece]:
     shape = tuple(ir.RankedTensorType(value.type).shape)
     sizes = tuple(numbers(op, "static_sizes"))
     return [Piece(value, tuple(numbers(op, "static_offsets")), sizes, tuple(_dropped(sizes, shape)))]
+
+
+def pieces_along(value: ir.Value) -> tuple[int, list[Piece], list[ir.Operation]] | None:
+    """The dimension along which a tensor is joined from others, these in order, and the ops that join them.
+
+    None if it is not, or if its parts overlap or leave something out.
+    """
+    pieces, ops, op = list[Piece](), list[ir.Operation](), producer(value)
+    while op is not None and op.name in JOINS and is_followed(op):
+        pieces, ops = [*pieces_of(op), *pieces], [*ops, op]
+        op = None if op.name == CONCAT else producer(op.operands[1])
+    if not ops or (ops[-1].name == INSERT and (op is None or op.name != EMPTY)):
+        return None
+    shape = tuple(ir.RankedTensorType(value.type).shape)
+    along = [at for at, size in enumerate(shape) if any(each.sizes[at] != size for each in pieces)]
+    if len(along) != 1:
+        return None
+    pieces.sort(key=lambda each: each.first[along[0]])
+    ends = [each.first[along[0]] + each.sizes[along[0]] for each in pieces]
+    if [each.first[along[0]] for each in pieces] != [0, *ends[:-1]] or ends[-1] != shape[along[0]]:
+        return None
+    return along[0], pieces, ops
 
 
 def _dropped(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:

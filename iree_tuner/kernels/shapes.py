@@ -11,7 +11,8 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.linalg import access
 from iree_tuner.kernels.epilogue import producer
-from iree_tuner.kernels.kernel import Problem
+from iree_tuner.kernels.kernel import Problem, View
+from iree_tuner.ops.attention import is_attention
 from iree_tuner.ops.contraction import ROLES, is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.indexing_map import IndexingMap
@@ -496,3 +497,79 @@ def gemm_of(problem: Problem) -> Gemm | None:
     if not dense(LEFT, "m", "k") or not dense(RESULT, "m", "n") or not (plain or dense(RIGHT, "n", "k")):
         return None
     return Gemm(shape.m, shape.n, shape.k, transposed=not plain)
+
+
+_SCALE_OF_SCORES = 3  # operand of attention
+_AXES = {"Q": ("m", "k1"), "K": ("k2", "k1"), "V": ("k2", "n"), "BIAS": ("m", "k2"), "OUT": ("m", "n")}
+
+
+@dataclass(frozen=True)
+class AttentionShape:
+    """Sizes and strides, in elements, of an attention.
+
+    Attributes:
+        batch: sizes of the batch's loops.
+        m, n, k1, k2: number of queries, width of values, width of heads, number of keys.
+        batch_steps: by array (`Q`, `K`, `V`, `OUT`, and `BIAS` for a bias or a mask), the stride of each of
+            the batch's loops; 0 if the array does not depend on the loop.
+        steps: by array, the strides of rows and of columns; 0 if all rows have the same bias.
+        sources: by array that is read, the number of the problem's input.
+        starts: by array that is read, the position of its first element in that input.
+        earlier: the number of keys in `K` and `V`. Others behind these are in `K_LATER` and `V_LATER`.
+    """
+
+    batch: tuple[int, ...]
+    m: int
+    n: int
+    k1: int
+    k2: int
+    batch_steps: Mapping[str, tuple[int, ...]]
+    steps: Mapping[str, tuple[int, int]]
+    sources: Mapping[str, int]
+    starts: Mapping[str, int]
+    earlier: int
+
+
+def attention_shape(problem: Problem) -> AttentionShape | None:
+    """The shape of a problem; None if it is not an attention, or has several loops of one role."""
+    workload = problem.workload
+    if not is_attention(workload) or workload.dynamic:
+        return None
+    if any(len(workload.role(role)) != 1 for role in ("m", "n", "k1", "k2")):
+        return None
+    sizes, batch = workload.loops, workload.role("batch")
+    batch_steps: dict[str, tuple[int, ...]] = {}
+    steps: dict[str, tuple[int, int]] = {}
+    maps = [each for number, each in enumerate(workload.maps) if number != _SCALE_OF_SCORES]
+    names = [name for name in _AXES if name != "BIAS" or len(maps) == len(_AXES)]
+    views = problem.views or tuple(View(at, (), (each.loops,)) for at, each in enumerate(maps[:-1]))
+    later = problem.later
+    every = [*zip(names, (*views, View(0, (), (maps[-1].loops,))), strict=True)]
+    every += [] if later is None else [("K_LATER", later.keys), ("V_LATER", later.values)]
+    starts: dict[str, int] = {}
+    for name, view in every:
+        row, column = _AXES[name.removesuffix("_LATER")]
+        shape = problem.inputs[view.input].shape if problem.views and name != "OUT" else ()
+        own, starts[name] = _positions(view, shape, sizes)
+        batch_steps[name] = tuple(own.get(loop, 0) for loop in batch)
+        steps[name] = own.get(workload.role(row)[0], 0), own[workload.role(column)[0]]
+    del starts["OUT"]
+    sources = {name: view.input for name, view in every if name != "OUT"}
+    m, n, k1, k2 = (workload.sizes(role)[0] for role in ("m", "n", "k1", "k2"))
+    return AttentionShape(
+        workload.sizes("batch"), m, n, k1, k2, batch_steps, steps, sources, starts,
+        k2 if later is None else later.earlier,
+    )  # fmt: skip
+
+
+def _positions(view: View, shape: Sequence[int], sizes: Sequence[int]) -> tuple[dict[int, int], int]:
+    """The stride of each loop in the array of a view, and the position of the view's first element.
+
+    `shape` is the array's; of a dense array of all loops, it may be left out.
+    """
+    steps: dict[int, int] = {}
+    for at, loops in enumerate(view.loops):
+        inner = math.prod(shape[at + 1 :])
+        steps |= {loop: inner * math.prod(sizes[each] for each in loops[place + 1 :])
+                  for place, loop in enumerate(loops)}  # fmt: skip
+    return steps, sum(first * math.prod(shape[at + 1 :]) for at, first in enumerate(view.first))

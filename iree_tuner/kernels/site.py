@@ -41,9 +41,14 @@ def build_alone(found: Found, function: func.FuncOp) -> ir.Value:
     own = ir.RankedTensorType.get([size for sizes in written for size in sizes], result.element_type)
 
     def attend() -> ir.Value[Any]:
-        whole = [*map(function.arguments.__getitem__, (view.input for view in found.views))]
-        parts = [_part(*each) for each in zip(whole, found.views, shapes, strict=True)]
-        return _attention(found, [_split(*each) for each in zip(parts, shapes, strict=True)], own)
+        arguments, later = [*function.arguments], found.later
+        last = {} if later is None else {1: later.keys, 2: later.values}
+        parts = [
+            _joined_keys(found, at, view, last[at], arguments) if at in last
+            else _split(_part(arguments[view.input], view, shape), shape)
+            for at, (view, shape) in enumerate(zip(found.views, shapes, strict=True))
+        ]  # fmt: skip
+        return _attention(found, parts, own)
 
     with ir.Location.unknown(result.context):
         if found.views:
@@ -58,6 +63,41 @@ def _part(value: ir.Value[Any], view: View, shape: Names) -> ir.Value[Any]:
     sizes = [*map(math.prod, shape)]
     whole = [*ir.RankedTensorType(value.type).shape]
     return value if whole == sizes else sliced(value, view.first, sizes, sizes)
+
+
+def _joined_keys(
+    found: Found, operand: int, earlier: View, later: View, arguments: Sequence[ir.Value[Any]]
+) -> ir.Value[Any]:
+    """Keys or values of both parts, as the operand of that number."""
+    every, (key,) = found.workload.loops, found.workload.role("k2")
+    loops = found.workload.maps[operand].loops
+    cut = found.later.earlier if found.later else 0
+
+    def constant(number: int) -> ir.Value:
+        return arith.constant(ir.IndexType.get(), number)
+
+    def index(view: View, at: Mapping[int, ir.Value]) -> list[Any]:
+        places = [*map(constant, view.first)]
+        for dimension, own in enumerate(view.loops):
+            inner = 1
+            for loop in reversed(own):
+                step = arith.muli(at[loop], constant(inner))
+                places[dimension] = arith.addi(places[dimension], step)
+                inner *= every[loop]
+        return places
+
+    def read(_: ir.Value) -> ir.Value:
+        at: dict[int, ir.Value] = {loop: IndexOp(number).result for number, loop in enumerate(loops)}
+        zero, end, last = map(constant, (0, cut, cut - 1))
+        before = {**at, key: arith.minsi(at[key], last)}
+        after = {**at, key: arith.maxsi(arith.subi(at[key], end), zero)}
+        one = tensor.extract(arguments[earlier.input], index(earlier, before))
+        two = tensor.extract(arguments[later.input], index(later, after))
+        return arith.select(arith.cmpi(arith.CmpIPredicate.slt, at[key], end), one, two)
+
+    kind = ir.RankedTensorType(arguments[earlier.input].type).element_type
+    empty = tensor.EmptyOp([every[each] for each in loops], kind).result
+    return generic([], empty, [ir.AffineMap.get_identity(len(loops))], ["parallel"] * len(loops), read)
 
 
 def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
@@ -414,7 +454,7 @@ def _attention_of(
     inputs, last = found.inputs, found.ops[-1]
     problem = Problem(
         found.workload, tuple(map(array_of, inputs)), array_of(last.result), scale=found.scale,
-        after=found.after, views=found.views,
+        after=found.after, views=found.views, later=found.later,
     )  # fmt: skip
     alone = b""
     if found.shapes:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from iree_tuner.kernels.attention import AttentionShape, attention_shape
 from iree_tuner.kernels.kernel import LEAST_SCRATCH, Code, KernelError, Knobs, Problem
 from iree_tuner.kernels.nest import power_of_two
+from iree_tuner.kernels.shapes import AttentionShape, attention_shape
 from iree_tuner.kernels.triton_code import (
     ELEMENTS,
     MOST_VALUES,
@@ -23,7 +23,8 @@ from iree_tuner.targets import Target
 _MULTIPROCESSORS = 132  # of an H100 SXM and an H200
 _LEAST_WIDTH, _WIDEST = 16, 256  # widths of heads; 16 is the least for tensor cores
 _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical specifications
-_PARAMETERS = ("q", "k", "v", "bias", "out", "parts")
+_READ = ("Q", "K", "V", "BIAS", "K_LATER", "V_LATER")
+_WRITTEN = ("out", "parts")
 _OF_BIAS = {**ELEMENTS, "i1": "*i8"}
 _CLUSTER = 8  # workgroups that any GPU of compute capability 9.0 takes in a cluster
 _LEAST_PART = 128  # keys: for smaller parts, combining takes longer than reading
@@ -41,12 +42,12 @@ class TritonAttention(TritonKernel):
         shape = attention_shape(problem)
         if shape is None:
             return "it is not attention"
-        read = [problem.inputs[source] for source in shape.sources.values()]
-        types = [each.element_type for each in (*read, problem.result)]
-        if len(set(types[:3])) > 1 or types[0] not in ("f16", "bf16") or types[-1] not in ELEMENTS:
-            return f"its types are {', '.join(types)}, not f16 or bf16"
-        if any(each not in _OF_BIAS for each in types[3:-1]):
-            return f"its bias is {types[3]}"
+        types = {name: problem.inputs[source].element_type for name, source in shape.sources.items()}
+        bias, result = types.pop("BIAS", "f32"), problem.result.element_type
+        if len({*types.values()}) > 1 or types["Q"] not in ("f16", "bf16") or result not in ELEMENTS:
+            return f"its types are {', '.join((*types.values(), result))}, not f16 or bf16"
+        if bias not in _OF_BIAS:
+            return f"its bias is {bias}"
         if not all(_LEAST_WIDTH <= each <= _WIDEST for each in (shape.k1, shape.n)):
             return f"its heads are {shape.k1} and {shape.n} wide, not {_LEAST_WIDTH} to {_WIDEST}"
         if max(math.prod(each.shape) for each in (*problem.inputs, problem.result)) > MOST_VALUES:
@@ -66,27 +67,30 @@ class TritonAttention(TritonKernel):
 
         shape, splits = _shape(problem), knobs["splits"]
         bias = problem.inputs[shape.sources["BIAS"]].element_type if "BIAS" in shape.sources else ""
-        kinds = [*3 * [ELEMENTS[problem.inputs[0].element_type]], _OF_BIAS[bias or "f32"]]
+        own = ELEMENTS[problem.inputs[shape.sources["Q"]].element_type]
+        kinds = [_OF_BIAS[bias or "f32"] if name == "BIAS" else own for name in _READ]
         kinds += [ELEMENTS[problem.result.element_type], ELEMENTS["f32"]]
-        pointers: dict[str, str] = dict(zip(_PARAMETERS, kinds, strict=True))
-        none = {"BIAS": (0,) * len(shape.batch), "IN_BIAS": (0, 0)}
-        sources = [*shape.sources.values()]
+        parameters = [*map(str.lower, _READ), *_WRITTEN]
+        pointers: dict[str, str] = dict(zip(parameters, kinds, strict=True))
+        sources = [shape.sources.get(name, -1) for name in _READ]
         constants: dict[str, object] = {
-            "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2, **none,
-            **shape.batch_steps, **{f"IN_{name}": each for name, each in shape.steps.items()},
+            "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2,
+            **{name: shape.batch_steps.get(name, (0,) * len(shape.batch)) for name in (*_READ, "OUT")},
+            **{f"IN_{name}": shape.steps.get(name, (0, 0)) for name in (*_READ, "OUT")},
             "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
             "WIDTH": power_of_two(shape.k1), "WIDTH_V": power_of_two(shape.n), "SPLITS": splits,
-            "CLUSTER": splits > 1, "BIASED": bool(bias), "MASKED": bias == "i1",
-            "SOURCES": tuple(map(sources.index, sources[:3])), "STARTS": (*shape.starts.values(), 0)[:4],
+            "CLUSTER": splits > 1, "BIASED": bool(bias), "MASKED": bias == "i1", "EARLIER": shape.earlier,
+            "SOURCES": tuple(map(sources.index, sources)),
+            "STARTS": tuple(shape.starts.get(name, 0) for name in _READ),
         }  # fmt: skip
         made = compiled(triton_attention_source.attention, pointers, constants, knobs)
         x, y = -(-shape.m // knobs["bm"]), math.prod(shape.batch)
-        written = ("out", "parts") if splits > 1 else ("out",)
-        bound = [*map(sources.index, range(len(problem.inputs))), *map(_PARAMETERS.index, written)]
+        written = _WRITTEN if splits > 1 else _WRITTEN[:1]
+        bound = [*map(sources.index, range(len(problem.inputs))), *map(parameters.index, written)]
         partial = x * y * _part_bytes(shape, knobs) if splits > 1 else 0
         workgroups = splits * x, y, 1
         return code_of(
-            made, bound, len(_PARAMETERS), workgroups, knobs, cluster=splits, partial_bytes=partial
+            made, bound, len(parameters), workgroups, knobs, cluster=splits, partial_bytes=partial
         )  # fmt: skip
 
 

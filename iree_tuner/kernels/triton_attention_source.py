@@ -23,22 +23,36 @@ def _loaded(pointers, within, WHOLE: tl.constexpr):
 
 
 @triton.jit
+def _joined(early, late, key, step, late_step, within, EARLIER: tl.constexpr, K2: tl.constexpr):
+    """Load keys or values with these numbers from where they are, with 0 outside of the mask `within`."""
+    found = tl.load(early + key * step, mask=within & (key < EARLIER), other=0.0)
+    more = tl.load(late + (key - EARLIER) * late_step, mask=within & (key >= EARLIER) & (key < K2), other=0.0)
+    return tl.where(key < EARLIER, found, more)
+
+
+@triton.jit
 def attention(
-    q, k, v, bias, out, parts, BATCH: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K1: tl.constexpr,
-    K2: tl.constexpr, Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr, BIAS: tl.constexpr,
-    OUT: tl.constexpr, IN_Q: tl.constexpr, IN_K: tl.constexpr, IN_V: tl.constexpr, IN_BIAS: tl.constexpr,
+    q, k, v, bias, k_later, v_later, out, parts, BATCH: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
+    K1: tl.constexpr, K2: tl.constexpr, Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr, BIAS: tl.constexpr,
+    K_LATER: tl.constexpr, V_LATER: tl.constexpr, OUT: tl.constexpr, IN_Q: tl.constexpr, IN_K: tl.constexpr,
+    IN_V: tl.constexpr, IN_BIAS: tl.constexpr, IN_K_LATER: tl.constexpr, IN_V_LATER: tl.constexpr,
     IN_OUT: tl.constexpr, AFTER: tl.constexpr, SCALE: tl.constexpr, BM: tl.constexpr, BK: tl.constexpr,
     WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
-    BIASED: tl.constexpr, MASKED: tl.constexpr, SOURCES: tl.constexpr, STARTS: tl.constexpr,
+    BIASED: tl.constexpr, MASKED: tl.constexpr, EARLIER: tl.constexpr, SOURCES: tl.constexpr,
+    STARTS: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile of queries of a head in a workgroup; larger scores rescale the softmax so far.
 
     With several `SPLITS`, each workgroup of a cluster writes the result of a part of the keys to `parts`, and
     the last one combines them; `CLUSTER` is false in interpreters. `Q` etc. are strides of the batch's loops,
     `IN_Q` etc. of rows and columns. A query sees `AFTER` keys after its own, or all (FlashAttention-2, Dao
-    2023). `SOURCES` are the first of `q`, `k` and `v` with the same array, `STARTS` where each begins in it.
+    2023). Keys from the number `EARLIER` on are in `k_later` and `v_later`. `SOURCES` are the first of these
+    parameters with the same array, `STARTS` where each begins in it.
     """
-    q, k, v = q + STARTS[0], (q, k)[SOURCES[1]] + STARTS[1], (q, k, v)[SOURCES[2]] + STARTS[2]
+    k, v = (q, k)[SOURCES[1]], (q, k, v)[SOURCES[2]]
+    late, late_values = (q, k, v, bias, k_later)[SOURCES[4]], (q, k, v, bias, k_later, v_later)[SOURCES[5]]
+    q, k, v, bias = q + STARTS[0], k + STARTS[1], v + STARTS[2], bias + STARTS[3]
+    late, late_values = late + STARTS[4], late_values + STARTS[5]
     head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
     part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
     first = rank * part
@@ -49,29 +63,42 @@ def attention(
     rows, keys = tile * BM + tl.arange(0, BM), tl.arange(0, BK)
     depth, columns = tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
     left = q + offset(head, BATCH, Q) + rows[:, None] * IN_Q[0] + depth[None, :] * IN_Q[1]
-    right = k + offset(head, BATCH, K) + (first + keys[None, :]) * IN_K[0] + depth[:, None] * IN_K[1]
-    values = v + offset(head, BATCH, V) + (first + keys[:, None]) * IN_V[0] + columns[None, :] * IN_V[1]
+    right = k + offset(head, BATCH, K) + depth[:, None] * IN_K[1]
+    values = v + offset(head, BATCH, V) + columns[None, :] * IN_V[1]
     x = tl.load(left, mask=(rows[:, None] < M) & (depth[None, :] < K1), other=0.0)
+    bias += offset(head, BATCH, BIAS)
     lowest: tl.constexpr = -1e38 if BIASED else float("-inf")  # a bias may make all scores -inf
     largest, total = tl.full((BM,), lowest, tl.float32), tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, WIDTH_V), tl.float32)
-    for start in range(first, end, BK):
-        y = _loaded(right, (keys[None, :] + start < K2) & (depth < K1)[:, None], K2 % BK == 0 and K1 == WIDTH)
+    whole: tl.constexpr = K2 if EARLIER == K2 else EARLIER // BK * BK  # blocks of earlier keys only
+    right_now, values_now = (
+        right + (first + keys[None, :]) * IN_K[0],
+        values + (first + keys[:, None]) * IN_V[0],
+    )
+    for start in range(first, min(end, whole), BK):
+        within = (keys[None, :] + start < whole) & (depth < K1)[:, None]
+        y = _loaded(right_now, within, whole % BK == 0 and K1 == WIDTH)
         scores = tl.dot(x, y) * SCALE
-        if K2 % BK != 0:
-            scores = tl.where(keys[None, :] + start < K2, scores, float("-inf"))
-        if AFTER is not None:
-            scores = tl.where(keys[None, :] + start <= rows[:, None] + AFTER, scores, float("-inf"))
-        if BIASED:
-            own = bias + STARTS[3] + offset(head, BATCH, BIAS)
-            scores = _biased(scores, own, rows[:, None], keys[None, :] + start, M, K2, IN_BIAS, MASKED)
-        now = tl.maximum(largest, tl.max(scores, 1))
-        powers, shrink = tl.math.exp2(scores - now[:, None]), tl.math.exp2(largest - now)
+        scores = _seen(scores, bias, rows, keys + start, M, whole, AFTER, IN_BIAS, BIASED, MASKED, BK)
+        powers, shrink, largest = _weights(scores, largest)
         total = total * shrink + tl.sum(powers, 1)
-        within = (keys[:, None] + start < K2) & (columns[None, :] < N)
-        z = _loaded(values, within, K2 % BK == 0 and N == WIDTH_V)
+        within = (keys[:, None] + start < whole) & (columns[None, :] < N)
+        z = _loaded(values_now, within, whole % BK == 0 and N == WIDTH_V)
         acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
-        largest, right, values = now, right + BK * IN_K[0], values + BK * IN_V[0]
+        right_now, values_now = right_now + BK * IN_K[0], values_now + BK * IN_V[0]
+    if EARLIER < K2:
+        late += offset(head, BATCH, K_LATER) + depth[:, None] * IN_K_LATER[1]
+        late_values += offset(head, BATCH, V_LATER) + columns[None, :] * IN_V_LATER[1]
+        for start in range(max(first, whole), end, BK):
+            key, within = keys[None, :] + start, (depth < K1)[:, None]
+            y = _joined(right, late, key, IN_K[0], IN_K_LATER[0], within, EARLIER, K2)
+            scores = tl.dot(x, y) * SCALE
+            scores = _seen(scores, bias, rows, keys + start, M, K2, AFTER, IN_BIAS, BIASED, MASKED, BK)
+            powers, shrink, largest = _weights(scores, largest)
+            total = total * shrink + tl.sum(powers, 1)
+            key, within = keys[:, None] + start, columns[None, :] < N
+            z = _joined(values, late_values, key, IN_V[0], IN_V_LATER[0], within, EARLIER, K2)
+            acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
     place = out + offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
     here = (rows[:, None] < M) & (columns[None, :] < N)
     if SPLITS == 1:
@@ -83,6 +110,28 @@ def attention(
         if rank == SPLITS - 1:
             found = _of_parts(parts, count, BM, WIDTH_V, SPLITS)
             tl.store(place, found.to(out.dtype.element_ty), mask=here)
+
+
+@triton.jit
+def _seen(
+    scores, bias, rows, keys, M: tl.constexpr, K2: tl.constexpr, AFTER: tl.constexpr, STEPS: tl.constexpr,
+    BIASED: tl.constexpr, MASKED: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """Scores with a bias added, and those of keys that a query does not see lowered."""
+    if K2 % BK != 0:
+        scores = tl.where(keys[None, :] < K2, scores, float("-inf"))
+    if AFTER is not None:
+        scores = tl.where(keys[None, :] <= rows[:, None] + AFTER, scores, float("-inf"))
+    if BIASED:
+        scores = _biased(scores, bias, rows[:, None], keys[None, :], M, K2, STEPS, MASKED)
+    return scores
+
+
+@triton.jit
+def _weights(scores, largest):
+    """The powers of scores, the factor for those before, and the largest scores so far."""
+    now = tl.maximum(largest, tl.max(scores, 1))
+    return tl.math.exp2(scores - now[:, None]), tl.math.exp2(largest - now), now
 
 
 @triton.jit

@@ -16,6 +16,8 @@
 //   INPUTS                    the parameters that are read: as many as there are arrays, for queries, keys and values
 //   Q_INPUT, Q_START, K_INPUT, K_START, V_INPUT, V_START   of these, which one has them, and where they begin in it
 //   Q_ROW, Q_COLUMN, K_ROW, K_COLUMN, V_ROW, V_COLUMN, OUT_ROW   strides of rows and of columns, in elements
+//   EARLIER                   keys in these arrays; if it is less than all, the others are in K_LATER_INPUT and
+//                             V_LATER_INPUT, with the same macros as K and V
 //   Q_TYPE, K_TYPE, V_TYPE, RESULT   types of elements: float, f16, bf16
 //   ROWS, VECTORS, LANES, KEYS, TILES, PACK_VALUES, DOT, KEPT
 
@@ -49,6 +51,9 @@ typedef V_TYPE of_values;
 static const index sizes[BATCHES] = {SIZES};
 static const index q_steps[BATCHES] = {Q_STEPS}, k_steps[BATCHES] = {K_STEPS};
 static const index v_steps[BATCHES] = {V_STEPS}, out_steps[BATCHES] = {OUT_STEPS};
+#if EARLIER < KEYS_IN_ALL
+static const index late_k_steps[BATCHES] = {K_LATER_STEPS}, late_v_steps[BATCHES] = {V_LATER_STEPS};
+#endif
 
 // 2^x for x <= 0; 0 below -126.5. The polynomial is from Cephes (exp2f.c, S. Moshier, 1992).
 ALWAYS vector power(vector x) {
@@ -66,39 +71,39 @@ ALWAYS vector power(vector x) {
 }
 
 // Pack the keys of a block: groups of WIDE keys, each transposed, with zeros after the last key.
-ALWAYS void pack_keys(const K_TYPE *keys, float *packed, index count) {
+ALWAYS void pack_keys(const K_TYPE *keys, const index row, const index column, float *packed, index count) {
   for (index first = 0; first < count; first += WIDE, packed += DEPTH * WIDE) {
-    const K_TYPE *from = keys + first * K_ROW;
+    const K_TYPE *from = keys + first * row;
     const index columns = count - first < WIDE ? count - first : WIDE;
     index c = 0;
-    if (K_COLUMN == 1) {
+    if (column == 1) {
       for (; c + 4 <= columns; c += 4) {
         index k = 0;
-        for (; k + 4 <= DEPTH; k += 4) turn(from + c * K_ROW + k, K_ROW, packed + k * WIDE + c, WIDE);
+        for (; k + 4 <= DEPTH; k += 4) turn(from + c * row + k, row, packed + k * WIDE + c, WIDE);
         for (; k < DEPTH; k++)
-          for (index each = c; each < c + 4; each++) packed[k * WIDE + each] = value(from + each * K_ROW + k);
+          for (index each = c; each < c + 4; each++) packed[k * WIDE + each] = value(from + each * row + k);
       }
-    } else if (K_ROW == 1) {
+    } else if (row == 1) {
       for (; c + LANES <= columns; c += LANES)
-        for (index k = 0; k < DEPTH; k++) *(vector *)(packed + k * WIDE + c) = load(from + k * K_COLUMN + c, LANES);
+        for (index k = 0; k < DEPTH; k++) *(vector *)(packed + k * WIDE + c) = load(from + k * column + c, LANES);
     }
     for (index k = 0; k < DEPTH; k++) {
-      for (index each = c; each < columns; each++) packed[k * WIDE + each] = value(from + each * K_ROW + k * K_COLUMN);
+      for (index each = c; each < columns; each++) packed[k * WIDE + each] = value(from + each * row + k * column);
       for (index each = columns; each < WIDE; each++) packed[k * WIDE + each] = 0;
     }
   }
 }
 
-ALWAYS void pack_values(const V_TYPE *values, float *packed, index count) {
+ALWAYS void pack_values(const V_TYPE *values, const index row, const index column, float *packed, index count) {
   for (index k = 0; k < count; k++, packed += ACROSS * LANES) {
-    const V_TYPE *from = values + k * V_ROW;
+    const V_TYPE *from = values + k * row;
     ALL for (int v = 0; v < ACROSS; v++) {
-      if (V_COLUMN == 1) {
+      if (column == 1) {
         *(vector *)(packed + v * LANES) = load(from + v * LANES, v + 1 < ACROSS ? LANES : PART);
         continue;
       }
       for (int i = 0; i < LANES; i++)
-        packed[v * LANES + i] = v * LANES + i < VALUES ? value(from + (v * LANES + i) * V_COLUMN) : 0;
+        packed[v * LANES + i] = v * LANES + i < VALUES ? value(from + (v * LANES + i) * column) : 0;
     }
   }
 }
@@ -120,13 +125,14 @@ ALWAYS void products(const Q_TYPE *queries, const float *keys, float *scores, in
 }
 
 // The same products along the depth, which must be contiguous in both arrays.
-ALWAYS void dots(const Q_TYPE *queries, const K_TYPE *keys, float *scores, const int rows, const int columns) {
+ALWAYS void dots(const Q_TYPE *queries, const K_TYPE *keys, const index key_row, float *scores, const int rows,
+                 const int columns) {
   vector sums[ROWS][COLUMNS];
   ALL for (int r = 0; r < rows; r++)
     ALL for (int c = 0; c < columns; c++) sums[r][c] = all(0);
 #define STEP_OF_DOTS(count)                                           \
   ALL for (int c = 0; c < columns; c++) {                             \
-    const vector one = load(keys + c * K_ROW + k, count);             \
+    const vector one = load(keys + c * key_row + k, count);             \
     ALL for (int r = 0; r < rows; r++)                                \
       sums[r][c] += load(queries + r * Q_ROW + k, count) * one;       \
   }
@@ -194,13 +200,14 @@ ALWAYS void mix(const float *weights, const of_values *values, const index row, 
 }
 
 // A tile of queries over a block of keys. `place` is the position of its first query relative to the block's first key.
-ALWAYS void tile(const Q_TYPE *queries, const of_keys *keys, const of_values *values, RESULT *result, float *sums_at,
-                 float *highest, float *sums, index place, index count, const int rows, int first, int last) {
+ALWAYS void tile(const Q_TYPE *queries, const of_keys *keys, const index key_row, const of_values *values,
+                 const index value_row, RESULT *result, float *sums_at, float *highest, float *sums, index place,
+                 index count, const int rows, int first, int last) {
   float scores[ROWS * KEYS] __attribute__((aligned(64))), factors[ROWS];
 #if DOT
   index c = 0;
-  for (; c + COLUMNS <= count; c += COLUMNS) dots(queries, keys + c * K_ROW, scores + c, rows, COLUMNS);
-  for (; c < count; c++) dots(queries, keys + c * K_ROW, scores + c, rows, 1);
+  for (; c + COLUMNS <= count; c += COLUMNS) dots(queries, keys + c * key_row, key_row, scores + c, rows, COLUMNS);
+  for (; c < count; c++) dots(queries, keys + c * key_row, key_row, scores + c, rows, 1);
 #else
   products(queries, keys, scores, count, rows);
 #endif
@@ -209,7 +216,7 @@ ALWAYS void tile(const Q_TYPE *queries, const of_keys *keys, const of_values *va
     factors[r] = weigh(scores + r * KEYS, seen, count, highest + r, sums + r);
   }
   ALL for (int v = 0; v < ACROSS; v += VECTORS)
-    mix(scores, values, PACK_VALUES ? ACROSS * LANES : V_ROW, result, sums_at, factors, sums, count, rows, v,
+    mix(scores, values, PACK_VALUES ? ACROSS * LANES : value_row, result, sums_at, factors, sums, count, rows, v,
         ACROSS - v < VECTORS ? ACROSS - v : VECTORS, first, last);
 }
 
@@ -217,6 +224,10 @@ index ENTRY(INPUTS, RESULT *result, index x, index y, index z, unsigned worker) 
   const Q_TYPE *queries = Q_INPUT + Q_START;
   const K_TYPE *keys = K_INPUT + K_START;
   const V_TYPE *values = V_INPUT + V_START;
+#if EARLIER < KEYS_IN_ALL
+  const K_TYPE *late_keys = K_LATER_INPUT + K_LATER_START;
+  const V_TYPE *late_values = V_LATER_INPUT + V_LATER_START;
+#endif
   TAKE(result)
   for (int b = BATCHES - 1; b >= 0; b--) {
     const index at = y % sizes[b];
@@ -224,6 +235,10 @@ index ENTRY(INPUTS, RESULT *result, index x, index y, index z, unsigned worker) 
     queries += at * q_steps[b];
     keys += at * k_steps[b];
     values += at * v_steps[b];
+#if EARLIER < KEYS_IN_ALL
+    late_keys += at * late_k_steps[b];
+    late_values += at * late_v_steps[b];
+#endif
     result += at * out_steps[b];
   }
   const index begin = x * TILES, end = begin + TILES < ALL_TILES ? begin + TILES : ALL_TILES;
@@ -240,25 +255,37 @@ index ENTRY(INPUTS, RESULT *result, index x, index y, index z, unsigned worker) 
 #if PACK_VALUES
   float packed_values[KEYS * ACROSS * LANES] __attribute__((aligned(64)));
 #endif
-  for (index block = 0; block < reach; block += KEYS) {
-    const index there = reach - block < KEYS ? reach - block : KEYS;
+  for (index block = 0, next; block < reach; block = next) {
+    const K_TYPE *keys_here = keys + block * K_ROW;
+    const V_TYPE *values_here = values + block * V_ROW;
+    index k_row = K_ROW, v_row = V_ROW, k_column = K_COLUMN, v_column = V_COLUMN, part = KEYS_IN_ALL;
+#if EARLIER < KEYS_IN_ALL
+    if (block >= EARLIER) {
+      keys_here = late_keys + (block - EARLIER) * K_LATER_ROW, k_row = K_LATER_ROW, k_column = K_LATER_COLUMN;
+      values_here = late_values + (block - EARLIER) * V_LATER_ROW, v_row = V_LATER_ROW, v_column = V_LATER_COLUMN;
+    } else {
+      part = EARLIER;
+    }
+#endif
+    next = part - block < KEYS ? part : block + KEYS;
+    const index there = (reach < next ? reach : next) - block;
 #if DOT
-    const K_TYPE *own_keys = keys + block * K_ROW;
+    const K_TYPE *own_keys = keys_here;
 #else
-    pack_keys(keys + block * K_ROW, packed_keys, there);
+    pack_keys(keys_here, k_row, k_column, packed_keys, there);
     const float *own_keys = packed_keys;
 #endif
 #if PACK_VALUES
-    pack_values(values + block * V_ROW, packed_values, there);
+    pack_values(values_here, v_row, v_column, packed_values, there);
     const float *own_values = packed_values;
 #else
-    const V_TYPE *own_values = values + block * V_ROW;
+    const V_TYPE *own_values = values_here;
 #endif
     for (index t = begin; t < end; t++) {
       const index row = t * ROWS, full = row + ROWS <= QUERIES, reached = REACH(full ? row + ROWS : QUERIES);
       if (reached <= block) continue;
-      const index count = reached - block < KEYS ? reached - block : KEYS;
-      const int first = block == 0, last = block + KEYS >= reached;
+      const index count = (reached < next ? reached : next) - block;
+      const int first = block == 0, last = next >= reached;
       float *const most = highest + (t - begin) * ROWS, *const sum = sums + (t - begin) * ROWS;
 #if KEPT
       float *const sums_at = kept + (t - begin) * ROWS * SUMS_ROW;
@@ -266,11 +293,11 @@ index ENTRY(INPUTS, RESULT *result, index x, index y, index z, unsigned worker) 
       float *const sums_at = (float *)result + row * OUT_ROW;
 #endif
       if (ROWS_LEFT == 0 || full)
-        tile(queries + row * Q_ROW, own_keys, own_values, result + row * OUT_ROW, sums_at, most, sum, row - block, count,
-             ROWS, first, last);
+        tile(queries + row * Q_ROW, own_keys, k_row, own_values, v_row, result + row * OUT_ROW, sums_at, most, sum,
+             row - block, count, ROWS, first, last);
       else
-        tile(queries + row * Q_ROW, own_keys, own_values, result + row * OUT_ROW, sums_at, most, sum, row - block, count,
-             ROWS_LEFT, first, last);
+        tile(queries + row * Q_ROW, own_keys, k_row, own_values, v_row, result + row * OUT_ROW, sums_at, most, sum,
+             row - block, count, ROWS_LEFT, first, last);
     }
   }
   return 0;

@@ -8,11 +8,14 @@ from interpreted_tensors import Tensor
 from iree_tuner.kernels import triton_attention_source
 
 CASES = (
-    (100, 77, 1, None, 1, ""), (64, 128, 1, None, 1, ""), (100, 100, 2, 0, 1, ""), (70, 96, 4, 26, 1, ""),
-    (100, 77, 1, None, 2, ""), (4, 300, 4, None, 4, ""), (1, 64, 1, None, 8, ""),
-    (100, 77, 1, None, 1, "bias"), (70, 96, 2, None, 1, "row"), (9, 200, 4, None, 2, "mask"),
+    (100, 77, 1, None, 1, "", 0), (64, 128, 1, None, 1, "", 0), (100, 100, 2, 0, 1, "", 0),
+    (70, 96, 4, 26, 1, "", 0), (100, 77, 1, None, 2, "", 0), (4, 300, 4, None, 4, "", 0),
+    (1, 64, 1, None, 8, "", 0), (100, 77, 1, None, 1, "bias", 0), (70, 96, 2, None, 1, "row", 0),
+    (9, 200, 4, None, 2, "mask", 0), (1, 300, 4, None, 4, "", 1), (70, 100, 1, 30, 1, "", 70),
+    (9, 96, 2, None, 2, "mask", 32), (5, 41, 1, None, 1, "bias", 40), (3, 257, 2, None, 8, "", 7),
 )  # fmt: skip
-"""Queries, keys, heads to one of keys, keys after its own that a query sees, parts of keys, and a bias."""
+"""Queries, keys, heads to one of keys, keys after its own that a query sees, parts of keys, a bias, and how
+many keys are in other arrays."""
 
 
 def biases(kind, batch, heads, m, keys):
@@ -31,7 +34,7 @@ def biases(kind, batch, heads, m, keys):
     return np.zeros(1, np.float32), (0, 0, 0, 0), 0.0
 
 
-for m, keys, shared, after, splits, kind in CASES:
+for m, keys, shared, after, splits, kind, late in CASES:
     batch, heads, width = 2, 4, 64
     rng = np.random.default_rng(0)
     q = rng.standard_normal((batch, m, heads, width)).astype(np.float16)
@@ -41,14 +44,21 @@ for m, keys, shared, after, splits, kind in CASES:
     tiles = math.ceil(m / 64) * batch * heads
     parts = np.full(tiles * splits * 64 * (64 + 2), np.nan, np.float32)
     row, other = heads * width, heads // shared * width
-    query, key = (m * row, shared * width, width), (keys * other, width, 0)  # 0: heads that share one of keys
-    strides = {"Q": query, "K": key, "V": key, "OUT": query, "BIAS": (steps[0], shared * steps[1], steps[1])}
+    query = (m * row, shared * width, width)
+    strides = {"Q": query, "OUT": query, "BIAS": (steps[0], shared * steps[1], steps[1])}
     inner = {f"IN_{name}": (other if name in "KV" else row, 1) for name in ("Q", "K", "V", "OUT")}
+    early, own = keys - late, other // width  # later keys have heads first
+    earlier = [np.ascontiguousarray(each[:, :early]) for each in (k, v)]
+    later = [np.ascontiguousarray(each[:, early:].transpose(0, 2, 1, 3)) for each in (k, v)]
+    key, last = (early * other, width, 0), (own * late * width, late * width, 0)  # heads share keys
+    strides |= {"K": key, "V": key, "K_LATER": last, "V_LATER": last}
+    inner |= dict.fromkeys(("IN_K_LATER", "IN_V_LATER"), (width, 1))
     triton_attention_source.attention[(math.ceil(m / 64) * splits, batch * heads, 1)](
-        *map(Tensor, (q, k, v, bias, out, parts)), BATCH=(batch, heads // shared, shared), M=m, N=width,
-        K1=width, K2=keys, **strides, **inner, IN_BIAS=steps[2:], AFTER=after,
+        *map(Tensor, (q, *earlier, bias, *later, out, parts)), BATCH=(batch, heads // shared, shared), M=m,
+        N=width, K1=width, K2=keys, **strides, **inner, IN_BIAS=steps[2:], AFTER=after,
         SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=64, WIDTH_V=64, SPLITS=splits,
-        CLUSTER=False, BIASED=bool(kind), MASKED=kind == "mask", SOURCES=(0, 1, 2), STARTS=(0, 0, 0, 0),
+        CLUSTER=False, BIASED=bool(kind), MASKED=kind == "mask", EARLIER=early, SOURCES=(0, 1, 2, 3, 4, 5),
+        STARTS=(0,) * 6,
     )  # fmt: skip
     k, v = (np.repeat(each.astype(float), shared, axis=2) for each in (k, v))
     scores = 0.125 * np.einsum("bmhd,bkhd->bhmk", q.astype(float), k)
@@ -57,7 +67,7 @@ for m, keys, shared, after, splits, kind in CASES:
         scores[:, :, np.arange(keys)[None] > np.arange(m)[:, None] + after] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     wanted = np.einsum("bhmk,bkhd->bmhd", weights / weights.sum(-1, keepdims=True), v)
-    assert np.abs(out - wanted).max() < 1e-3, (m, keys, shared, after, splits, kind)
+    assert np.abs(out - wanted).max() < 1e-3, (m, keys, shared, after, splits, kind, late)
 
 # Queries, keys and values are parts of one array, or only keys and values are, after a column that none has.
 for sources in ((0, 0, 0), (0, 1, 1)):
@@ -68,11 +78,13 @@ for sources in ((0, 0, 0), (0, 1, 1)):
     given = [q, *(np.full(1, np.nan, np.float16) if source == 0 else whole for source in sources[1:])]
     none = np.zeros(1, np.float32)
     triton_attention_source.attention[(math.ceil(m / 64), 1, 1)](
-        *map(Tensor, (*given, none, out, none)), BATCH=(1,), M=m, N=width, K1=width, K2=m,
-        **dict.fromkeys(("Q", "K", "V", "OUT", "BIAS"), (0,)), IN_BIAS=(0, 0),
+        *map(Tensor, (*given, none, none, none, out, none)), BATCH=(1,), M=m, N=width, K1=width, K2=m,
+        **dict.fromkeys(("Q", "K", "V", "OUT", "BIAS", "K_LATER", "V_LATER"), (0,)),
+        **dict.fromkeys(("IN_BIAS", "IN_K_LATER", "IN_V_LATER"), (0, 0)),
         **{f"IN_{name}": (1 + 3 * width, 1) for name in ("Q", "K", "V")}, IN_OUT=(width, 1), AFTER=None,
         SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=32, WIDTH_V=32, SPLITS=1, CLUSTER=False,
-        BIASED=False, MASKED=False, SOURCES=sources, STARTS=(1, 1 + width, 1 + 2 * width, 0),
+        BIASED=False, MASKED=False, EARLIER=m, SOURCES=(*sources, 3, 4, 5),
+        STARTS=(1, 1 + width, 1 + 2 * width, 0, 0, 0),
     )  # fmt: skip
     parts = (whole if at else q for at in range(3))
     q, k, v = (each[:, 1 + at * width :][:, :width].astype(float) for at, each in enumerate(parts))
