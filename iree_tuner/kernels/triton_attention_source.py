@@ -89,7 +89,7 @@ def attention(
     if EARLIER < K2:
         late += offset(head, BATCH, K_LATER) + depth[:, None] * IN_K_LATER[1]
         late_values += offset(head, BATCH, V_LATER) + columns[None, :] * IN_V_LATER[1]
-        for start in range(max(first, whole), end, BK):
+        for start in tl.range(max(first, whole), end, BK, num_stages=1):  # a few blocks, with less memory
             key, within = keys[None, :] + start, (depth < K1)[:, None]
             y = _joined(right, late, key, IN_K[0], IN_K_LATER[0], within, EARLIER, K2)
             scores = tl.dot(x, y) * SCALE
