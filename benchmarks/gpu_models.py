@@ -147,8 +147,14 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
     """One model, tuned and compared, until about a time of the monotonic clock."""
     program = load_program(given.folder / f"{model.name}.mlir")
     weights = given.folder / f"{model.name}.irpa"
+    begun = time.monotonic()
+
+    def say(what: str) -> None:
+        print(f"{model.name}: {what} after {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+
     if not weights.exists():
         write_parameters(model.weights().draw(), weights)
+        say("weights drawn and written")
     backend = target_for_device(given.device[0], given.chip).backend
     ways = {TUNED: usual_sources(backend) if given.kernels or given.kernels_only else ()}
     if given.kernels and not given.kernels_only:
@@ -165,6 +171,7 @@ def row_of(model: Model, given: argparse.Namespace, end: float) -> dict[str, Any
                 run=run, sources=sources,
             )  # fmt: skip
             rows[way] = tuning_row(results[way], time.perf_counter() - start)
+            say(f"{way}: {json.dumps({**rows[way], 'workloads': []})}")
             if given.specs:
                 save(results[way], given.specs, f"{model.name}{'.without' if way == WITHOUT else ''}")
         result = results[TUNED]

@@ -21,6 +21,7 @@ from iree_tuner.compiler.linalg import access, collapse, expand, generic, named
 from iree_tuner.kernels.c_plan import FROM_MEMORY
 from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
+from iree_tuner.kernels.gated import activated
 from iree_tuner.kernels.kernel import Problem
 from iree_tuner.kernels.moved import add_product, zeros
 from iree_tuner.kernels.moves import LOAD
@@ -40,7 +41,8 @@ class JointProducts(FusedOps):
 _Follows = tuple[tuple[str, ...], tuple[ElementType, ...]]
 _PLAIN = {"linalg.matmul": ((0, 2), (2, 1), (0, 1)), "linalg.vecmat": ((1,), (1, 0), (0,))}
 _MOST_RESULTS = 1 << 22
-"""The most elements of a result: a larger product fills a device alone."""
+"""The most elements of a result: a larger product fills a device alone, and joining gains something only if
+both halves of a gated product are in one."""
 
 _MOST_PARTS = 8
 """The most products in a joint one: a text's keys and values in all layers are hundreds, each of which names
@@ -83,6 +85,11 @@ class _Product:
         return self.steps, tuple(ElementType.of(each.result.type) for each in self.biases)
 
     @property
+    def size(self) -> int:
+        """The number of elements of the result."""
+        return math.prod(ir.RankedTensorType(self.result.type).shape)
+
+    @property
     def columns(self) -> int:
         return ir.RankedTensorType(self.load.result.type).shape[1]
 
@@ -111,9 +118,19 @@ def find_joint(module: ir.Module, *, on_host: bool) -> list[Site]:
         _give_zeros(own)
         for group in (part for every in own.values() for part in _parts(every)):
             apart = len({each.symbols for each in group}) == len(group) > 1
-            if apart and (_width(group) or not _is_row(group)):
+            few = all(each.size <= _MOST_RESULTS for each in group) or (not on_host and _gates(group))
+            if apart and few and (_width(group) or not _is_row(group)):
                 found += [replace(_site(each, group, symbols), roots=(numbers[each.sums],)) for each in group]
     return found
+
+
+def _gates(group: Sequence[_Product]) -> bool:
+    """Whether these are the halves of a gated product, for which there are kernels on devices (`gated`)."""
+    if len(group) != 2 or ElementType.of(group[0].load.result.type).bits != 16:
+        return False
+    one, two = (each.result for each in group)
+    factor = ir.RankedTensorType(group[0].matrix.type).element_type
+    return activated(one, two, factor) is not None or activated(two, one, factor) is not None
 
 
 def _parts(group: Sequence[_Product]) -> Iterator[Sequence[_Product]]:
@@ -133,7 +150,7 @@ def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
 
 
 def _product(op: ir.Operation, *, on_host: bool) -> _Product | None:
-    """The product of an op with a constant; None for other ops, and for products that fill a device alone."""
+    """The product of an op with a constant; None for other ops."""
     load, start = producer(op.operands[1]), zeros_of(op)
     shape = shape_of(op.result.type)
     if start is None or load is None or load.name != LOAD or None in shape:
@@ -141,8 +158,6 @@ def _product(op: ir.Operation, *, on_host: bool) -> _Product | None:
     if not ElementType.of(load.result.type).is_float:
         return None
     if tuple(each.dimensions for each in accesses(op)) != _PLAIN[op.name]:
-        return None
-    if math.prod(ir.RankedTensorType(op.result.type).shape) > _MOST_RESULTS:
         return None
     weights = ir.RankedTensorType(load.result.type)
     large = math.prod(weights.shape) * ElementType.of(weights).bits >= 8 * FROM_MEMORY

@@ -74,7 +74,9 @@ class Problem:
             `image_channel_bias` also have the first dimension, the images. Names with `gain` or `minus`
             instead of `bias` multiply or subtract. `residual` adds the next input, `factor` multiplies by
             it. Steps without inputs are `scale`, `relu`, `relu_ordered` (turns NaN into 0), `at_most_6`,
-            `gelu`, `gelu_tanh`, `silu` and `truncf`. The last step may be `moved`: operands and result have
+            `gelu`, `gelu_tanh`, `silu` and `truncf`. From `halves` on, steps are of the first half of the
+            columns, and from `exchanged_halves` on, of the second one, until `gated` multiplies by the other
+            half (`gated`). The last step may be `moved`: operands and result have
             other orders of dimensions in memory than the root op and the steps see. The workload has the
             orders in memory.
         scale: the factor of an attention's scores, or of the step `scale`.
@@ -92,6 +94,7 @@ class Problem:
         views: for an attention, where each operand is read, if one is a part of an input or two are of the
             same input; otherwise empty, and each operand is an input.
         later: the last keys of an attention, if the operands of `views` have only those before them.
+        halves: of a gated product, the loop of columns that is cut into halves, in its outermost part.
     """
 
     workload: Workload
@@ -108,6 +111,7 @@ class Problem:
     nest: Nest | None = None
     views: tuple[View, ...] = ()
     later: LaterKeys | None = None
+    halves: int | None = None
 
     @property
     def name(self) -> str:

@@ -260,7 +260,7 @@ def build_in_one(
     `sums` is the type of the product in the program; `finish` builds the ops after it.
     """
     shapes = [[size for own in shape for size in own] for shape in moved.shapes]
-    operands = [_reshaped(each, sizes) for each, sizes in zip(arguments, shapes, strict=True)]
+    operands = [reshaped(each, sizes) for each, sizes in zip(arguments, shapes, strict=True)]
     if not moved.after:
         return finish(_sums(moved, operands, sums))
     result = moved.after[-1].result.type
@@ -284,7 +284,7 @@ def _sums(moved: Moved, operands: Sequence[ir.Value], sums: ir.Type) -> ir.Value
     start = zeros([moved.workload.loops[each] for each in loops], element)
     kinds = list(moved.workload.iterators)
     made: ir.Value[Any] = generic(operands, start, maps, kinds, partial(add_product, element))
-    return _reshaped(made, kind.shape)
+    return reshaped(made, kind.shape)
 
 
 def add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], before: ir.Value[Any]) -> ir.Value:
@@ -299,7 +299,8 @@ def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
     return named("fill")(arith.constant(element, 0.0), outs=[empty])
 
 
-def _reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
+def reshaped(value: ir.Value[Any], sizes: Sequence[int]) -> ir.Value:
+    """A value with dimensions of these sizes, in the same order in memory."""
     kind = ir.RankedTensorType(value.type)
     return value if [*kind.shape] == [*sizes] else expand(collapse(value, [kind.rank]), [sizes])
 

@@ -152,7 +152,7 @@ class Piece:
         return self.own([each.plus(-first) for each, first in zip(index, self.first, strict=True)])
 
     def own(self, whole: Sequence[T]) -> tuple[T, ...]:
-        """What is known of the tensor's dimensions, for those of `value`."""
+        """The entries of `value`'s dimensions, of those of the whole tensor's."""
         return tuple(each for place, each in enumerate(whole) if place not in self.dropped)
 
     def whole(self, own: Sequence[T], missing: T) -> tuple[T, ...]:

@@ -354,11 +354,22 @@ class ProductShape:
         steps: by array (`LEFT`, `RIGHT`, `RESULT`, `BIAS`, and `ADDED` for other operands of the epilogue)
             and by role, the stride of each loop in elements; 0 if the array does not depend on the loop.
         exchanged: whether `LEFT`, with the rows, is the problem's second operand.
+        gated: whether the first loop of `n` is that of two halves, which the result does not have.
     """
 
     sizes: Mapping[str, tuple[int, ...]]
     steps: Mapping[str, Mapping[str, tuple[int, ...]]]
     exchanged: bool
+    gated: bool = False
+
+    @property
+    def written(self) -> ProductShape:
+        """The shape with the columns of the result."""
+        if not self.gated:
+            return self
+        sizes = {**self.sizes, "n": self.sizes["n"][1:]}
+        steps = {array: {**own, "n": own["n"][1:]} for array, own in self.steps.items()}
+        return replace(self, sizes=sizes, steps=steps, gated=False)
 
     def size(self, role: str) -> int:
         return math.prod(self.sizes[role])
@@ -416,12 +427,22 @@ def product_shape(problem: Problem) -> ProductShape | None:
         return None
     if not all(each.is_permutation for each in workload.maps):
         return None
-    sizes = workload.loops
+    sizes, half = [*workload.loops], problem.halves
     left, right, result = (_steps(each.loops, sizes) for each in workload.maps)
     loops = {role: workload.role(role) for role in ROLES}
     order = workload.maps[2].loops
     last = next((each for each in reversed(order) if sizes[each] > 1), None)
     exchanged = last in loops["m"]
+    if half is not None:
+        if exchanged:
+            return None
+        if sizes[half] > 2:  # its outer part gets a number of its own
+            sizes[half] //= 2
+            right |= {len(sizes): right[half] * sizes[half]}
+            half = len(sizes)
+            sizes.append(2)
+        order = tuple(each for each in order if each != half)
+        result = _steps(order, sizes)
     if exchanged:
         left, right = right, left
         loops |= {"m": loops["n"], "n": loops["m"]}
@@ -429,6 +450,8 @@ def product_shape(problem: Problem) -> ProductShape | None:
     along = {"bias": seen[-1:], "image_bias": (seen[:1] + seen[-1:])}
     kind = next((each for each in along if each in problem.epilogue), "")
     bias = _steps([each for own in along.get(kind, ()) for each in own], sizes)
+    if half is not None and bias:
+        bias |= {half: math.prod(sizes[each] for each in bias)}
     same = not problem.seen or not {"residual", "factor"} & set(problem.epilogue)
     added = result if same else _steps([each for own in seen for each in own], sizes)
     arrays = {LEFT: left, RIGHT: right, RESULT: result, BIAS: bias, ADDED: added}
@@ -436,7 +459,8 @@ def product_shape(problem: Problem) -> ProductShape | None:
     for role in ROLES:
         steps = left if role == "k" else result
         long = [each for each in loops[role] if sizes[each] > 1]
-        own[role] = sorted(long, key=steps.__getitem__, reverse=True)
+        own[role] = sorted([each for each in long if each != half], key=steps.__getitem__, reverse=True)
+    own["n"] = [*([] if half is None else [half]), *own["n"]]
     groups = {role: _groups(own[role], sizes, list(arrays.values())) for role in ROLES}
     return ProductShape(
         {role: tuple(math.prod(sizes[each] for each in group) for group in groups[role]) for role in ROLES},
@@ -448,6 +472,7 @@ def product_shape(problem: Problem) -> ProductShape | None:
             for name, steps in arrays.items()
         },
         exchanged,
+        half is not None,
     )
 
 

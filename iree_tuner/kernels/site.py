@@ -22,6 +22,7 @@ from iree_tuner.kernels.attention import ATTENTION_OP, Found, Names, attention_o
 from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import constant_of, number
 from iree_tuner.kernels.formula import follow
+from iree_tuner.kernels.gated import BEFORE, Gated, build_gated, find_gated
 from iree_tuner.kernels.integers import Integers, Operands, Padding, operands_of, padding_of
 from iree_tuner.kernels.kernel import Array, Problem, View
 from iree_tuner.kernels.moved import Moved, build_dispatch, build_in_one, moved_product
@@ -352,7 +353,30 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
         ops += [each for each in steps.ops if each not in ops]  # ops may share a zero
         sites.append((_site(workload, inputs, ops, epilogue, function, scale), ops[-1]))
         sites += _padded(*sites[-1], padding, inputs, ops)
-    return sites if bias else [*sites, *_moved_sites(root, sites, start, inputs, ops, taken)]
+    gated = (
+        None if is_convolution(workload) else find_gated(root, workload, ops[ops.index(root) + 1 :], factor)
+    )
+    whole = gated is not None and {*epilogue} <= BEFORE and len(inputs) < 4
+    more = [_gated_site(sites[-1][0], gated, root, inputs, ops)] if gated is not None and whole else []
+    moved = [] if bias else _moved_sites(root, sites, start, inputs, ops, taken)
+    return [*sites, *moved, *more]
+
+
+def _gated_site(
+    site: Site, gated: Gated, root: ir.Operation, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation]
+) -> tuple[Site, ir.Operation]:
+    """The site of a product whose halves are multiplied, and its last op."""
+    before, last = site.problem, gated.after[-1]
+    epilogue = (*before.epilogue, *gated.steps)
+    problem = replace(before, result=array_of(last.result), epilogue=epilogue, halves=gated.loop)
+
+    def build(function: func.FuncOp) -> ir.Value:
+        arguments, finish = list(function.arguments), partial(copy_ops, gated.after)
+        return build_gated(gated, root, before.workload, before.epilogue, arguments, finish)
+
+    every = list(dict.fromkeys((*ops, *gated.ops)))
+    alone = program_of(inputs, last.result.type, build)
+    return replace(site, problem=problem, case=case_of(inputs, every), one_op=alone), last
 
 
 def _moved_sites(

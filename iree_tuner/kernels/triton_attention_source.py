@@ -31,6 +31,29 @@ def _joined(early, late, key, step, late_step, within, EARLIER: tl.constexpr, K2
 
 
 @triton.jit
+def _behind_border(
+    acc, total, largest, x, early, late, early_values, late_values, bias, rows, first, end, M: tl.constexpr,
+    N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr, IN_K: tl.constexpr, IN_K_LATER: tl.constexpr,
+    IN_V: tl.constexpr, IN_V_LATER: tl.constexpr, IN_BIAS: tl.constexpr, AFTER: tl.constexpr, SCALE:
+    tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, BIASED: tl.constexpr, MASKED:
+    tl.constexpr, EARLIER: tl.constexpr,
+):  # fmt: skip
+    """Add the blocks of keys from `first` on, some of which are later ones; as `attention` does."""
+    keys, depth, columns = tl.arange(0, BK), tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
+    for start in tl.range(first, end, BK, num_stages=1):  # a few blocks, with less memory
+        key, within = keys[None, :] + start, (depth < K1)[:, None]
+        y = _joined(early, late, key, IN_K[0], IN_K_LATER[0], within, EARLIER, K2)
+        scores = tl.dot(x, y) * SCALE
+        scores = _seen(scores, bias, rows, keys + start, M, K2, AFTER, IN_BIAS, BIASED, MASKED, BK)
+        powers, shrink, largest = _weights(scores, largest)
+        total = total * shrink + tl.sum(powers, 1)
+        key, within = keys[:, None] + start, columns[None, :] < N
+        z = _joined(early_values, late_values, key, IN_V[0], IN_V_LATER[0], within, EARLIER, K2)
+        acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
+    return acc, total, largest
+
+
+@triton.jit
 def attention(
     q, k, v, bias, k_later, v_later, out, parts, BATCH: tl.constexpr, M: tl.constexpr, N: tl.constexpr,
     K1: tl.constexpr, K2: tl.constexpr, Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr, BIAS: tl.constexpr,
@@ -89,16 +112,11 @@ def attention(
     if EARLIER < K2:
         late += offset(head, BATCH, K_LATER) + depth[:, None] * IN_K_LATER[1]
         late_values += offset(head, BATCH, V_LATER) + columns[None, :] * IN_V_LATER[1]
-        for start in tl.range(max(first, whole), end, BK, num_stages=1):  # a few blocks, with less memory
-            key, within = keys[None, :] + start, (depth < K1)[:, None]
-            y = _joined(right, late, key, IN_K[0], IN_K_LATER[0], within, EARLIER, K2)
-            scores = tl.dot(x, y) * SCALE
-            scores = _seen(scores, bias, rows, keys + start, M, K2, AFTER, IN_BIAS, BIASED, MASKED, BK)
-            powers, shrink, largest = _weights(scores, largest)
-            total = total * shrink + tl.sum(powers, 1)
-            key, within = keys[:, None] + start, columns[None, :] < N
-            z = _joined(values, late_values, key, IN_V[0], IN_V_LATER[0], within, EARLIER, K2)
-            acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
+        acc, total, largest = _behind_border(
+            acc, total, largest, x, right, late, values, late_values, bias, rows, max(first, whole), end, M,
+            N, K1, K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, IN_BIAS, AFTER, SCALE, BK, WIDTH, WIDTH_V, BIASED,
+            MASKED, EARLIER,
+        )  # fmt: skip
     place = out + offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
     here = (rows[:, None] < M) & (columns[None, :] < N)
     if SPLITS == 1:

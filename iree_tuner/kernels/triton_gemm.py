@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from iree_tuner.kernels.gated import EXCHANGED, GATED, HALVES
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem, scratch_room
 from iree_tuner.kernels.nest import power_of_two
 from iree_tuner.kernels.shapes import ADDED, BIAS, LEFT, RESULT, RIGHT, Matrices, ProductShape, product_shape
@@ -73,7 +74,7 @@ def engine_of(shape: ProductShape, result_bytes: int) -> CopyEngine | None:
     """The problem as matrices for the copy engine; None if the engine cannot read an operand."""
     left = shape.matrices(LEFT, ("m", "k"), _BYTES)
     right = shape.matrices(RIGHT, ("k", "n"), _BYTES)
-    result = shape.matrices(RESULT, ("m", "n"), result_bytes)
+    result = shape.written.matrices(RESULT, ("m", "n"), result_bytes)
     if left is None or right is None:
         return None
     return CopyEngine(left, right, None if result is None or result.turned else result)
@@ -128,7 +129,7 @@ def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
         if engine is None:
             continue
         values_bytes = bm * bn * limits.result_bytes
-        for parts, flatten in ((1, 0), (1, 1), (2, 1)):
+        for parts, flatten in ((1, 0), (1, 1)) if shape.gated else ((1, 0), (1, 1), (2, 1)):
             written = 0 if engine.result is None else values_bytes // parts
             # Access through pointers makes threads exchange values in shared memory.
             moved = values_bytes // 2 + 64 if limits.added or engine.result is None else 0
@@ -141,6 +142,8 @@ def variants(shape: ProductShape, limits: Limits) -> Iterator[Knobs]:
 def _tiles(shape: ProductShape) -> Iterator[dict[str, int]]:
     for bm, bn, bk in product(_rows(shape), _columns(shape), _depths(shape)):
         if (bk > 128 and bm >= _WIDE_ROWS) or (bn == _LEAST < shape.n and bm >= _WIDE_ROWS):
+            continue
+        if shape.gated and bn < 2 * _LEAST:  # both halves have so many columns of it
             continue
         steps = -(-shape.k // bk)
         for warps, stages in product((4, 8), (2, 3, 4, 5, 6, 8)):
@@ -182,7 +185,8 @@ def _one_row(shape: ProductShape) -> Iterator[Knobs]:
     for bn, bk in product((2, 4, 8, 16, 32, 64, 128), (16, 32, 64, 128, 256, 512, 1024)):
         if bn > max(2, power_of_two(shape.n)) or bk > max(_LEAST, power_of_two(shape.k)):
             continue
-        narrow = (bk < 128 if along else bn < 32) and shape.k * shape.n > 1 << 16
+        contiguous = bk >= 128 if along else bn >= (64 if shape.gated else 32)
+        narrow = not contiguous and shape.k * shape.n > 1 << 16
         if narrow or (several and shape.sizes["k"][-1] % bk):
             continue
         for warps, stages in product((1, 2, 4, 8), (2, 3, 4)):
@@ -251,7 +255,8 @@ _GROUP = 8
 
 _BIASES = ("bias", "image_bias")  # at most one of them
 _OPERANDS = (*_BIASES, "residual", "factor")
-_STEPS = (*_OPERANDS, "scale", "relu", "gelu", "gelu_tanh", "silu", "truncf", "moved")  # in any order
+_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
+_STEPS = (*_OPERANDS, *_ACTIVATIONS, "scale", "truncf", HALVES, EXCHANGED, GATED, "moved")  # in any order
 _PARAMETERS = ("a", "b", "first", "second", "third", "c", "partial")
 
 
@@ -309,9 +314,10 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     extras = [step for step in problem.epilogue if step in _OPERANDS]
     operands = tuple(extras.index(step) if step in extras else -1 for step in problem.epilogue)
     steps = tuple("bias" if step in _BIASES else step for step in problem.epilogue)
+    cut = next((at for at, step in enumerate(steps) if step in (HALVES, EXCHANGED)), len(steps))
     constants: dict[str, object] = {
         **constants_of(shape),
-        "STEPS": steps, "OPERANDS": operands, "SCALE": problem.scale,
+        "STEPS": steps[:cut], "OPERANDS": operands, "SCALE": problem.scale, "GATE": steps[cut:],
         "BIAS": placed(shape, BIAS), "ADDED": placed(shape, ADDED),
         "COLUMNS": shape.n, "DEPTH": shape.k, "BN": knobs["bn"], "BK": knobs["bk"],
     }  # fmt: skip

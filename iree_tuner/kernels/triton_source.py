@@ -41,12 +41,12 @@ def _offset_of(
 
 @triton.jit
 def _finish(
-    acc, extras, out, along, place, STEPS: tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr
+    acc, other, extras, out, along, place, STEPS: tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr
 ):  # fmt: skip
     """Compute the steps of an epilogue in order.
 
     `OPERANDS` has the number of each step's operand among `extras`. Biases are read at the offsets `along`,
-    other operands at the offsets `place`.
+    other operands at the offsets `place`. `other` is the other half of a gated product.
     """
     for step in tl.static_range(len(STEPS)):
         if STEPS[step] == "bias":
@@ -69,6 +69,8 @@ def _finish(
             acc = acc * (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
         if STEPS[step] == "truncf":
             acc = acc.to(out.dtype.element_ty)
+        if STEPS[step] == "gated":
+            acc *= other
     return acc
 
 
@@ -122,16 +124,24 @@ def _place(batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr, FULL:
 
 @triton.jit
 def _results(
-    acc, extras, out, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, STEPS: tl.constexpr,
-    OPERANDS: tl.constexpr, SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, FULL: tl.constexpr,
+    acc, other, extras, out, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, STEPS:
+    tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr,
+    GATE: tl.constexpr, HALF: tl.constexpr, FULL: tl.constexpr,
 ):  # fmt: skip
     """The values of a tile after the epilogue, and the pointers to store them.
 
     `BIAS` and `ADDED` are the strides of the bias and of other operands, see `_place`. See also `_finish`.
+    With the steps `GATE`, `other` are the sums `HALF` columns further on.
     """
     along = _place(batch, rows, columns, LOOPS, BIAS, FULL)
     added = _place(batch, rows, columns, LOOPS, ADDED, FULL)
-    acc = _finish(acc, extras, out, along, added, STEPS, OPERANDS, SCALE)
+    acc = _finish(acc, acc, extras, out, along, added, STEPS, OPERANDS, SCALE)
+    if len(GATE) > 0:
+        along = _place(batch, rows, columns + HALF, LOOPS, BIAS, FULL)
+        other = _finish(other, other, extras, out, along, added, STEPS, OPERANDS, SCALE)
+        if GATE[0] == "exchanged_halves":
+            acc, other = other, acc
+        acc = _finish(acc, other, extras, out, along, added, GATE, OPERANDS, SCALE)
     return acc.to(out.dtype.element_ty), out + _place(batch, rows, columns, LOOPS, RESULT, FULL)
 
 
@@ -139,8 +149,8 @@ def _results(
 def plain(
     a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
     RESULT: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr, OPERANDS: tl.constexpr,
-    SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, ROWS: tl.constexpr, COLUMNS:
-    tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
+    SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, GATE: tl.constexpr, ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
     tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
     """Compute a tile in each workgroup. Operands are loaded through pointers, asynchronously.
@@ -149,67 +159,71 @@ def plain(
     array for the roles that it has. `ROWS`, `COLUMNS` and `DEPTH` are the products of a role's sizes. A tile
     that is not full reads the first rows or columns again, and does not store them. With `SPLIT`, a cluster
     of that many workgroups computes a tile: each sums a part of the depth, then adds the parts of some rows
-    and finishes these.
+    and finishes these. With the steps `GATE`, half of a tile's columns are in each half of all columns.
     """
     tall: tl.constexpr = (ROWS + BM - 1) // BM
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
     full: tl.constexpr = (ROWS % BM == 0, COLUMNS % BN == 0)
     inner: tl.constexpr = len(LOOPS[3]) - 1
+    gated: tl.constexpr = len(GATE) > 0
+    wide: tl.constexpr = BN // 2 if gated else BN
+    half: tl.constexpr = COLUMNS // 2
     number, part = tl.program_id(0) // SPLIT, tl.program_id(0) % SPLIT
     batch, row, column = _tile(number, tall, across, GROUP)
-    rows, columns, depth = row * BM + tl.arange(0, BM), column * BN + tl.arange(0, BN), tl.arange(0, BK)
+    rows, columns, depth = row * BM + tl.arange(0, BM), column * wide + tl.arange(0, wide), tl.arange(0, BK)
     left = (b if EXCHANGED else a) + _offset_of(batch, LOOPS, 0, LEFT, 0, False)
     left += _offset_of(rows, LOOPS, 1, LEFT, 1, not full[0])[:, None] + depth[None, :] * LEFT[2][inner]
     right = (a if EXCHANGED else b) + _offset_of(batch, LOOPS, 0, RIGHT, 0, False)
-    right += _offset_of(columns, LOOPS, 2, RIGHT, 1, not full[1])[None, :] + depth[:, None] * RIGHT[2][inner]
+    right += depth[:, None] * RIGHT[2][inner]
+    more = right + _offset_of(columns + half, LOOPS, 2, RIGHT, 1, not full[1])[None, :]
+    right += _offset_of(columns, LOOPS, 2, RIGHT, 1, not full[1])[None, :]
     whole: tl.constexpr = DEPTH // BK
-    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    acc, other = tl.zeros((BM, wide), dtype=tl.float32), tl.zeros((BM, wide), dtype=tl.float32)
     for step in range(part * whole // SPLIT, (part + 1) * whole // SPLIT):
         x = tl.load(left + _offset_of(step * BK, LOOPS, 3, LEFT, 2, False))
         y = tl.load(right + _offset_of(step * BK, LOOPS, 3, RIGHT, 2, False))
         acc = tl.dot(x, y, acc)
+        if gated:
+            other = tl.dot(x, tl.load(more + _offset_of(step * BK, LOOPS, 3, RIGHT, 2, False)), other)
     if DEPTH % BK != 0:
         inside = depth < tl.where(part == SPLIT - 1, DEPTH - whole * BK, 0)
+        below = _offset_of(whole * BK, LOOPS, 3, RIGHT, 2, False)
         x = tl.load(left + _offset_of(whole * BK, LOOPS, 3, LEFT, 2, False), mask=inside[None, :], other=0.0)
-        y = tl.load(
-            right + _offset_of(whole * BK, LOOPS, 3, RIGHT, 2, False), mask=inside[:, None], other=0.0
-        )
-        acc = tl.dot(x, y, acc)
+        acc = tl.dot(x, tl.load(right + below, mask=inside[:, None], other=0.0), acc)
+        if gated:
+            other = tl.dot(x, tl.load(more + below, mask=inside[:, None], other=0.0), other)
     if SPLIT > 1:
-        acc = added_up(acc, partial + number * (SPLIT * BM * BN), part, BM, BN, SPLIT)
+        partial += number * (SPLIT * BM * BN)
+        acc = added_up(acc, partial, part, BM, wide, SPLIT)
+        if gated:
+            other = added_up(other, partial + SPLIT * BM * wide, part, BM, wide, SPLIT)
         rows = row * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
     done, place = _results(
-        acc,
-        (first, second, third),
-        c,
-        batch,
-        rows,
-        columns,
-        LOOPS,
-        RESULT,
-        STEPS,
-        OPERANDS,
-        SCALE,
-        BIAS,
-        ADDED,
-        full,
-    )
-    tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < COLUMNS)[None, :])
+        acc, other, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS, SCALE,
+        BIAS, ADDED, GATE, half, full,
+    )  # fmt: skip
+    kept: tl.constexpr = half if gated else COLUMNS
+    tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < kept)[None, :])
 
 
 @triton.jit
 def one_row(
     a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
     RESULT: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr, OPERANDS: tl.constexpr,
-    SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, COLUMNS: tl.constexpr, DEPTH:
-    tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
+    SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, GATE: tl.constexpr, COLUMNS: tl.constexpr,
+    DEPTH: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """Compute some columns of a result with one row in each workgroup, without tensor cores; see `plain`."""
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
     full: tl.constexpr = (True, COLUMNS % BN == 0)
     inner: tl.constexpr = len(LOOPS[3]) - 1
+    gated: tl.constexpr = len(GATE) > 0
+    wide: tl.constexpr = BN // 2 if gated else BN
+    half: tl.constexpr = COLUMNS // 2
     batch, column = tl.program_id(0) // across, tl.program_id(0) % across
-    columns, depth = column * BN + tl.arange(0, BN), tl.arange(0, BK)
+    columns, depth = column * wide + tl.arange(0, BN), tl.arange(0, BK)
+    if gated:
+        columns = column * wide + tl.arange(0, BN) % wide + tl.arange(0, BN) // wide * half
     left = (b if EXCHANGED else a) + _offset_of(batch, LOOPS, 0, LEFT, 0, False) + depth * LEFT[2][inner]
     right = (a if EXCHANGED else b) + _offset_of(batch, LOOPS, 0, RIGHT, 0, False)
     right += _offset_of(columns, LOOPS, 2, RIGHT, 1, not full[1])[:, None] + depth[None, :] * RIGHT[2][inner]
@@ -226,11 +240,18 @@ def one_row(
             right + _offset_of(whole * BK, LOOPS, 3, RIGHT, 2, False), mask=inside[None, :], other=0.0
         )
         acc += x.to(tl.float32)[None, :] * y.to(tl.float32)
+    sums = tl.sum(acc, 1)
+    if gated:
+        sums, other = tl.split(tl.trans(tl.reshape(sums, (2, wide))))
+        columns = column * wide + tl.arange(0, wide)
+    else:
+        other = sums
     done, place = _results(
-        tl.sum(acc, 1)[None, :], (first, second, third), c, batch, tl.arange(0, 1), columns, LOOPS, RESULT,
-        STEPS, OPERANDS, SCALE, BIAS, ADDED, full,
+        sums[None, :], other[None, :], (first, second, third), c, batch, tl.arange(0, 1), columns, LOOPS,
+        RESULT, STEPS, OPERANDS, SCALE, BIAS, ADDED, GATE, half, full,
     )  # fmt: skip
-    tl.store(place, done, mask=(columns < COLUMNS)[None, :])
+    kept: tl.constexpr = half if gated else COLUMNS
+    tl.store(place, done, mask=(columns < kept)[None, :])
 
 
 @triton.jit
@@ -265,8 +286,8 @@ def _put(matrices, batch, row, column, values, FORM: tl.constexpr, HIGH: tl.cons
 def persistent(
     a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
     RESULT: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr, OPERANDS: tl.constexpr,
-    SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, ROWS: tl.constexpr, COLUMNS:
-    tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
+    SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, GATE: tl.constexpr, ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
     tl.constexpr, TURNED: tl.constexpr, OUT: tl.constexpr, TILES: tl.constexpr, WORKGROUPS: tl.constexpr,
     PARTS: tl.constexpr, FLATTEN: tl.constexpr,
 ):  # fmt: skip
@@ -279,33 +300,43 @@ def persistent(
     tall: tl.constexpr = (ROWS + BM - 1) // BM
     across: tl.constexpr = (COLUMNS + BN - 1) // BN
     full: tl.constexpr = (ROWS % BM == 0, COLUMNS % BN == 0)
+    gated: tl.constexpr = len(GATE) > 0
+    wide: tl.constexpr = BN // 2 if gated else BN
+    half: tl.constexpr = COLUMNS // 2
+    kept: tl.constexpr = half if gated else COLUMNS
     left = _matrices(b if EXCHANGED else a, LEFT, BK if TURNED[0] else BM, BM if TURNED[0] else BK)
-    right = _matrices(a if EXCHANGED else b, RIGHT, BN if TURNED[1] else BK, BK if TURNED[1] else BN)
+    right = _matrices(a if EXCHANGED else b, RIGHT, wide if TURNED[1] else BK, BK if TURNED[1] else wide)
     if OUT is not None:
-        out = _matrices(c, OUT, BM, BN // PARTS)
+        out = _matrices(c, OUT, BM, wide // PARTS)
     for number in tl.range(tl.program_id(0), TILES, WORKGROUPS, flatten=FLATTEN):
         batch, row, column = _tile(number, tall, across, GROUP)
-        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        acc, other = tl.zeros((BM, wide), dtype=tl.float32), tl.zeros((BM, wide), dtype=tl.float32)
         for step in range(0, (DEPTH + BK - 1) // BK):
             if TURNED[0]:
                 x = _block(left, batch, step * BK, row * BM, LEFT, BK, BM).T
             else:
                 x = _block(left, batch, row * BM, step * BK, LEFT, BM, BK)
             if TURNED[1]:
-                y = _block(right, batch, column * BN, step * BK, RIGHT, BN, BK).T
+                y = _block(right, batch, column * wide, step * BK, RIGHT, wide, BK).T
             else:
-                y = _block(right, batch, step * BK, column * BN, RIGHT, BK, BN)
+                y = _block(right, batch, step * BK, column * wide, RIGHT, BK, wide)
             acc = tl.dot(x, y, acc)
-        rows, columns = row * BM + tl.arange(0, BM), column * BN + tl.arange(0, BN)
+            if gated:
+                if TURNED[1]:
+                    y = _block(right, batch, half + column * wide, step * BK, RIGHT, wide, BK).T
+                else:
+                    y = _block(right, batch, step * BK, half + column * wide, RIGHT, BK, wide)
+                other = tl.dot(x, y, other)
+        rows, columns = row * BM + tl.arange(0, BM), column * wide + tl.arange(0, wide)
         done, place = _results(
-            acc, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS, SCALE,
-            BIAS, ADDED, full,
+            acc, other, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS,
+            SCALE, BIAS, ADDED, GATE, half, full,
         )  # fmt: skip
         if OUT is None:
-            tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < COLUMNS)[None, :])
+            tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < kept)[None, :])
         elif PARTS == 2:
             one, two = tl.split(tl.permute(tl.reshape(done, (BM, 2, BN // 2)), (0, 2, 1)))
             _put(out, batch, row * BM, column * BN, one, OUT, BM, BN // 2)
             _put(out, batch, row * BM, column * BN + BN // 2, two, OUT, BM, BN // 2)
         else:
-            _put(out, batch, row * BM, column * BN, done, OUT, BM, BN)
+            _put(out, batch, row * BM, column * wide, done, OUT, BM, wide)

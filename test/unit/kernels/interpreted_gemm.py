@@ -14,6 +14,7 @@ import numpy as np
 import triton
 import triton.language as tl
 from epilogues import expected, with_epilogue
+from gated_programs import GEGLU, SWIGLU, WIDE, gated, gated_reference
 from interpreted_tensors import KNOWN, Tensor
 from problems import einsum, parts_with_bias, site_in
 from test_moved import PROGRAMS, site_of
@@ -144,3 +145,12 @@ for form in ("plain", "split", "persistent")[: most + 1]:
     left, right, bias = (each.astype(np.float64) for each in given)
     wanted = np.einsum("md,dhe->hme", left, right) + bias[:, None]
     assert np.abs(run(problem, form, given) - wanted).max() < 1e-4 * np.abs(wanted).max(), form
+for steps in (SWIGLU, GEGLU, WIDE)[: most + 1]:
+    for form in ("plain", "split", "persistent", "one_row")[: 3 if steps == GEGLU else most + 3]:
+        for apart in (False, True)[: 1 if steps == GEGLU or form == "one_row" else 2]:
+            problem = site_in(gated(1 if form == "one_row" else 37, 24, 64, steps, apart=apart)).problem
+            assert problem.epilogue == steps
+            given = arrays(problem)
+            wanted = gated_reference(steps, *(each.astype(np.float64) for each in given))
+            found = run(problem, form, given).reshape(wanted.shape)
+            assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), (form, steps, apart)

@@ -113,6 +113,15 @@ def test_by_triton(name: str) -> None:
         assert code.data.count(b".param .u64 .ptr .global") == bindings
 
 
+@needs_triton
+def test_long_caches_fit_into_shared_memory() -> None:
+    text = (PROGRAMS / "later_row.mlir").read_text()
+    for before, after in (("x23x", "x2047x"), ("x24x", "x2048x"), ("x24>", "x2048>"), ("x16x", "x128x")):
+        text = text.replace(before, after)
+    problem = found(text.replace("[24]", "[2048]").replace("16xf", "128xf")).problem
+    assert KERNEL.make(problem, CUDA, KERNEL.variants(problem, CUDA)[0]).launch.shared_bytes > 1 << 14
+
+
 def test_what_the_program_returns_joined_is_not_taken_apart() -> None:
     problem = site_of("later_kept").problem
     assert problem.later is None
