@@ -40,13 +40,15 @@ def _behind_border(
 ):  # fmt: skip
     """Add the blocks of keys from `first` on, some of which are later ones; as `attention` does."""
     keys, depth, columns = tl.arange(0, BK), tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
+    late += depth[:, None] * IN_K_LATER[1]
+    late_values += columns[None, :] * IN_V_LATER[1]
     for start in tl.range(first, end, BK, num_stages=1):  # a few blocks, with less memory
         key, within = keys[None, :] + start, (depth < K1)[:, None]
         y = _joined(early, late, key, IN_K[0], IN_K_LATER[0], within, EARLIER, K2)
-        scores = tl.dot(x, y) * SCALE
-        scores = _seen(scores, bias, rows, keys + start, M, K2, AFTER, IN_BIAS, BIASED, MASKED, BK)
-        powers, shrink, largest = _weights(scores, largest)
-        total = total * shrink + tl.sum(powers, 1)
+        powers, shrink, total, largest = _weighed(
+            tl.dot(x, y) * SCALE, total, largest, bias, rows, keys + start, M, K2, AFTER, IN_BIAS, BIASED,
+            MASKED, BK,
+        )  # fmt: skip
         key, within = keys[:, None] + start, columns[None, :] < N
         z = _joined(early_values, late_values, key, IN_V[0], IN_V_LATER[0], within, EARLIER, K2)
         acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
@@ -64,92 +66,92 @@ def attention(
     BIASED: tl.constexpr, MASKED: tl.constexpr, EARLIER: tl.constexpr, SOURCES: tl.constexpr,
     STARTS: tl.constexpr,
 ):  # fmt: skip
-    """Compute a tile of queries of a head in a workgroup; larger scores rescale the softmax so far.
+    """Compute a tile of queries of a head in a workgroup (FlashAttention-2, Dao 2023).
 
     With several `SPLITS`, each workgroup of a cluster writes the result of a part of the keys to `parts`, and
-    the last one combines them; `CLUSTER` is false in interpreters. `Q` etc. are strides of the batch's loops,
-    `IN_Q` etc. of rows and columns. A query sees `AFTER` keys after its own, or all (FlashAttention-2, Dao
-    2023). Keys from the number `EARLIER` on are in `k_later` and `v_later`. `SOURCES` are the first of these
-    parameters with the same array, `STARTS` where each begins in it.
+    the last one combines them. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns. A
+    query sees `AFTER` keys after its own, or all. Keys from the number `EARLIER` on are in `k_later` and
+    `v_later`. `SOURCES` are the first parameters with the same arrays, `STARTS` where each begins in its own.
     """
     k, v = (q, k)[SOURCES[1]], (q, k, v)[SOURCES[2]]
     late, late_values = (q, k, v, bias, k_later)[SOURCES[4]], (q, k, v, bias, k_later, v_later)[SOURCES[5]]
-    q, k, v, bias = q + STARTS[0], k + STARTS[1], v + STARTS[2], bias + STARTS[3]
-    late, late_values = late + STARTS[4], late_values + STARTS[5]
     head, tile, rank = tl.program_id(1), tl.program_id(0) // SPLITS, tl.program_id(0) % SPLITS
+    q, k, v, bias = q + STARTS[0], k + STARTS[1], v + STARTS[2], bias + STARTS[3] + offset(head, BATCH, BIAS)
     part: tl.constexpr = (K2 + SPLITS * BK - 1) // (SPLITS * BK) * BK
     first = rank * part
     end = K2 if SPLITS == 1 else min(K2, first + part)
-    if AFTER is not None:
-        tile = tl.num_programs(0) - 1 - tile  # longest tiles first
+    if AFTER is not None:  # longest tiles first
+        tile = tl.num_programs(0) - 1 - tile
         end = min(K2, (tile + 1) * BM + AFTER)
-    rows, keys = tile * BM + tl.arange(0, BM), tl.arange(0, BK)
-    depth, columns = tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
+    rows, keys, depth = tile * BM + tl.arange(0, BM), tl.arange(0, BK), tl.arange(0, WIDTH)
+    columns = tl.arange(0, WIDTH_V)
     left = q + offset(head, BATCH, Q) + rows[:, None] * IN_Q[0] + depth[None, :] * IN_Q[1]
     right = k + offset(head, BATCH, K) + depth[:, None] * IN_K[1]
     values = v + offset(head, BATCH, V) + columns[None, :] * IN_V[1]
     x = tl.load(left, mask=(rows[:, None] < M) & (depth[None, :] < K1), other=0.0)
-    bias += offset(head, BATCH, BIAS)
-    lowest: tl.constexpr = -1e38 if BIASED else float("-inf")  # a bias may make all scores -inf
-    largest, total = tl.full((BM,), lowest, tl.float32), tl.zeros((BM,), tl.float32)
-    acc = tl.zeros((BM, WIDTH_V), tl.float32)
+    largest = tl.full((BM,), -1e38 if BIASED else float("-inf"), tl.float32)  # a bias may hide all keys
+    acc, total = tl.zeros((BM, WIDTH_V), tl.float32), tl.zeros((BM,), tl.float32)
     whole: tl.constexpr = K2 if EARLIER == K2 else EARLIER // BK * BK  # blocks of earlier keys only
-    right_now, values_now = (
-        right + (first + keys[None, :]) * IN_K[0],
-        values + (first + keys[:, None]) * IN_V[0],
-    )
+    right_now = right + (first + keys[None, :]) * IN_K[0]
+    values_now = values + (first + keys[:, None]) * IN_V[0]
     for start in range(first, min(end, whole), BK):
-        within = (keys[None, :] + start < whole) & (depth < K1)[:, None]
-        y = _loaded(right_now, within, whole % BK == 0 and K1 == WIDTH)
-        scores = tl.dot(x, y) * SCALE
-        scores = _seen(scores, bias, rows, keys + start, M, whole, AFTER, IN_BIAS, BIASED, MASKED, BK)
-        powers, shrink, largest = _weights(scores, largest)
-        total = total * shrink + tl.sum(powers, 1)
-        within = (keys[:, None] + start < whole) & (columns[None, :] < N)
-        z = _loaded(values_now, within, whole % BK == 0 and N == WIDTH_V)
+        here = (keys[None, :] + start < whole) & (depth < K1)[:, None]
+        y = _loaded(right_now, here, whole % BK == 0 and K1 == WIDTH)
+        powers, shrink, total, largest = _weighed(
+            tl.dot(x, y) * SCALE, total, largest, bias, rows, keys + start, M, whole, AFTER, IN_BIAS, BIASED,
+            MASKED, BK,
+        )  # fmt: skip
+        here = (keys[:, None] + start < whole) & (columns[None, :] < N)
+        z = _loaded(values_now, here, whole % BK == 0 and N == WIDTH_V)
         acc = tl.dot(powers.to(z.dtype), z, acc * shrink[:, None])
         right_now, values_now = right_now + BK * IN_K[0], values_now + BK * IN_V[0]
     if EARLIER < K2:
-        late += offset(head, BATCH, K_LATER) + depth[:, None] * IN_K_LATER[1]
-        late_values += offset(head, BATCH, V_LATER) + columns[None, :] * IN_V_LATER[1]
         acc, total, largest = _behind_border(
-            acc, total, largest, x, right, late, values, late_values, bias, rows, max(first, whole), end, M,
-            N, K1, K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, IN_BIAS, AFTER, SCALE, BK, WIDTH, WIDTH_V, BIASED,
+            acc, total, largest, x, right, late + STARTS[4] + offset(head, BATCH, K_LATER), values,
+            late_values + STARTS[5] + offset(head, BATCH, V_LATER), bias, rows, max(first, whole), end, M, N,
+            K1, K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, IN_BIAS, AFTER, SCALE, BK, WIDTH, WIDTH_V, BIASED,
             MASKED, EARLIER,
         )  # fmt: skip
-    place = out + offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
+    out += offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
     here = (rows[:, None] < M) & (columns[None, :] < N)
-    if SPLITS == 1:
-        tl.store(place, (acc / total[:, None]).to(out.dtype.element_ty), mask=here)
-    else:
-        parts += (head * (tl.num_programs(0) // SPLITS) + tile) * SPLITS * BM * (WIDTH_V + 2)
-        _write_part(parts + rank * BM * (WIDTH_V + 2), acc, largest, total, BM, WIDTH_V)
-        count = cluster_waits() if CLUSTER else SPLITS
-        if rank == SPLITS - 1:
-            found = _of_parts(parts, count, BM, WIDTH_V, SPLITS)
-            tl.store(place, found.to(out.dtype.element_ty), mask=here)
+    parts += (head * (tl.num_programs(0) // SPLITS) + tile) * SPLITS * BM * (WIDTH_V + 2)
+    _write(acc, largest, total, out, here, parts, rank, BM, WIDTH_V, SPLITS, CLUSTER)
 
 
 @triton.jit
-def _seen(
-    scores, bias, rows, keys, M: tl.constexpr, K2: tl.constexpr, AFTER: tl.constexpr, STEPS: tl.constexpr,
-    BIASED: tl.constexpr, MASKED: tl.constexpr, BK: tl.constexpr,
+def _weighed(
+    scores, total, largest, bias, rows, keys, M: tl.constexpr, K2: tl.constexpr, AFTER: tl.constexpr,
+    STEPS: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
-    """Scores with a bias added, and those of keys that a query does not see lowered."""
+    """The powers of a block's scores, the factor for earlier blocks, the sum of powers, the largest score.
+
+    A bias is added, and the scores of keys that a query does not see are lowered.
+    """
     if K2 % BK != 0:
         scores = tl.where(keys[None, :] < K2, scores, float("-inf"))
     if AFTER is not None:
         scores = tl.where(keys[None, :] <= rows[:, None] + AFTER, scores, float("-inf"))
     if BIASED:
         scores = _biased(scores, bias, rows[:, None], keys[None, :], M, K2, STEPS, MASKED)
-    return scores
+    now = tl.maximum(largest, tl.max(scores, 1))
+    powers, shrink = tl.math.exp2(scores - now[:, None]), tl.math.exp2(largest - now)
+    return powers, shrink, total * shrink + tl.sum(powers, 1), now
 
 
 @triton.jit
-def _weights(scores, largest):
-    """The powers of scores, the factor for those before, and the largest scores so far."""
-    now = tl.maximum(largest, tl.max(scores, 1))
-    return tl.math.exp2(scores - now[:, None]), tl.math.exp2(largest - now), now
+def _write(
+    acc, largest, total, place, here, parts, rank, BM: tl.constexpr, WIDTH_V: tl.constexpr,
+    SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
+):  # fmt: skip
+    """Write the result of a tile, by the last workgroup of a cluster if keys are split."""
+    if SPLITS == 1:
+        tl.store(place, (acc / total[:, None]).to(place.dtype.element_ty), mask=here)
+    else:
+        _write_part(parts + rank * BM * (WIDTH_V + 2), acc, largest, total, BM, WIDTH_V)
+        count = cluster_waits() if CLUSTER else SPLITS
+        if rank == SPLITS - 1:
+            found = _of_parts(parts, count, BM, WIDTH_V, SPLITS)
+            tl.store(place, found.to(place.dtype.element_ty), mask=here)
 
 
 @triton.jit
