@@ -23,7 +23,7 @@ from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
 from iree_tuner.kernels.gated import activated
 from iree_tuner.kernels.kernel import Problem
-from iree_tuner.kernels.moved import add_product, zeros
+from iree_tuner.kernels.moved import add_product, moved_product, reshaped, zeros
 from iree_tuner.kernels.moves import LOAD
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.element_type import ElementType
@@ -39,7 +39,9 @@ class JointProducts(FusedOps):
 
 
 _Follows = tuple[tuple[str, ...], tuple[ElementType, ...]]
-_PLAIN = {"linalg.matmul": ((0, 2), (2, 1), (0, 1)), "linalg.vecmat": ((1,), (1, 0), (0,))}
+_ROW = "linalg.vecmat"
+_PLAIN = {"linalg.matmul": ((0, 2), (2, 1), (0, 1)), _ROW: ((1,), (1, 0), (0,))}
+_MOVED = ("linalg.matmul", "linalg.batch_matmul", "linalg.generic")
 _MOST_RESULTS = 1 << 22
 """The most elements of a result: a larger product fills a device alone, and joining gains something only if
 both halves of a gated product are in one."""
@@ -57,7 +59,9 @@ class _Product:
     """A product of a matrix with a constant, and the steps after it.
 
     Attributes:
+        matrix: rows of any number of dimensions, and their elements.
         load: the op that loads the constant.
+        turned: whether the constant has its columns first, as PyTorch's linear layers have them.
         steps: the steps after the product: `bias` with a constant, `truncf`.
         biases: the ops that load the constants of biases, in order.
         ops: the ops from the load to the result.
@@ -65,6 +69,7 @@ class _Product:
 
     matrix: ir.Value[Any]
     load: ir.Operation
+    turned: bool
     sums: ir.Operation
     steps: tuple[str, ...]
     biases: tuple[ir.Operation, ...]
@@ -91,7 +96,7 @@ class _Product:
 
     @property
     def columns(self) -> int:
-        return ir.RankedTensorType(self.load.result.type).shape[1]
+        return ir.RankedTensorType(self.load.result.type).shape[0 if self.turned else 1]
 
 
 def find_joint(module: ir.Module, *, on_host: bool) -> list[Site]:
@@ -107,10 +112,11 @@ def find_joint(module: ir.Module, *, on_host: bool) -> list[Site]:
     }
     # By what is equal for products that can be combined.
     groups: dict[tuple[object, ...], dict[_Follows, list[_Product]]] = {}
-    products = (_product(op, on_host=on_host) for op in walk(module.operation) if op.name in _PLAIN)
+    every = [op for op in walk(module.operation) if op.name in (_ROW, *_MOVED)]
+    products = (_product(op, on_host=on_host) for op in every)
     for each in filter(None, products):
         values = (each.load.result, each.sums.result, each.result)
-        kind = (each.matrix, *(ElementType.of(value.type) for value in values))
+        kind = (each.matrix, each.turned, *(ElementType.of(value.type) for value in values))
         groups.setdefault(kind, {}).setdefault(each.follows, []).append(each)
     found: list[Site] = []
     numbers = {op: number for number, op in enumerate(roots_of(module))}
@@ -151,19 +157,18 @@ def _give_zeros(groups: dict[_Follows, list[_Product]]) -> None:
 
 def _product(op: ir.Operation, *, on_host: bool) -> _Product | None:
     """The product of an op with a constant; None for other ops."""
-    load, start = producer(op.operands[1]), zeros_of(op)
-    shape = shape_of(op.result.type)
-    if start is None or load is None or load.name != LOAD or None in shape:
+    start = zeros_of(op)
+    read = None if start is None or None in shape_of(op.result.type) else _read(op)
+    if start is None or read is None:
         return None
+    matrix, load, turned, before = read
     if not ElementType.of(load.result.type).is_float:
-        return None
-    if tuple(each.dimensions for each in accesses(op)) != _PLAIN[op.name]:
         return None
     weights = ir.RankedTensorType(load.result.type)
     large = math.prod(weights.shape) * ElementType.of(weights).bits >= 8 * FROM_MEMORY
-    if op.name == "linalg.vecmat" and on_host and large:
+    if op.name == _ROW and on_host and large:
         return None
-    steps, biases, ops = list[str](), list[ir.Operation](), [load, *start, op]
+    steps, biases, ops = list[str](), list[ir.Operation](), [load, *before, *start, op]
     factor = ir.RankedTensorType(op.operands[0].type).element_type
     while (found := next_steps(ops[-1].result, factor, op.result)) is not None:
         made = [each for each in map(producer, found.inputs) if each is not None and each.name == LOAD]
@@ -173,7 +178,23 @@ def _product(op: ir.Operation, *, on_host: bool) -> _Product | None:
             break
         steps, biases = [*steps, *found.names], [*biases, *made]
         ops += [each for each in (*made, *found.ops) if each not in ops]
-    return _Product(op.operands[0], load, op, tuple(steps), tuple(biases), tuple(ops))
+    return _Product(matrix, load, turned, op, tuple(steps), tuple(biases), tuple(ops))
+
+
+def _read(op: ir.Operation) -> tuple[ir.Value[Any], ir.Operation, bool, list[ir.Operation]] | None:
+    """A product's matrix, the load of its constant, whether that is turned, and the moves of both."""
+    load = producer(op.operands[1])
+    if op.name in _PLAIN and load is not None and load.name == LOAD:
+        plain = tuple(each.dimensions for each in accesses(op)) == _PLAIN[op.name]
+        return (op.operands[0], load, False, []) if plain else None
+    moved = moved_product(op, (), ()) if op.name in _MOVED else None
+    if moved is None or moved.after:
+        return None
+    load, workload = producer(moved.operands[1]), moved.workload
+    (*rows, depth), weights, (*kept, column) = (each.loops for each in workload.maps)
+    if load is None or load.name != LOAD or kept != rows or {*weights} != {depth, column}:
+        return None
+    return moved.operands[0], load, weights == (column, depth), [*moved.before]
 
 
 def _site(product: _Product, group: Sequence[_Product], symbols: Mapping[str, ir.Operation]) -> Site:
@@ -193,14 +214,16 @@ def _site(product: _Product, group: Sequence[_Product], symbols: Mapping[str, ir
 
 def _part(product: _Product, group: Sequence[_Product], function: func.FuncOp) -> ir.Value:
     """Build the joint product of a function's argument, and take the part that replaces a product."""
-    *rows, columns = ir.RankedTensorType(product.sums.result.type).shape
+    matrix, columns = function.arguments[0], product.columns
+    rows = [] if _is_row(group) else [math.prod(ir.RankedTensorType(matrix.type).shape[:-1])]
+    matrix = reshaped(matrix, [*rows, ir.RankedTensorType(matrix.type).shape[-1]])
     first, width = sum(each.columns for each in group[: group.index(product)]), _width(group)
     found: ir.Value[Any]
     if width:
-        found = _together(_joint(group, function.arguments[0]), first // width, columns // width)
+        found = _together(_joint(group, matrix), first // width, columns // width)
     else:
         sizes = [*rows, columns]
-        found = sliced(_joint(group, function.arguments[0]), [0] * len(rows) + [first], sizes, sizes)
+        found = sliced(_joint(group, matrix), [0] * len(rows) + [first], sizes, sizes)
     result = ir.RankedTensorType(product.result.type)
     return expand(found, [result.shape[:-1], result.shape[-1:]] if rows else [result.shape])
 
@@ -217,7 +240,7 @@ def _width(group: Sequence[_Product]) -> int:
 
 
 def _is_row(group: Sequence[_Product]) -> bool:
-    return group[0].sums.name == "linalg.vecmat"
+    return group[0].sums.name == _ROW
 
 
 def _together(joint: ir.Value[Any], first: int, count: int) -> ir.Value[Any]:
@@ -240,28 +263,33 @@ def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
     """Build the joint product with its steps, in the shape [rows, columns] or [parts, rows, columns]."""
     first, width = max(group, key=lambda each: len(each.steps)), 0 if _is_row(group) else _width(group)
     sums = ir.RankedTensorType(first.sums.result.type).element_type
-    constant = _side_by_side([copy_ops([each.load], {}) for each in group], width)
+    turned = first.turned
+    constant = _side_by_side([copy_ops([each.load], {}) for each in group], width, 0 if turned else 1)
     *rows, columns = (*ir.RankedTensorType(matrix.type).shape[:-1], sum(each.columns for each in group))
     shape = [columns // width, *rows, width] if width else [*rows, columns]
     start = zeros(shape, sums)
     if width:
-        maps = [access(4, each) for each in ((1, 3), (3, 0, 2), (0, 1, 2))]
+        maps = [access(4, each) for each in ((1, 3), (0, 2, 3) if turned else (3, 0, 2), (0, 1, 2))]
         kinds = ["parallel"] * 3 + ["reduction"]
         found = generic([matrix, constant], start, maps, kinds, partial(add_product, sums))
+    elif turned:
+        maps = [access(3, each) for each in ((0, 2), (1, 2), (0, 1))]
+        kinds = ["parallel"] * 2 + ["reduction"]
+        found = generic([matrix, constant], start, maps, kinds, partial(add_product, sums))
     else:
-        found = named(first.sums.name.removeprefix("linalg."))(matrix, constant, outs=[start])
+        found = named("vecmat" if _is_row(group) else "matmul")(matrix, constant, outs=[start])
     last, rank = ir.RankedTensorType(first.result.type).element_type, len(shape)
     for step in first.steps:
         element = ir.RankedTensorType(found.type).element_type if step == "bias" else last
         operands, places = [found], [tuple(range(rank))]
         if step == "bias":
-            operands.append(_widened(_side_by_side(_biases(group, first.biases[0]), width), element))
+            operands.append(_widened(_side_by_side(_biases(group, first.biases[0]), width, 0), element))
             places.append((0, 2) if width else (rank - 1,))
         maps = [access(rank, each) for each in (*places, tuple(range(rank)))]
         out = tensor.EmptyOp(shape, element).result
         found = generic(operands, out, maps, ["parallel"] * rank, partial(_step, element))
     if _is_row(group):  # parts of a row would otherwise be slices of slices, which become copies
-        return _cut(found, _width(group))
+        return _cut(found, _width(group), 0)
     return found
 
 
@@ -275,19 +303,20 @@ def _biases(group: Sequence[_Product], like: ir.Operation) -> list[ir.Value[Any]
     return found
 
 
-def _side_by_side(values: Sequence[ir.Value[Any]], width: int) -> ir.Value[Any]:
-    """Concatenate constants along their last dimension, and split it into parts of a width above 0."""
-    kind, last = ir.RankedTensorType(values[0].type), ir.RankedTensorType(values[0].type).rank - 1
-    columns = sum(ir.RankedTensorType(each.type).shape[last] for each in values)
-    joined = ir.RankedTensorType.get([*kind.shape[:last], columns], kind.element_type)
-    found = tensor.ConcatOp(joined, last, values).result
-    return _cut(found, width) if width else found
+def _side_by_side(values: Sequence[ir.Value[Any]], width: int, along: int) -> ir.Value[Any]:
+    """Concatenate constants along a dimension, and split it into parts of a width above 0."""
+    kind = ir.RankedTensorType(values[0].type)
+    sizes = [*kind.shape]
+    sizes[along] = sum(ir.RankedTensorType(each.type).shape[along] for each in values)
+    joined = ir.RankedTensorType.get(sizes, kind.element_type)
+    found = tensor.ConcatOp(joined, along, values).result
+    return _cut(found, width, along) if width else found
 
 
-def _cut(value: ir.Value[Any], width: int) -> ir.Value[Any]:
-    """Split the last dimension of a value into parts of a width."""
-    *before, columns = ir.RankedTensorType(value.type).shape
-    return expand(value, [*([each] for each in before), [columns // width, width]])
+def _cut(value: ir.Value[Any], width: int, along: int) -> ir.Value[Any]:
+    """Split a dimension of a value into parts of a width."""
+    sizes = ir.RankedTensorType(value.type).shape
+    return expand(value, [[each // width, width] if at == along else [each] for at, each in enumerate(sizes)])
 
 
 def _widened(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:

@@ -282,3 +282,56 @@ def test_the_program_is_compared_with_them() -> None:
         found = Competitors(own, own, ("",) * len(own.pairs), ()).choices((), HOST, lab)
     assert list(found) == ["joint products"]
     assert len(found["joint products"]) >= 3
+
+
+def of_torch(widths, *, rows: str = "2,5", bias: bool = False, element: str = "f32") -> str:
+    """Linear layers as PyTorch exports them, of batches of rows; weights have their columns first."""
+    x = f"!torch.vtensor<[{rows},24],{element}>"
+    head, lines, kinds = [], ["%none = torch.constant.none"], []
+    for number, (name, width) in enumerate(widths.items(), 1):
+        weights, kind = f"{width}x24x{element}", f"!torch.vtensor<[{width},24],{element}>"
+        result, own = f"!torch.vtensor<[{rows},{width}],{element}>", f"!torch.vtensor<[{width}],{element}>"
+        for what, values in (("", weights), ("b", f"{width}x{element}")):
+            head.append(
+                f"util.global private @{name}{what} {{noinline}} = dense<{number}.5> : tensor<{values}>"
+            )
+            lines += [
+                f"%l{name}{what} = util.global.load @{name}{what} : tensor<{values}>",
+                f"%w{name}{what} = torch_c.from_builtin_tensor %l{name}{what} : tensor<{values}>"
+                f" -> {own if what else kind}",
+            ]
+        added = (f"%w{name}b", own) if bias else ("%none", "!torch.none")
+        lines.append(
+            f"%{name} = torch.aten.linear %x, %w{name}, {added[0]} : {x}, {kind}, {added[1]} -> {result}"
+        )
+        kinds.append(result)
+    return "\n".join((
+        *head, f"func.func @main(%x: {x}) -> ({', '.join(kinds)}) {{", *lines,
+        f"return {', '.join(f'%{name}' for name in widths)} : {', '.join(kinds)}", "}",
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("element", "widths", "bias", "found"),
+    [
+        ("f32", {"q": 32, "k": 16, "v": 16}, False, ["10x24xf32", "64x24xf32"]),
+        ("f16", {"q": 128, "k": 64, "v": 64}, True, ["10x24xf16", "4x64x24xf16", "4x64xf16"]),
+    ],
+)
+def test_those_of_pytorch_compute_the_same(element: str, widths, bias: bool, found, tmp_path) -> None:
+    """Of several dimensions of rows; the joined weights have their columns first, too."""
+    text = of_torch(widths, bias=bias, element=element)
+    outlook = outlook_of(places(text), [JointProducts()])
+    assert len(outlook.joint) == 3
+    assert outlook.rewritten is None or outlook.rewritten.pairs == ()
+    _, rewritten = find_joint_here(text.encode(), "p.mlir", HOST)
+    (problem,) = {place.sites[-1].problem for place in rewritten}
+    assert [str(each) for each in problem.inputs] == found
+    save_kernel_spec(outlook.joint, outlook.target, new_context(), tmp_path / "joint.mlir")
+    flags = (f"--iree-preprocessing-transform-spec-filename={tmp_path / 'joint.mlir'}",)
+    x = (
+        np.random.default_rng(0)
+        .integers(-4, 5, (2, 5, 24))
+        .astype({"f16": np.float16, "f32": np.float32}[element])
+    )
+    equal(results(text, [x], flags), results(text, [x]))
