@@ -115,7 +115,7 @@ def attention(
     out += offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
     here = (rows[:, None] < M) & (columns[None, :] < N)
     parts += (head * (tl.num_programs(0) // SPLITS) + tile) * SPLITS * BM * (WIDTH_V + 2)
-    _write(acc, largest, total, out, here, parts, rank, BM, WIDTH_V, SPLITS, CLUSTER)
+    _write(acc, largest, total, out, here, parts, rank, M - tile * BM, BM, WIDTH_V, SPLITS, CLUSTER)
 
 
 @triton.jit
@@ -140,17 +140,17 @@ def _weighed(
 
 @triton.jit
 def _write(
-    acc, largest, total, place, here, parts, rank, BM: tl.constexpr, WIDTH_V: tl.constexpr,
+    acc, largest, total, place, here, parts, rank, used, BM: tl.constexpr, WIDTH_V: tl.constexpr,
     SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
 ):  # fmt: skip
-    """Write the result of a tile, by the last workgroup of a cluster if keys are split."""
+    """Write the result of a tile with `used` rows, by the last workgroup of a cluster if keys are split."""
     if SPLITS == 1:
         tl.store(place, (acc / total[:, None]).to(place.dtype.element_ty), mask=here)
     else:
-        _write_part(parts + rank * BM * (WIDTH_V + 2), acc, largest, total, BM, WIDTH_V)
+        _write_part(parts + rank * BM * (WIDTH_V + 2), acc, largest, total, used, BM, WIDTH_V)
         count = cluster_waits() if CLUSTER else SPLITS
         if rank == SPLITS - 1:
-            found = _of_parts(parts, count, BM, WIDTH_V, SPLITS)
+            found = _of_parts(parts, count, used, BM, WIDTH_V, SPLITS)
             tl.store(place, found.to(place.dtype.element_ty), mask=here)
 
 
@@ -170,27 +170,28 @@ def _biased(
 
 
 @triton.jit
-def _write_part(part, acc, largest, total, BM: tl.constexpr, WIDTH_V: tl.constexpr):
+def _write_part(part, acc, largest, total, used, BM: tl.constexpr, WIDTH_V: tl.constexpr):
     """Write the partial result of some keys: weighted sums, largest scores, and sums of powers."""
     row, columns = tl.arange(0, BM), tl.arange(0, WIDTH_V)
-    tl.store(part + row[:, None] * WIDTH_V + columns[None, :], acc)
-    tl.store(part + BM * WIDTH_V + row, largest)
-    tl.store(part + BM * (WIDTH_V + 1) + row, total)
+    tl.store(part + row[:, None] * WIDTH_V + columns[None, :], acc, mask=(row < used)[:, None])
+    tl.store(part + BM * WIDTH_V + row, largest, mask=row < used)
+    tl.store(part + BM * (WIDTH_V + 1) + row, total, mask=row < used)
 
 
 @triton.jit
-def _of_parts(parts, count, BM: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr):
-    """Combine the partial results; NaN if the cluster did not have `SPLITS` workgroups."""
+def _of_parts(parts, count, used, BM: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr):
+    """Combine the first rows of the partial results; NaN if the cluster did not have `SPLITS` workgroups."""
     row, columns = tl.arange(0, BM), tl.arange(0, WIDTH_V)
     largest, total = tl.full((BM,), float("-inf"), tl.float32), tl.zeros((BM,), tl.float32)
     acc = tl.zeros((BM, WIDTH_V), tl.float32)
-    for _ in range(SPLITS):
-        other = tl.load(parts + BM * WIDTH_V + row)
+    for part in tl.static_range(SPLITS):  # unrolled, so that no part waits for the one before it
+        own = parts + part * (BM * (WIDTH_V + 2))
+        other = tl.load(own + BM * WIDTH_V + row, mask=row < used, other=0.0)
+        sums = tl.load(own + row[:, None] * WIDTH_V + columns[None, :], mask=(row < used)[:, None], other=0.0)
+        powers = tl.load(own + BM * (WIDTH_V + 1) + row, mask=row < used, other=1.0)
         now = tl.maximum(largest, other)
         shrink, weight = tl.math.exp2(largest - now), tl.math.exp2(other - now)
-        total = total * shrink + tl.load(parts + BM * (WIDTH_V + 1) + row) * weight
-        sums = tl.load(parts + row[:, None] * WIDTH_V + columns[None, :])
+        total = total * shrink + powers * weight
         acc = acc * shrink[:, None] + sums * weight[:, None]
         largest = now
-        parts += BM * (WIDTH_V + 2)
     return tl.where(count == SPLITS, acc / total[:, None], float("nan"))
