@@ -181,9 +181,11 @@ def _every(
     """
     with unchanged():
         blocks = blocks_of(module) if chains or norms else []
-        chained = find_chains(blocks) if chains else []
+        larger: dict[ir.Operation, bytes] = {}
+        sites = find_sites(module, larger)
+        chained = find_chains(blocks, larger) if chains else []
         normal = find_normalizing(blocks) if norms else []
-        sums, sites = find_sums(blocks), find_sites(module)
+        sums = find_sums(blocks)
         inputs = find_sliced_inputs(blocks) if chains else []
     fewer = _saving(list(dict.fromkeys(chained)), session, target)
     wanted = [*(site for site in chained if site in fewer), *sums, *inputs]

@@ -244,12 +244,15 @@ _Own = list[tuple[Site, ir.Operation]]
 """Sites of a root op, each with its last op."""
 
 
-def find_sites(module: ir.Module) -> list[tuple[Site, ...]]:
+def find_sites(
+    module: ir.Module, larger: dict[ir.Operation, bytes] | None = None
+) -> list[tuple[Site, ...]]:  # fmt: skip
     """For each root op, its sites: without epilogue, and with longer and longer epilogues.
 
-    If the image has a padding, each site comes without and with it.
+    If the image has a padding, each site comes without and with it. `larger` gets the ops of problems of
+    several root ops, and the last ops of gated products, each with the problem's case.
     """
-    return [tuple(site for site, _ in sites) for sites in _walk(module)]
+    return [tuple(site for site, _ in sites) for sites in _walk(module, {} if larger is None else larger)]
 
 
 def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, ir.Operation]]:
@@ -260,7 +263,8 @@ def find_results(module: ir.Module, cases: Sequence[bytes]) -> list[tuple[int, i
     """
     number = {case: index for index, case in enumerate(cases)}
     found = (
-        [(number[site.case], last) for site, last in sites if site.case in number] for sites in _walk(module)
+        [(number[site.case], last) for site, last in sites if site.case in number]
+        for sites in _walk(module, {})
     )
     return [own[-1] for own in found if own]
 
@@ -279,13 +283,13 @@ def roots_of(module: ir.Module) -> list[ir.Operation]:
     return roots
 
 
-def _walk(module: ir.Module) -> list[_Own]:
+def _walk(module: ir.Module, larger: dict[ir.Operation, bytes]) -> list[_Own]:
     roots = roots_of(module)
-    larger: dict[ir.Operation, bytes] = {}
     numbers = {op: number for number, op in enumerate(roots)}
     attentions = [_attention_of(op, larger, numbers) for op in roots]
     taken = set(larger)  # a transpose goes to the root op that reads through it, not to one that writes
     products = [_inside(_sites_of(op, taken), larger, root) for root, op in reversed([*enumerate(roots)])]
+    larger |= {last: site.case for own in products for site, last in own if site.problem.halves is not None}
     return _apart([list(pair) for pair in zip(attentions, reversed(products), strict=True)])
 
 

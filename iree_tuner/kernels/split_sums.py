@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from iree.compiler import ir
@@ -80,12 +81,14 @@ def blocks_of(module: ir.Module) -> list[OpsOfBlock]:
     return found
 
 
-def find_chains(blocks: Sequence[OpsOfBlock]) -> list[Site]:
-    """The chains in blocks, in program order."""
-    return [chain for block in blocks for chain in _chains_of(block)]
+def find_chains(
+    blocks: Sequence[OpsOfBlock], larger: Mapping[ir.Operation, bytes] = MappingProxyType({})
+) -> list[Site]:  # fmt: skip
+    """The chains in blocks, in program order. `larger` has ops of other problems, each with its case."""
+    return [chain for block in blocks for chain in _chains_of(block, larger)]
 
 
-def _chains_of(block: OpsOfBlock) -> list[Site]:
+def _chains_of(block: OpsOfBlock, larger: Mapping[ir.Operation, bytes]) -> list[Site]:
     ops, fixed, epilogues = block.ops, block.once, block.epilogues
     left, place = fixed | epilogues, {op: number for number, op in enumerate(ops)}
     taken: set[ir.Operation] = set()
@@ -98,7 +101,7 @@ def _chains_of(block: OpsOfBlock) -> list[Site]:
         taken |= own
         if any(each.name in (*JOINS, SLICE) for each in own) and len(own) >= _LEAST_OPS:
             chain = _chain(sorted(own, key=place.__getitem__))
-            found = [chain, *found] if chain is not None else found
+            found = [replace(chain, within=larger.get(op, b"")), *found] if chain is not None else found
     return found
 
 

@@ -15,9 +15,11 @@ from problems import sites_in
 from iree_tuner.compiler.context import walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.kernels.c_attention import CAttention
-from iree_tuner.kernels.find import dispatches_of
+from iree_tuner.kernels.find import dispatches_of, find_here
+from iree_tuner.kernels.fused_op import FusedOps
 from iree_tuner.kernels.kernel import Code, Launch
 from iree_tuner.kernels.site import Site
+from iree_tuner.kernels.source import outlook_of
 from iree_tuner.kernels.spec import put_into
 from iree_tuner.program.phases import select_target
 from iree_tuner.targets import parse_target
@@ -188,3 +190,14 @@ def test_in_a_program_nothing_is_joined() -> None:
             op.name for op in walk(module.operation) if op.name.startswith(("flow.dispatch", "flow.tensor"))
         ]
     assert [name for name in left if name in ("flow.dispatch", "flow.tensor.update")] == ["flow.dispatch"]
+
+
+def test_its_ops_are_nobody_elses() -> None:
+    """The chains that join caches are left out where a kernel computes the attention."""
+    text = (PROGRAMS / "later_row.mlir").read_text()
+    found = find_here(text.encode(), "p.mlir", HOST, chains=True)
+    chains = [each for each in found.places if each.sites[-1].problem.fused]
+    assert chains
+    assert {case for each in chains for case in each.within} == {site_of("later_row").case}
+    pairs = outlook_of(found, [KERNEL, FusedOps()]).pairs
+    assert [kernel.name for _, _, kernel in pairs] == [KERNEL.name]
