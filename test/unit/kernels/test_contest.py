@@ -70,7 +70,9 @@ def test_wrong_kernels_are_told_and_not_chosen(lab, kernel, outcome, message) ->
     [  # the next test has a product with a bias and a residual
         pytest.param(matmul(40, 64, 72, transposed=True), marks=pytest.mark.exhaustive),
         pytest.param(with_epilogue(40, 64, 72, ("bias", "gelu", "residual")), marks=pytest.mark.exhaustive),
-        conv((6, 9), 12, 32, stride=2),
+        pytest.param(
+            conv((6, 9), 12, 32, stride=2), marks=pytest.mark.exhaustive
+        ),  # of it, test/kernels/conv.test
         pytest.param(
             with_epilogue(40, 64, 72, ("residual", "gelu_tanh", "bias"), together=True),
             marks=pytest.mark.exhaustive,

@@ -276,7 +276,7 @@ def cases() -> list[object]:
             id=f"{case.supplement}-{case.label}",
             marks=[pytest.mark.exhaustive] * (case.conv == FOURTEEN),
         )
-        for case in some(REFUSALS, 3)
+        for case in some(REFUSALS, 6)
     ]
 
 
