@@ -28,7 +28,7 @@ from threading import Lock
 from types import SimpleNamespace
 
 import iree_tuner
-from iree_tuner.compiler import process, session, task
+from iree_tuner.compiler import process, session, task, worker
 from iree_tuner.measure import measurer, sampling
 from iree_tuner.profiling import whole
 
@@ -39,6 +39,9 @@ _CALLED = re.compile(r"^def \w+_here\(", re.M)
 
 _BATCH_S, _ROUND_S = 0.001, 0.02
 """Of a sample, and of a round of a profile's invocations."""
+
+_SESSIONS = 8
+"""That a worker keeps: a room's tests compile for that many chips in turn, and each takes time to start."""
 
 _libc = ctypes.PyDLL(None)  # it keeps the interpreter's lock meanwhile
 
@@ -124,6 +127,7 @@ def quicker() -> None:
     short, for verdicts that do not matter.
     """
     session.CompilerSession.__init__.__kwdefaults__["verify"] = False
+    worker._SESSIONS_KEPT = _SESSIONS
     _, *rest = sampling.ScreenPlan.__init__.__defaults__
     sampling.ScreenPlan.__init__.__defaults__ = (_BATCH_S, *rest)
     measurer._FINAL_BATCH_S = _BATCH_S

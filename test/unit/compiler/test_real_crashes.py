@@ -42,6 +42,7 @@ def compile_text(source, flags):
     return len(session.to_vmfb(session.parse(source)))
 
 
+@pytest.mark.exhaustive  # test_real_failures in test/unit/measure has one, too
 def test_an_llvm_error_is_told_with_its_message(workers):
     with pytest.raises(WorkerError, match="LLVM ERROR: Cannot select") as caught:
         workers.call(compile_text, HALF_PRECISION, TURING, timeout_s=120)

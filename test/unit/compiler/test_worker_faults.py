@@ -106,7 +106,7 @@ def held():
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("count", [amount(24, 400)])
+@pytest.mark.parametrize("count", [amount(16, 400)])
 def test_many_faults_among_good_calls(count):
     rng = random.Random(count)
     with hostile(1) as first:
@@ -114,7 +114,7 @@ def test_many_faults_among_good_calls(count):
     (before, _), others = held(), set(ours())
     resident = []
     struck = victims = 0
-    step = amount(12, 25)
+    step = amount(8, 25)
     with hostile(4, tasks_per_worker=amount(10, 20)) as pool:
         for start in range(0, count, step):
             chosen = rng.choices(list(faults.FAULTS), k=min(step, count - start))

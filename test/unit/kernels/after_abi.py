@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import iree.runtime as rt
@@ -32,13 +32,41 @@ def found_by(find: Callable[[list[OpsOfBlock]], list], text: str) -> list:
 
 def results(program: str | bytes, arrays, flags=(), target=HOST):
     """Of its function `main`, on the host or a GPU."""
+    return loaded(program, flags, target)("main", arrays)
+
+
+def loaded(program: str | bytes, flags=(), target=HOST) -> Callable[..., list]:
+    """Calls of a program's functions, by name."""
     own = session(target, flags)
     with own.context:
         module = own.parse(program)
         select_target(module, target)
         data = own.to_vmfb(module)
-    driver = "local-task" if target.backend == HOST.backend else target.backend
+    return _calls(data, "local-task" if target.backend == HOST.backend else target.backend)
+
+
+def results_of_all(programs: Sequence[str | bytes], arrays) -> list[list]:
+    """The same of several programs, each of one function, which are compiled as one; on the host."""
+    own = session()
+    functions: list[str] = []
+    with own.context:
+        for number, program in enumerate(programs):
+            module = own.parse(program)
+            (function,) = module.body.operations
+            function.attributes["sym_name"] = ir.StringAttr.get(f"main_{number}")
+            functions.append(function.get_asm(use_local_scope=True))
+        whole = own.parse("\n".join(functions))
+        select_target(whole, HOST)
+        call = _calls(own.to_vmfb(whole), "local-task")
+    return [call(f"main_{number}", each) for number, each in enumerate(arrays)]
+
+
+def _calls(data: bytes, driver: str) -> Callable[..., list]:
     context = rt.SystemContext(config=rt.Config(driver))
     context.add_vm_module(rt.VmModule.copy_buffer(context.instance, data))
-    found = context.modules.module["main"](*arrays)
-    return [each.to_host() for each in (found if isinstance(found, tuple) else (found,))]
+
+    def call(name, arrays):
+        found = context.modules.module[name](*arrays)
+        return [each.to_host() for each in (found if isinstance(found, tuple) else (found,))]
+
+    return call

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context
@@ -101,9 +103,12 @@ def parts_with_bias(rows: int, depth: int, parts: int, width: int, element: str 
     }}"""
 
 
+_context = cache(new_context)  # a new one takes as long as ten programs
+
+
 def sites_in(text: str) -> list[tuple[Site, ...]]:
     """The sites of a program, which is looked at as it is."""
-    with new_context(), ir.Location.unknown():
+    with _context(), ir.Location.unknown():
         return find_sites(ir.Module.parse(text))
 
 

@@ -1,8 +1,10 @@
 """Chains of slices, joins and elementwise ops become one op, which is one dispatch and computes the same."""
 
+from functools import cache
+
 import numpy as np
 import pytest
-from after_abi import HOST, found_by, results, session
+from after_abi import HOST, found_by, results, results_of_all, session
 from amounts import amount, some
 from chain_programs import AFTER_PRODUCT, APPENDED, HALVES, NEGATED, PROGRAMS, H, T, X
 from random_chains import random_chain
@@ -21,11 +23,13 @@ from iree_tuner.tuning.versions import FENCES
 OTHERS = ("cuda:sm_90", "hip:gfx942", "vulkan:ampere")
 
 
+@cache
 def found_in(text: str):
     """The chains of a program, whether or not they save dispatches."""
     return found_by(find_chains, text)
 
 
+@cache
 def dispatches(program: str | bytes) -> int:
     own = session()
     with own.context:
@@ -53,6 +57,17 @@ def inputs_of(arrays):
     return found
 
 
+def same_results(sites) -> None:
+    """Without and with the chain; all of them are one program."""
+    given = [inputs_of(site.problem.inputs) for site in sites]
+    found = results_of_all(
+        [each for site in sites for each in (site.case, site.problem.fused)],
+        [each for each in given for _ in range(2)],
+    )
+    for ours, theirs in zip(found[::2], found[1::2], strict=True):
+        equal(ours, theirs)
+
+
 def generics(program: bytes) -> int:
     return program.count(b"linalg.generic")
 
@@ -62,16 +77,14 @@ def test_a_chain_is_one_dispatch_with_the_same_results(name: str) -> None:
     (site,) = found_in(PROGRAMS[name])
     assert generics(site.problem.fused) == 1
     assert (dispatches(site.case) > 1, dispatches(site.problem.fused)) == (True, 1)
-    given = inputs_of(site.problem.inputs)
-    equal(results(site.case, given), results(site.problem.fused, given))
+    same_results([site])
 
 
 @pytest.mark.parametrize("seed", range(amount(1, 60)))
 def test_random_chains_compute_the_same(seed: int) -> None:
-    for site in found_in(random_chain(seed)):
-        assert generics(site.problem.fused) == 1
-        given = inputs_of(site.problem.inputs)
-        equal(results(site.case, given), results(site.problem.fused, given))
+    sites = found_in(random_chain(seed))
+    assert all(generics(site.problem.fused) == 1 for site in sites)
+    same_results(sites)
 
 
 @pytest.mark.exhaustive

@@ -286,9 +286,9 @@ def test_steps_go_on_after_a_reshape_that_keeps_columns(dims, kind, steps) -> No
                 ("bias", "gelu", "residual"),
             ),
         ],
-        4,
+        5,
     ),
-    ids=some(["a layer", "a quotient for erf", "as JAX has it", "one after the other", "in one op"], 4),
+    ids=some(["a layer", "a quotient for erf", "as JAX has it", "one after the other", "in one op"], 5),
 )
 def test_plain_programs_with_the_spec_call_the_kernel(text, steps, compilers, tmp_path) -> None:
     """iree-compile with the spec: nothing but the kernel's dispatch is left, and its numbers are numpy's."""

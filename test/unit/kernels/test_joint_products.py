@@ -3,10 +3,11 @@
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
-from after_abi import HOST, results, session
+from after_abi import HOST, loaded, results, session
 from test_chains import equal
 
 from iree_tuner.cli.main import run
@@ -58,10 +59,17 @@ def program(other: str = "%x", *, rows: int = 8, widths=WIDTHS) -> str:
     ))  # fmt: skip
 
 
+@cache
 def places(text: str):
     own = find_here(text.encode(), "p.mlir", HOST, chains=True)
     joint, rewritten = find_joint_here(text.encode(), "p.mlir", HOST, chains=True)
     return replace(own, joint=joint, rewritten=rewritten)
+
+
+def joint(text: str):
+    """The sites of products that can be one."""
+    sites, _ = find_joint_here(text.encode(), "p.mlir", HOST)
+    return sites
 
 
 def with_arguments(text: str) -> str:
@@ -82,15 +90,15 @@ def test_layers_that_differ_in_constants_are_one_row_with_a_count(lab) -> None:
     kernels = [CGemm(), JointProducts()]
     outlook = outlook_of(find_places(given, lab.target, lab.compilers, kernels), kernels)
     assert len(outlook.joint) == 3, "each names its own constants"
-    joint = changes_of(outlook.joint)
-    assert change_records(joint) == [ChangeRecord("kernels", "joint_8x16_f32", "joint_products", 3)]
+    together = changes_of(outlook.joint)
+    assert change_records(together) == [ChangeRecord("kernels", "joint_8x16_f32", "joint_products", 3)]
     ((_, site, _),) = outlook.pairs
     kernel = changes_of([(site, Code("object", "gemm", b"", Launch((1, 1, 1))))])
     (alone,) = change_records(kernel)
     assert (alone.where, alone.count) == ("matmul_8x16x24_f32_f32_f32", 3)
     dispatches = extract(given, lab.target, lab.compilers).dispatches
     results = [WorkloadResult(task, 0.5, note="not tuned: out of time") for task in make_tasks(dispatches)]
-    for changes in (joint, kernel):
+    for changes in (together, kernel):
         (found,) = with_replaced(results, changes, dispatches, {"kernels": "kernel"})
         assert (found.replaced_by, found.note) == ("kernel", "replaced by a kernel")
     (found,) = with_replaced(results, (), dispatches, {"kernels": "kernel"})
@@ -100,11 +108,11 @@ def test_layers_that_differ_in_constants_are_one_row_with_a_count(lab) -> None:
 def test_tune_says_a_layer_once(capsys, tmp_path, monkeypatch) -> None:
     """As if the version with joint products had won, which is the only one with kernels here."""
 
-    def joint(one) -> bool:
+    def has_joint(one) -> bool:
         return any(each.how == JointProducts.name for each in one.version.changes)
 
-    monkeypatch.setattr(verdict._Judged, "accepted", property(joint))
-    monkeypatch.setattr(verdict, "_chosen", lambda judged: next(filter(joint, judged)))
+    monkeypatch.setattr(verdict._Judged, "accepted", property(has_joint))
+    monkeypatch.setattr(verdict, "_chosen", lambda judged: next(filter(has_joint, judged)))
     monkeypatch.setattr(source, "usual_kernels", lambda _: [JointProducts()])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.mlir").write_text(with_arguments(program()).replace("x32xf32", "x16xf32"))
@@ -156,15 +164,14 @@ def test_they_compute_the_same(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "joint"),
+    ("text", "names"),
     [
         (program("%y"), ["joint_8x32_f32", "joint_8x16_f32"]),
         (program(rows=1 << 19), []),  # each is large enough
     ],
 )
-def test_only_those_of_one_matrix_that_are_small(text: str, joint: list[str]) -> None:
-    outlook = outlook_of(places(text), [JointProducts()])
-    assert [site.problem.name for site, _ in outlook.joint] == joint
+def test_only_those_of_one_matrix_that_are_small(text: str, names: list[str]) -> None:
+    assert [site.problem.name for site in joint(text)] == names
 
 
 LAYERS = """
@@ -214,31 +221,54 @@ func.func @main(%x: tensor<24xf16>) -> (tensor<1x128xf16>, tensor<64xf16>) {
 def test_many_of_one_matrix_are_several_products() -> None:
     """As a text's keys and values in all layers: each part names all constants of its product."""
     text = program(widths={f"p{number}": 16 for number in range(21)})
-    sites, _ = find_joint_here(text.encode(), "p.mlir", HOST)
-    loads = [JointProducts().make(site.problem).data.count(b"util.global.load") for site in sites]
+    loads = [JointProducts().make(site.problem).data.count(b"util.global.load") for site in joint(text)]
     assert loads == [7] * 21
 
 
-def joint_equals(text: str, name: str, folder, bias: tuple[int, int]) -> None:
-    """The joint product is called so, and with it a program computes what it says: of ones, and of twos."""
+def without_one_bias() -> str:
+    """As the keys of Whisper."""
+    lines = LAYERS.replace("convert %k2", "convert %k").splitlines()
+    return "\n".join(each for each in lines if not each.startswith(("  %k0", "  %k1", "  %k2", "  %bk")))
+
+
+def named(text: str, name: str) -> str:
+    """With this as a part of the names of its function and its constants."""
+    return re.sub(r"@(\w+)", rf"@\1_{name}", text)
+
+
+CASES = {
+    "layers": (LAYERS, "matmul_3x8x64x24_f16_f16_f32_image_bias_truncf", (3, 4)),
+    "one_bias": (without_one_bias(), "matmul_3x8x64x24_f16_f16_f32_image_bias_truncf", (3, 0)),
+    "row": (ROW, "vecmat_192x24_f16_f16_f32_truncf", (0, 0)),
+}
+"""Programs, the problem of their joint product, and what is added to both results."""
+
+
+def test_with_them_programs_compute_what_they_say(tmp_path) -> None:
+    """Of ones, and of twos; all are one program here."""
+    text = "\n".join(named(each, name) for name, (each, _, _) in CASES.items())
     outlook = outlook_of(places(text), [TritonGemm(), JointProducts()])
+    assert len(outlook.joint) == 2 * len(CASES)
     assert outlook.rewritten is not None
     pairs = outlook.rewritten.pairs
-    assert [site.problem.name for _, site, kernel in pairs if kernel.name == TritonGemm.name] == [name]
-    save_kernel_spec(outlook.joint, outlook.target, new_context(), folder / "joint.mlir")
-    flags = (f"--iree-preprocessing-transform-spec-filename={folder / 'joint.mlir'}",)
-    shape = (24,) if "tensor<24xf16>" in text else (2, 4, 24)
-    given = [np.random.default_rng(0).integers(-8, 8, shape).astype(np.float16)]
-    sums = given[0].astype(np.float64).sum(-1)[..., None]
-    wanted = [
-        np.repeat(number * sums + more, width, -1)
-        for number, more, width in zip((1, 2), bias, (128, 64), strict=True)
-    ]
-    found = results(text, given, flags)
-    equal([each.reshape(one.shape) for each, one in zip(found, wanted, strict=True)], wanted)
+    found = {site.problem.name for _, site, kernel in pairs if kernel.name == TritonGemm.name}
+    assert found == {name for _, name, _ in CASES.values()}
+    save_kernel_spec(outlook.joint, outlook.target, new_context(), tmp_path / "joint.mlir")
+    flags = (f"--iree-preprocessing-transform-spec-filename={tmp_path / 'joint.mlir'}",)
+    calls = loaded(text, flags)
+    for name, (own, _, bias) in CASES.items():
+        shape = (24,) if own is ROW else (2, 4, 24)
+        given = [np.random.default_rng(0).integers(-8, 8, shape).astype(np.float16)]
+        sums = given[0].astype(np.float64).sum(-1)[..., None]
+        wanted = [
+            np.repeat(number * sums + more, width, -1)
+            for number, more, width in zip((1, 2), bias, (128, 64), strict=True)
+        ]
+        results = calls(f"main_{name}", given)
+        equal([each.reshape(one.shape) for each, one in zip(results, wanted, strict=True)], wanted)
 
 
-def test_those_of_f16_are_apart_in_memory_with_their_bias(tmp_path) -> None:
+def test_those_of_f16_are_apart_in_memory_with_their_bias() -> None:
     """Three parts of 64 columns, so that each layer is read where it is: the second one is not copied."""
     outlook = outlook_of(places(LAYERS), [TritonGemm(), JointProducts()])
     assert [site.problem.name for site, _ in outlook.joint] == ["joint_2x4x128_f16", "joint_2x4x64_f16"]
@@ -250,30 +280,21 @@ def test_those_of_f16_are_apart_in_memory_with_their_bias(tmp_path) -> None:
     assert shape is not None
     assert shape.steps["BIAS"]["n"] == (64, 1)
     assert shape.steps["RESULT"]["n"] == (8 * 64, 1)
-    joint_equals(LAYERS, site.problem.name, tmp_path, (3, 4))
 
 
-def test_one_without_a_bias_has_zeros_beside_others(tmp_path) -> None:
-    """As the keys of Whisper."""
-    text = LAYERS.replace("%k2 = stablehlo.add %k, %k1", "%k2 = stablehlo.add %k, %k")
-    assert not outlook_of(places(text), [JointProducts()]).joint, "what follows differs"
-    lines = LAYERS.replace("convert %k2", "convert %k").splitlines()
-    text = "\n".join(each for each in lines if not each.startswith(("  %k0", "  %k1", "  %k2", "  %bk")))
-    joint_equals(text, "matmul_3x8x64x24_f16_f16_f32_image_bias_truncf", tmp_path, (3, 0))
-
-
-def test_one_row_is_read_in_parts(tmp_path) -> None:
-    """As in a decode step: parts of a row follow each other in memory as they are."""
-    joint_equals(ROW, "vecmat_192x24_f16_f16_f32_truncf", tmp_path, (0, 0))
+def test_what_cannot_be_one_product_is_none() -> None:
+    other = LAYERS.replace("%k2 = stablehlo.add %k, %k1", "%k2 = stablehlo.add %k, %k")
     narrow = ROW.replace("x64x", "x50x").replace("<64x", "<50x")
-    assert not outlook_of(places(narrow), [JointProducts()]).joint, "it would begin anywhere"
+    assert not joint(named(other, "other") + named(narrow, "narrow")), (
+        "what follows differs; a part of a row would begin anywhere"
+    )
 
 
 def test_products_of_integers_are_left() -> None:
     text = program().replace("f32", "i8")
     for width in set(WIDTHS.values()):
         text = text.replace(f"tensor<8x{width}xi8>", f"tensor<8x{width}xi32>")
-    assert not outlook_of(places(text), [JointProducts()]).joint
+    assert not joint(text)
 
 
 def test_the_program_is_compared_with_them() -> None:

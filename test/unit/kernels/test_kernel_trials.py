@@ -63,7 +63,7 @@ def test_what_is_kept_of_a_trial(lab, tmp_path, monkeypatch):
     _, *others = ScreenPlan.__init__.__defaults__
     monkeypatch.setattr(ScreenPlan.__init__, "__defaults__", (0.02, *others))  # or there is no load to read
     with run_in(path) as records:
-        contest = briefly(SITE, CGemm(), lab, most=2, records=records)
+        contest = briefly(SITE, CGemm(), lab, most=1, records=records)
     with Store.open(path, readonly=True) as store:
         (summary,) = summaries(store)
         trials = store.trials(summary.number)

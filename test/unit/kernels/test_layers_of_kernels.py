@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from amounts import ALL
 from contests import code_of
 from wrong_kernels import Transposed
 
@@ -157,10 +158,14 @@ func.func @main(%a: tensor<24x64xf32>, %b: tensor<64x64xf32>, %c: tensor<24x32xf
 
 
 def test_of_two_products_that_are_added_one_takes_the_addition(lab) -> None:
-    layers = layers_of(BOTH, lab)
-    names = ["matmul_24x64x64_f32_f32_f32", "matmul_24x64x32_f32_f32_f32_residual_relu", "result 0"]
-    assert [each.name for each in layers] == names
-    assert all(each.explained for each in layers)
+    """By default the next test compares layers of this kind."""
+    names = ["matmul_24x64x64_f32_f32_f32", "matmul_24x64x32_f32_f32_f32_residual_relu"]
+    if ALL:
+        layers = layers_of(BOTH, lab)
+        assert [each.name for each in layers] == [*names, "result 0"]
+        assert all(each.explained for each in layers)
+    outlook = outlook_of(find_places(load_program(BOTH), lab.target, lab.compilers, [CGemm()]), [CGemm()])
+    assert [site.problem.name for _, site, _ in outlook.pairs] == names
 
 
 def test_the_addition_goes_to_the_product_whose_case_is_elsewhere_too(lab) -> None:

@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from amounts import some
+from amounts import amount, some
 from epilogues import with_epilogue
 from problems import conv, matmul, site_in
 from ptx_machine import Machine
@@ -58,14 +58,14 @@ def test_every_tile_once_and_right(knobs: Knobs) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "steps"), [((64, 64, 48), ()), ((32, 64, 32), ("truncf",))], ids=["f32", "f16"]
+    ("sizes", "steps"), [((64, amount(32, 64), 48), ()), ((32, 64, 32), ("truncf",))], ids=["f32", "f16"]
 )
 def test_several_workgroups_and_both_results(sizes, steps) -> None:
-    """Two workgroups across, and two down with a depth of three tiles."""
+    """Two workgroups across, or two down with a depth of three tiles; both with `--all`."""
     got, want, groups = ran(problem(*sizes, steps), {"warps": 2, "depth": 16})
     np.testing.assert_allclose(got, want, rtol=1e-5 if not steps else 1e-3, atol=1e-5 if not steps else 1e-3)
     every = [place for group in groups for place in group.stored]
-    assert len(groups) == (2 if steps else 4)
+    assert len(groups) == (2 if steps else amount(2, 4))
     assert len(every) == len(set(every)) == got.nbytes
 
 

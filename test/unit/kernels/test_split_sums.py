@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from after_abi import HOST, found_by, results
+from after_abi import HOST, found_by, results_of_all
 
 from iree_tuner.kernels.find import find_here
 from iree_tuner.kernels.fused_op import FusedOps
@@ -35,11 +35,6 @@ def sums_in(text: str):
     return found_by(find_sums, text)
 
 
-def result(text: str | bytes, *inputs):
-    (found,) = results(text, inputs)
-    return found
-
-
 @pytest.mark.parametrize(
     "shape",
     [pytest.param((2, 16, 30, 32, 20), marks=pytest.mark.exhaustive), (1, 70, 3, 5, 31)],  # as below
@@ -50,9 +45,9 @@ def test_both_compute_the_same(shape) -> None:
     assert FusedOps().refuses(site.problem) == ""
     x = np.random.default_rng(0).standard_normal(shape, np.float32)
     wanted = x.astype(float).sum((1, 2, 4))
-    for text in (site.case, site.problem.fused):
+    for (found,) in results_of_all((site.case, site.problem.fused), [[x], [x]]):
         # The one op adds one number after the other, which is less exact.
-        np.testing.assert_allclose(result(text, x), wanted, atol=5e-3)
+        np.testing.assert_allclose(found, wanted, atol=5e-3)
 
 
 GROUP_NORM = """
@@ -83,11 +78,15 @@ def test_what_is_computed_before_a_sum_is_part_of_it() -> None:
     groups = x.astype(float).reshape(2, 16, 30, 32, 20)
     wanted = ((groups - mean[:, None, None, :, None]) ** 2).sum((1, 2, 4))
     given = {(2, 16, 30, 640): x, mean.shape: mean}
-    for site, expected in ((squares, wanted), (values, groups.sum((1, 2, 4)))):
+    programs, inputs, expected = [], [], []
+    for site, sums in ((squares, wanted), (values, groups.sum((1, 2, 4)))):
         assert site.problem.fused.count(b"linalg.generic") == 2
-        inputs = [given[each.shape] for each in site.problem.inputs]
         for text in (site.case, site.problem.fused):
-            np.testing.assert_allclose(result(text, *inputs), expected, rtol=1e-4, atol=5e-2)
+            programs.append(text)
+            inputs.append([given[each.shape] for each in site.problem.inputs])
+            expected.append(sums)
+    for (found,), sums in zip(results_of_all(programs, inputs), expected, strict=True):
+        np.testing.assert_allclose(found, sums, rtol=1e-4, atol=5e-2)
 
 
 def test_a_program_has_them_among_what_is_found() -> None:

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 import pytest
 from amounts import amount
-from kernels.after_abi import found_by, results
+from kernels.after_abi import found_by, results, results_of_all
 from kernels.group_norms import Norm, expected, problems, program
 
 from iree_tuner.compiler.worker import Workers
@@ -58,7 +58,7 @@ def test_one_op_computes_what_the_ops_do() -> None:
         rng.uniform(1, 2, each.shape).astype({"f16": np.float16, "f32": np.float32}[each.element_type])
         for each in site.problem.inputs
     ]
-    ((ops,), (op,)) = (results(each, arrays) for each in (site.case, site.problem.fused))
+    (ops,), (op,) = results_of_all((site.case, site.problem.fused), [arrays, arrays])
     np.testing.assert_allclose(op.astype(float), ops.astype(float), rtol=2**-9)
 
 

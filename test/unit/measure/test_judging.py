@@ -60,7 +60,7 @@ def test_a_gain_of_3_percent_is_found_in_a_long_comparison(name):
 
 @pytest.mark.parametrize("name", sorted(NEVER))
 def test_a_gain_of_half_is_found_in_any_noise(name):
-    assert wins(MODELS[name], LONG, 1.5, 50) >= LEAST_FOUND * 50
+    assert wins(MODELS[name], LONG, 1.5, FEWER) >= LEAST_FOUND * FEWER
 
 
 def test_a_clear_verdict_takes_few_pairs():

@@ -4,6 +4,7 @@ import time
 from concurrent.futures import Future
 
 import pytest
+from once import each_once  # noqa: F401 (a fixture)
 from whole_programs import WITH_PARAMETERS
 
 from iree_tuner.compiler.worker import Workers

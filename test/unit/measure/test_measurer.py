@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import faulty_worker
 import pytest
+from once import each_once  # noqa: F401 (a fixture)
 from programs import ONE_MATMUL, ZERO_MATMUL
 
 from iree_tuner.compiler.worker import WorkerError, Workers

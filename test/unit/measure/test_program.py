@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import faulty_programs
 import numpy as np
 import pytest
+from once import each_once  # noqa: F401 (a fixture)
 from runtime_workers import count_workers
 from whole_programs import WITH_PARAMETERS, scaling
 

@@ -70,7 +70,7 @@ def test_a_slow_compilation_shows_and_leaves_no_process(only_dispatch, tmp_path)
     dispatch = only_dispatch(ROOT / "programs" / "ops" / "cpu_matmul_one_row.mlir", target)
     chosen = configured(dispatch, SLOW_TILES)
     failed = FailedCandidate(
-        "slow", dispatch.harness, chosen, target.flags, "compile_timeout", "", limit_s=3.0
+        "slow", dispatch.harness, chosen, target.flags, "compile_timeout", "", limit_s=1.0
     )
     folder, _ = write_reproducer(tmp_path, failed)
     assert run(folder).returncode == 0

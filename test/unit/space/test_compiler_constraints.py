@@ -46,6 +46,7 @@ def module() -> ir.Module:
     return found
 
 
+@pytest.mark.exhaustive  # by default test_enumeration counts members of what is emitted for another chip
 @pytest.mark.parametrize(("name", "count"), [("TileAndFuse", 1401), ("VectorDistribute", 1016)])
 def test_sm_80_matmul(module: ir.Module, name: str, count: int) -> None:
     ops = [op for op in ir.get_ops_of_type(module, iree_codegen.ConstraintsOp) if name in str(op.pipeline)]

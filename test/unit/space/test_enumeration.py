@@ -130,7 +130,7 @@ def condition(tree: Tree, variables: list[Integer]) -> Boolean:
     raise AssertionError(tree)
 
 
-@settings(max_examples=amount(20, 60), deadline=None)
+@settings(max_examples=amount(10, 60), deadline=None)
 @given(
     values=st.lists(st.sets(st.integers(0, 7), min_size=1, max_size=4), min_size=5, max_size=5),
     asserts=st.lists(CONDITIONS, min_size=1, max_size=4),

@@ -5,7 +5,7 @@ Compiles for GPUs; needs none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
 
@@ -95,9 +95,8 @@ Make = partial[Case]
 
 
 @pytest.fixture(scope="module")
-def make() -> Iterator[Make]:
-    with Workers(1) as workers:
-        yield partial(Case, workers)
+def make(compilers: Workers) -> Make:
+    return partial(Case, compilers)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +124,7 @@ def _near_default(space: Space, changed: tuple[tuple[str, int], ...]) -> Mapping
 
 
 @pytest.mark.parametrize(
-    "target", some(["cuda:sm_90", "cuda:sm_80", "hip:gfx942", "hip:gfx1201", "hip:gfx1100"], 3)
+    "target", some(["cuda:sm_90", "cuda:sm_80", "hip:gfx942", "hip:gfx1201", "hip:gfx1100"], 5)
 )
 def test_samples_compile(make: Make, context: ir.Context, target: str) -> None:
     case = make(target, 256, 512, 64, "f16")

@@ -193,7 +193,7 @@ SLOW = [
 """On sm_80: refused for the time that they take, the message, and what stays."""
 
 DEFAULTS = [
-    ("cuda:sm_80", Conv()),
+    pytest.param("cuda:sm_80", Conv(), marks=pytest.mark.exhaustive),
     ("cuda:sm_80", CHANNELS_FIRST),
     pytest.param("cuda:sm_86", FOURTEEN, marks=pytest.mark.exhaustive),
     ("cuda:sm_89", Conv("nhwc_hwcf", batch=1, size=(112, 112), channels=3, filters=64, window=7, stride=2)),
@@ -276,7 +276,7 @@ def cases() -> list[object]:
             id=f"{case.supplement}-{case.label}",
             marks=[pytest.mark.exhaustive] * (case.conv == FOURTEEN),
         )
-        for case in some(REFUSALS, 3)
+        for case in some(REFUSALS, 6)
     ]
 
 
@@ -361,7 +361,8 @@ def test_sampled(prepare) -> None:
 
     Those that are unrolled most may compile for a minute: by default they are left to `--all`.
     """
-    for target, conv in (("hip:gfx942", FOURTEEN), ("cuda:sm_80", CHANNELS_FIRST)):
+    cases = (("hip:gfx942", FOURTEEN), ("cuda:sm_80", CHANNELS_FIRST))
+    for target, conv in cases[: amount(1, 2)]:
         prepared = prepare(target, conv)
         for label, space in prepared.supplemented.items():
             members = space.sample(16, seed=3) if space.count() else []

@@ -7,7 +7,6 @@ from amounts import amount
 from light_members import light
 
 from iree_tuner.compiler.context import new_context
-from iree_tuner.compiler.worker import Workers
 from iree_tuner.measure.builder import Builder
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program
@@ -17,12 +16,6 @@ from iree_tuner.space.emitted import emit
 from iree_tuner.targets import parse_target
 
 KNOB = "direct_loads"
-
-
-@pytest.fixture(scope="module")
-def workers():
-    with Workers(2) as found:
-        yield found
 
 
 def product_of(m, n, k, kind, *, transposed):
@@ -50,9 +43,9 @@ func.func @product(%a: {types[0]}, %b: {types[1]}) -> {types[2]} {{
 """
 
 
-def tile_and_fuse(text, target, workers):
-    (dispatch,) = extract(load_program(text), parse_target(target), workers).dispatches
-    emitted = emit(dispatch.harness, dispatch.workload, parse_target(target), workers)
+def tile_and_fuse(text, target, compilers):
+    (dispatch,) = extract(load_program(text), parse_target(target), compilers).dispatches
+    emitted = emit(dispatch.harness, dispatch.workload, parse_target(target), compilers)
     spaces = build_spaces(dispatch.workload, dispatch.limits, new_context(), emitted.modules)
     (space,) = [each for each in spaces if each.label == "TileAndFuse"]
     return dispatch, space
@@ -73,23 +66,23 @@ def tile_and_fuse(text, target, workers):
     ],
     ids=["f16", "bf16", "gfx942", "cuda"],
 )
-def test_there_is_a_knob_where_the_target_has_such_loads(text, target, choices, workers):
-    _, space = tile_and_fuse(text, target, workers)
+def test_there_is_a_knob_where_the_target_has_such_loads(text, target, choices, compilers):
+    _, space = tile_and_fuse(text, target, compilers)
     assert next((knob.values for knob in space.knobs if knob.name == KNOB), None) == choices
 
 
-def test_what_a_swizzle_and_padded_rows_need_is_asked_for(workers):
-    _, space = tile_and_fuse(product_of(2048, 2048, 1024, "f16", transposed=True), "hip:gfx950", workers)
+def test_what_a_swizzle_and_padded_rows_need_is_asked_for(compilers):
+    _, space = tile_and_fuse(product_of(2048, 2048, 1024, "f16", transposed=True), "hip:gfx950", compilers)
     direct = next(each for each in space.sample(200, 0) if each[KNOB] == 1)
     other = dict(direct, no_reduce_shared_memory_bank_conflicts=0)
     assert space.violations(other) == ["direct_loads (1) writes rows that are not padded"]
 
 
 @pytest.mark.parametrize("sizes", [(4096, 4096, 4096), (1000, 650, 1280)], ids=str)
-def test_members_with_direct_loads_compile(sizes, workers):
+def test_members_with_direct_loads_compile(sizes, compilers):
     """To code of their own, where tiles divide; a copy that no such load fits passes registers after all."""
-    dispatch, space = tile_and_fuse(product_of(*sizes, "f16", transposed=True), "hip:gfx950", workers)
-    builder = Builder(parse_target("hip:gfx950"), workers)
+    dispatch, space = tile_and_fuse(product_of(*sizes, "f16", transposed=True), "hip:gfx950", compilers)
+    builder = Builder(parse_target("hip:gfx950"), compilers)
     members = space.sample(400, 1)
     direct = [each for each in light(members) if each[KNOB]][: amount(1, 60)]
     assert {each[KNOB] for each in members} == {0, 1, 2}
@@ -100,9 +93,9 @@ def test_members_with_direct_loads_compile(sizes, workers):
         assert builder.build(dispatch.harness, space.configuration(plain)).digest != built.digest
 
 
-def test_the_compilers_own_choice_is_in(workers):
+def test_the_compilers_own_choice_is_in(compilers):
     dispatch, space = tile_and_fuse(
-        product_of(4096, 4096, 4096, "f16", transposed=True), "hip:gfx950", workers
+        product_of(4096, 4096, 4096, "f16", transposed=True), "hip:gfx950", compilers
     )
     found = find_default(space, dispatch.default, dispatch.pipeline)
     assert not found.reasons
@@ -113,11 +106,11 @@ PADDING = "padding = "
 
 
 @pytest.mark.parametrize("sizes", [(4096, 4096, 4096), (1024, 512, 1040)], ids=str)
-def test_padding_to_tiles_that_divide_changes_nothing(sizes, workers):
+def test_padding_to_tiles_that_divide_changes_nothing(sizes, compilers):
     """So that the compiler's choice may have it, or not, whatever a space has."""
     text = product_of(*sizes, "f16", transposed=False)
-    dispatch, space = tile_and_fuse(text, "hip:gfx942" if sizes[2] == 4096 else "hip:gfx950", workers)
-    builder = Builder(parse_target("hip:gfx942" if sizes[2] == 4096 else "hip:gfx950"), workers)
+    dispatch, space = tile_and_fuse(text, "hip:gfx942" if sizes[2] == 4096 else "hip:gfx950", compilers)
+    builder = Builder(parse_target("hip:gfx942" if sizes[2] == 4096 else "hip:gfx950"), compilers)
     seen = 0
     for member in light(space.sample(300, 2)):
         configuration = space.configuration(member)

@@ -32,7 +32,7 @@ def dispatch_of(only_dispatch):
     return find
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", some(TARGETS, 2))
 @pytest.mark.parametrize("name", some(PIPELINES, 4))
 def test_samples_compile_and_the_compilers_choice_is_a_member(
     name, target, dispatch_of, compilers, context: ir.Context

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
-from amounts import some
+from amounts import ALL, some
 from contractions import Edit, Matmul, prepared, replacing, unchanged
 
 TILES, VECTORS = "TileAndFuse", "VectorDistribute"
@@ -157,7 +157,8 @@ def test_waves(prepare, waves: int, tiles: dict[str, int]) -> None:
     none, some = (found.build(space, member | {"waves_per_eu": value}) for value in (0, waves))
     assert (none.outcome, some.outcome) == ("ok", "ok")
     assert none.digest != some.digest
-    assert found.build(emitted, MEMBERS[TILES] | tiles).digest == none.digest
+    if ALL:  # without a wish it is the emitter's code: by default in test_opened
+        assert found.build(emitted, MEMBERS[TILES] | tiles).digest == none.digest
 
 
 @pytest.mark.parametrize(("target", "label", "what", "edit"), some(DEAD, 4), ids=names(some(DEAD, 4)))

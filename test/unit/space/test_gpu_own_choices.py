@@ -104,7 +104,7 @@ def prepared(
     return dispatch, list(build_spaces(dispatch.workload, dispatch.limits, context, emitted))
 
 
-@pytest.mark.parametrize("case", some(CASES, 3), ids=lambda case: f"{case.label}-{case.types[0]}")
+@pytest.mark.parametrize("case", some(CASES, 4), ids=lambda case: f"{case.label}-{case.types[0]}")
 def test_the_choice_and_others_are_members_that_compile(
     case: Case, compilers: Workers, context: ir.Context
 ) -> None:

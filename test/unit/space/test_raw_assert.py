@@ -200,7 +200,7 @@ def boolean(tree, knobs: list[Integer]) -> Boolean:
     return Boolean(several[kind](values).result)
 
 
-@settings(max_examples=amount(20, 60), deadline=None)
+@settings(max_examples=amount(10, 60), deadline=None)
 @given(
     values=st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=4), min_size=3, max_size=3),
     asserts=st.lists(st.tuples(st.booleans(), CONDITIONS), min_size=1, max_size=3),

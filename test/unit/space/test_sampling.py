@@ -63,7 +63,7 @@ def determined() -> Space:
 
 
 SPACES = [small_matmul, open_auxiliary, determined]
-FRONTIERS = (1, 40, 400)
+FRONTIERS = amount((1, 400), (1, 40, 400))
 
 
 def join_of(space: Space) -> Join:

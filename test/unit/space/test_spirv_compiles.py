@@ -110,7 +110,7 @@ _OUTSIDE = {
 
 
 # What differs most from chip to chip is looked at on all of them.
-_CHOICES = [(name, AMPERE) for name in some(ALL, 16)] + [
+_CHOICES = [(name, AMPERE) for name in some(ALL, 32)] + [
     (name, target)
     for name in amount(("brain", "conv_depthwise", "large_f16"), tuple(ALL))
     for target in (RDNA3, BASELINE)
@@ -211,8 +211,8 @@ def test_other_dead_knobs(dispatch_of: Find, build: Build, context: ir.Context) 
     with context:
         dispatch = dispatch_of("large_f32", AMPERE)
         promoted = [
-            configured("MatmulPromoteVectorize", levels, [32, 8, 1], pipeline_depth=depth, store_stage=1)
-            for levels, depth in (([[32, 128, 32]], 1), ([[32, 128, 32], [4, 4]], 0))
+            configured("MatmulPromoteVectorize", levels, [8, 8, 1], pipeline_depth=depth, store_stage=1)
+            for levels, depth in (([[16, 32, 16]], 1), ([[16, 32, 16], [2, 4]], 0))
         ]
         assert len({build(dispatch, each).digest for each in promoted}) == 1  # depth 0 is 1; no thread level
         dispatch = dispatch_of("conv_nhwc", AMPERE)
@@ -226,7 +226,7 @@ def test_knobs_change_code(dispatch_of: Find, build: Build, context: ir.Context)
     dispatch = dispatch_of("large_f32", RDNA3)
     space = spaces_of(dispatch, context)["MatmulPromoteVectorize"]
     member = {
-        "workgroup_0": 32, "threads_y": 8, "workgroup_1": 128, "threads_x": 32, "reduction_2": 16,
+        "workgroup_0": 16, "threads_y": 16, "workgroup_1": 32, "threads_x": 16, "reduction_2": 16,
         "pipeline_depth": 1, "store_stage": 1, "swap_workgroups": 0, "subgroup_size": 0,
     }  # fmt: skip
     changes = [{}, {"swap_workgroups": 1}, {"store_stage": 0}, {"pipeline_depth": 3}, {"subgroup_size": 64}]

@@ -44,7 +44,7 @@ def driver():
         yield pool
 
 
-@pytest.mark.parametrize(("name", "target"), some(CASES, 6), ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "target"), some(CASES, 12), ids=lambda value: str(value))
 def test_samples_compute_what_numpy_does(
     name: str, target: Target, driver: Workers, compilers: Workers, context: ir.Context
 ) -> None:

@@ -1,3 +1,5 @@
+"""One context for all of this room's tests, and each compilation once."""
+
 from __future__ import annotations
 
 import json
@@ -6,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from iree.compiler import ir
+from once import each_once  # noqa: F401 (a fixture)
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.spec.entry import SpecEntry, entry_from_json
@@ -13,7 +16,7 @@ from iree_tuner.spec.entry import SpecEntry, entry_from_json
 INPUTS = Path(__file__).resolve().parents[2] / "spec" / "Inputs"
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def context() -> ir.Context:
     return new_context()
 
