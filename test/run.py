@@ -13,21 +13,19 @@ from __future__ import annotations
 
 import argparse
 import compileall
-import io
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
 from xml.etree import ElementTree
 
 import noted_lines
@@ -66,7 +64,7 @@ MOST_OUTPUT, MOST_REPEATED = 1500, 2
 """Of a failed lit test once more, in the end: where a log is cut, its middle is missing. One of a thousand
 commands may fail on a machine that others share: so few tests that fail are repeated, and pass then."""
 
-LEAST_COVERED, SLOWEST, MOST_ROOMS, REPORTS = 10, 40, 16, 8
+LEAST_COVERED, SLOWEST, MOST_ROOMS = 10, 40, 16
 JUNIT = "pytest.xml"
 NO_TESTS = 5  # pytest's status
 
@@ -197,11 +195,21 @@ def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterat
             raise SystemExit(
                 "test/command_server.py did not start: see above"
             )  # lit would take twice as long
-        yield environment | {"IREE_TUNER_TEST_SERVER": str(path)}
+        yield environment | {"IREE_TUNER_TEST_SERVER": str(path)} | client(folder)
     finally:
         for process in processes:
             process.terminate()
             process.wait()
+
+
+def client(folder: Path) -> dict[str, str]:
+    """The servers' client for lit.cfg.py, where a compiler makes it: else that is a Python."""
+    compiler, program = shutil.which("gcc") or shutil.which("clang"), folder / "client"
+    if compiler is None:
+        return {}
+    command = [compiler, "-O1", "-o", str(program), str(ROOT / "test" / "command_client.c")]
+    made = subprocess.run(command, capture_output=True, check=False)
+    return {} if made.returncode else {"IREE_TUNER_TEST_CLIENT": str(program)}
 
 
 C_COMPILER = """#!/bin/sh
@@ -250,50 +258,26 @@ def c_compiler(folder: Path) -> dict[str, str]:
     return {"CC": str(script)}
 
 
-def report_coverage(lines: dict[str, list[int]]) -> None:
-    """The number, and the files that are covered least."""
+def report_coverage(files: dict[str, noted_lines.Covered]) -> None:
+    """The number, and the files that are covered least. `.coverage` has the lines, for `coverage html`."""
     os.chdir(ROOT)  # names of files are relative to it
-    data = coverage_data().get_data()
-    data.erase()
-    data.add_lines(lines)
-    data.touch_files(lines)
-    data.close()
-    files = sorted(lines)
-    with ProcessPoolExecutor() as processes:  # it reads all sources again
-        parts = processes.map(coverage_of, [files[start::REPORTS] for start in range(REPORTS)])
-        rows = [row for part in parts for row in part]
-    total = 100 * (1 - sum(row.missed for row in rows) / sum(row.statements for row in rows))
-    print(f"coverage of lit and pytest together: {total:.1f}%; least (`coverage html` shows the lines):")
-    for row in sorted(rows, key=lambda row: row.percent)[:LEAST_COVERED]:
-        print(f"  {row.percent:4}%  {row.file}")
-    sys.stdout.flush()
-
-
-class Covered(NamedTuple):
-    """A file's row of coverage.py's table."""
-
-    file: str
-    statements: int
-    missed: int
-
-    @property
-    def percent(self) -> int:
-        return 100 * (self.statements - self.missed) // self.statements if self.statements else 100
-
-
-def coverage_data() -> Coverage:
-    return Coverage(
+    measured = Coverage(
         data_file=str(ROOT / ".coverage"), config_file=str(ROOT / "pyproject.toml"), messages=False
     )
-
-
-def coverage_of(files: list[str]) -> list[Covered]:
-    """Of some files. What is left out of reports is left out."""
-    measured, table = coverage_data(), io.StringIO()
-    measured.load()
-    measured.report(include=files, file=table)
-    rows = [line.split() for line in table.getvalue().splitlines() if line.startswith("iree_tuner/")]
-    return [Covered(name, int(statements), int(missed)) for name, statements, missed, _ in rows]
+    data = measured.get_data()
+    data.erase()
+    data.add_lines({path: file.ran for path, file in files.items()})
+    data.touch_files(files)
+    data.close()
+    omitted = {str(ROOT / name) for name in measured.get_option("report:omit")}
+    counted = [(path, file) for path, file in files.items() if path not in omitted and file.statements]
+    missed = {path: len(set(file.statements) - set(file.ran)) for path, file in counted}
+    total = 100 * (1 - sum(missed.values()) / sum(len(file.statements) for _, file in counted))
+    print(f"coverage of lit and pytest together: {total:.1f}%; least (`coverage html` shows the lines):")
+    percents = [(100 - 100 * missed[path] / len(file.statements), path) for path, file in counted]
+    for percent, path in sorted(percents)[:LEAST_COVERED]:
+        print(f"  {int(percent):4}%  {os.path.relpath(path)}")
+    sys.stdout.flush()
 
 
 def changed_files(base: str) -> list[Path]:

@@ -43,6 +43,8 @@ _BATCH_S, _ROUND_S = 0.001, 0.02
 _SESSIONS = 8
 """That a worker keeps: a room's tests compile for that many chips in turn, and each takes time to start."""
 
+_apply = session.CompilerSession.apply_flags
+
 _libc = ctypes.PyDLL(None)  # it keeps the interpreter's lock meanwhile
 
 
@@ -123,15 +125,23 @@ def quicker() -> None:
     """From now on this process, a worker's template or a caller, does without what says nothing in tests.
 
     Sessions do not verify IR after each pass of IREE's, which takes an eighth of a compilation. IR still is
-    verified where it enters the compiler, and wherever a caller says so, as for candidates. Samples are
-    short, for verdicts that do not matter.
+    verified where it enters the compiler, and wherever a caller says so, as for candidates. They compile in
+    one thread: all cores have tests to run, and threads that wait for each other take up to a tenth more.
+    Samples are short, for verdicts that do not matter.
     """
     session.CompilerSession.__init__.__kwdefaults__["verify"] = False
     worker._SESSIONS_KEPT = _SESSIONS
+    session.CompilerSession.apply_flags = _apply_flags
     _, *rest = sampling.ScreenPlan.__init__.__defaults__
     sampling.ScreenPlan.__init__.__defaults__ = (_BATCH_S, *rest)
     measurer._FINAL_BATCH_S = _BATCH_S
     whole._ROUND_S = _ROUND_S
+
+
+def _apply_flags(self: session.CompilerSession) -> None:
+    """In the place of a session's own: it begins with its flags."""
+    _apply(self)
+    self._session.context.enable_multithreading(False)
 
 
 def briefly() -> None:

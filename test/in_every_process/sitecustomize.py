@@ -22,7 +22,7 @@ if FOLDER:
             """The module as it was made for these tests; as it is, where it came later."""
             try:
                 with open(f"{FOLDER}/{fullname}", "rb") as file:  # noqa: PTH123 (fewer imports)
-                    return marshal.load(file)
+                    return marshal.loads(file.read())  # `load` asks the file for each byte
             except FileNotFoundError:
                 return super().get_code(fullname)
 
@@ -40,12 +40,13 @@ if FOLDER:
 
     with open(f"{FOLDER}/noted", "r+b") as file:  # noqa: PTH123
         noted = mmap.mmap(file.fileno(), 0)
-    known = [False] * len(noted)
+    new = [True] * len(noted)
 
-    def note(line):
-        """Note a line for all processes, and that this one has done so."""
-        known[line] = True
-        noted[line] = 1
+    def note(lines):
+        """Note lines for all processes, and that this one has done so."""
+        for line in lines:
+            new[line] = False
+            noted[line] = 1
 
-    builtins._iree_tuner_known_lines, builtins._iree_tuner_note_line = known, note
+    builtins._iree_tuner_new_lines, builtins._iree_tuner_note_line = new, note
     sys.meta_path.insert(0, Finder)

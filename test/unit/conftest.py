@@ -1,5 +1,6 @@
 """Fixtures that several rooms' tests share."""
 
+import atexit
 import fcntl
 import gc
 import os
@@ -38,8 +39,9 @@ def pytest_collection(session):
 
     So it is with what Hypothesis reads of the package. A fresh clone has neither.
     """
+    gc.disable()  # what is imported stays
     path = os.environ.get("IREE_TUNER_TEST_COLLECTED")  # by test/run.py
-    if path is None or not hasattr(session.config, "workerinput"):
+    if path is None or not _is_xdists(session):
         return (yield)
     with Path(path).open("ab") as done:
         fcntl.flock(done, fcntl.LOCK_EX)
@@ -63,12 +65,26 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     """What is there by now stays until the end: the collector need not look at it again and again."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
-def pytest_sessionfinish():
-    gc.unfreeze()  # bindings complain of what is left at the end
+def pytest_sessionfinish(session):
+    """xdist's workers end without a look at all that is left: two seconds each."""
+    if _is_xdists(session):
+        atexit.register(_end)
+    else:
+        gc.unfreeze()  # bindings complain of what is left at the end
+
+
+def _is_xdists(session):
+    return hasattr(session.config, "workerinput")
+
+
+def _end():
+    atexit.unregister(_end)
+    atexit._run_exitfuncs()
+    os._exit(0)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from programs import ZERO_MATMUL
@@ -61,7 +62,8 @@ def heard():
 @pytest.mark.usefixtures("heard")
 def test_ctrl_c_ends_the_search_and_writes_the_spec(tmp_path, capfd, monkeypatch):
     """After the second trial, in this process; test_signals has signals to others."""
-    program, db, spec = tmp_path / "mm.mlir", tmp_path / "trials.db", tmp_path / "out.spec.mlir"
+    monkeypatch.chdir(tmp_path)
+    program, db, spec = Path("mm.mlir"), Path("trials.db"), Path("out.spec.mlir")
     program.write_text(ZERO_MATMUL)
     add, added = Search.add, list[Trial]()
 

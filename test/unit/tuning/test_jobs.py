@@ -314,5 +314,5 @@ class Rules(RuleBasedStateMachine):
         assert not self.world.engine._compiling
 
 
-Rules.TestCase.settings = settings(max_examples=amount(40, 1000), stateful_step_count=12)
+Rules.TestCase.settings = settings(max_examples=amount(20, 1000), stateful_step_count=12)
 TestRules = Rules.TestCase
