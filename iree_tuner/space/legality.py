@@ -71,7 +71,7 @@ class Rules:
             draft = Draft(Space(space.workload, module).op, space.workload, limits)
             ruling = first_ruling(SPIRV_RULINGS if limits.codegen.spirv else GPU_RULINGS, draft)
             if ruling is not None and ruling.extend is not None:
-                with module.context, ir.Location.unknown(module.context):
+                with module.context, ir.Location.unknown(module.context), draft.end():
                     ruling.extend(draft)
             self._space = Space(space.workload, module)
             self._settle = None

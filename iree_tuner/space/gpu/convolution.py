@@ -66,26 +66,24 @@ def _free_tiles(draft: Draft, roles: Roles, shape: Sequence[Integer]) -> None:
         draft.remove(f"dim_{loop} must be divisible by wg_{loop}")
         draft.remove(f"wg_{loop} <= ")
         tile = draft.value(f"wg_{loop}")
-        with draft.extending():
-            wide = constant(overpadded(size))
-            fits = [(wide % tile).equals(0), tile.is_one_of(powers(next_power(size)))]
-            if loop in steps:
-                fits.append((padded_to(size, steps[loop]) % tile).equals(0))
-            message = f"wg_{loop} ({{}}) must divide {size}, padded, or be a power of two up to it, padded"
-            require(any_of(fits), message, tile)
+        wide = constant(overpadded(size))
+        fits = [(wide % tile).equals(0), tile.is_one_of(powers(next_power(size)))]
+        if loop in steps:
+            fits.append((padded_to(size, steps[loop]) % tile).equals(0))
+        message = f"wg_{loop} ({{}}) must divide {size}, padded, or be a power of two up to it, padded"
+        require(any_of(fits), message, tile)
 
 
 def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
     for start in ("aligned inner k dim", f"red_{roles.depth_loop} * mma_k <= aligned"):
         draft.remove(start)
     padded = draft.declare_derived(PAD_DEPTH)
-    with draft.extending():
-        filled = padded_to(roles.depth, step)
-        tile = draft.value(f"red_{roles.depth_loop}") * step
-        require(padded.equals(tile), f"{PAD_DEPTH} ({{}}) must be the reduction tile ({{}})", padded, tile)
-        usual = tile.is_one_of(_DEPTHS) & (tile < filled * 2)
-        message = f"the reduction tile ({{}}) must divide {roles.depth} or be a power of two"
-        require(any_of([(filled % tile).equals(0), usual]), message, tile)
+    filled = padded_to(roles.depth, step)
+    tile = draft.value(f"red_{roles.depth_loop}") * step
+    require(padded.equals(tile), f"{PAD_DEPTH} ({{}}) must be the reduction tile ({{}})", padded, tile)
+    usual = tile.is_one_of(_DEPTHS) & (tile < filled * 2)
+    message = f"the reduction tile ({{}}) must divide {roles.depth} or be a power of two"
+    require(any_of([(filled % tile).equals(0), usual]), message, tile)
     return padded
 
 
@@ -114,13 +112,12 @@ def _pad_pixels(draft: Draft, roles: Roles, depth: Integer) -> None:
     workload = draft.workload
     channels = draft.declare_derived(PAD_CHANNELS)
     size = workload.loops[roles.depth_loop]
-    with draft.extending():
-        choice = any_of([channels.equals(0), channels.equals(depth)])
-        require(choice, f"{PAD_CHANNELS} ({{}}) must be 0 or the reduction tile ({{}})", channels, depth)
-        if not draft.limits.codegen.pads_reductions:
-            same = any_of([channels.equals(0), (constant(size) % depth).equals(0)])
-            message = f"{PAD_CHANNELS} ({{}}) must divide {size}: with more channels, results are no numbers"
-            require(same, message, channels)
+    choice = any_of([channels.equals(0), channels.equals(depth)])
+    require(choice, f"{PAD_CHANNELS} ({{}}) must be 0 or the reduction tile ({{}})", channels, depth)
+    if not draft.limits.codegen.pads_reductions:
+        same = any_of([channels.equals(0), (constant(size) % depth).equals(0)])
+        message = f"{PAD_CHANNELS} ({{}}) must divide {size}: with more channels, results are no numbers"
+        require(same, message, channels)
     sizes: list[int | str] = []
     for loop in range(len(workload.loops)):
         tile = f"wg_{loop}" if draft.has(f"wg_{loop}") else int(loop in workload.role("depth"))
@@ -141,12 +138,10 @@ def _divide(draft: Draft) -> None:
     shape = draft.mma_shape()
     for loop in roles.parallel:
         size, tile = draft.workload.loops[loop], draft.value(f"wg_{loop}")
-        with draft.extending():
-            require((constant(size) % tile).equals(0), f"wg_{loop} ({{}}) must divide {size}", tile)
-    with draft.extending():
-        depth = draft.value(f"red_{roles.depth_loop}") * shape[2]
-        whole = (constant(roles.depth) % depth).equals(0)
-        require(whole, f"the reduction tile ({{}}) must divide {roles.depth}", depth)
+        require((constant(size) % tile).equals(0), f"wg_{loop} ({{}}) must divide {size}", tile)
+    depth = draft.value(f"red_{roles.depth_loop}") * shape[2]
+    whole = (constant(roles.depth) % depth).equals(0)
+    require(whole, f"the reduction tile ({{}}) must divide {roles.depth}", depth)
 
 
 PADDING_SUPPLEMENTS = (
@@ -200,22 +195,20 @@ def _limit_gathers(draft: Draft) -> None:
     width = vector if channels_inside(workload) and channels % vector == 0 else 1
     pixels = workload.role("batch") + workload.role("output_image")
     depth = draft.mma_shape()[2]
-    with draft.extending():
-        patches = product([*(draft.value(f"wg_{loop}") for loop in pixels), depth])
-        elements = patches * draft.value(f"red_{roles.depth_loop}")
-        message = f"a thread gathers {{}} elements of patches, and may gather {_GATHERS * width}"
-        most = draft.value("wg_size_x") * (_GATHERS * width)
-        require(elements <= most, message, elements // draft.value("wg_size_x"))
+    patches = product([*(draft.value(f"wg_{loop}") for loop in pixels), depth])
+    elements = patches * draft.value(f"red_{roles.depth_loop}")
+    message = f"a thread gathers {{}} elements of patches, and may gather {_GATHERS * width}"
+    most = draft.value("wg_size_x") * (_GATHERS * width)
+    require(elements <= most, message, elements // draft.value("wg_size_x"))
 
 
 def _limit_scattered(draft: Draft) -> None:
     """With the window inside, neighbors along the channels are apart in memory, and read one by one."""
     roles, threads = roles_of(draft), draft.value("wg_size_x")
     filters = draft.workload.role("output_channel")[-1]
-    with draft.extending():
-        read = product([draft.value(f"wg_{filters}"), draft.value(f"red_{roles.depth_loop}")]) // threads
-        message = f"a thread reads {{}} scattered elements of the filter, and may read {_SCATTERED}"
-        require(read <= _SCATTERED, message, read)
+    read = product([draft.value(f"wg_{filters}"), draft.value(f"red_{roles.depth_loop}")]) // threads
+    message = f"a thread reads {{}} scattered elements of the filter, and may read {_SCATTERED}"
+    require(read <= _SCATTERED, message, read)
 
 
 def _stages_result(draft: Draft) -> bool:
@@ -280,26 +273,16 @@ def _move_reduction(draft: Draft) -> None:
 
 
 def _require_unit_strides(draft: Draft) -> None:
-    with draft.extending():
-        for stride in draft.workload.parameter("strides"):
-            shown = constant(stride)
-            require(shown.equals(1), "a stride of {} cannot become a contraction in this pipeline", shown)
+    for stride in draft.workload.parameter("strides"):
+        shown = constant(stride)
+        require(shown.equals(1), "a stride of {} cannot become a contraction in this pipeline", shown)
 
 
 def _require_static_tiles(draft: Draft) -> None:
     roles = roles_of(draft)
     for loop in (roles.rows[-1], roles.columns[-1]):
         size, tile = draft.workload.loops[loop], draft.value(f"wg_{loop}")
-        with draft.extending():
-            require(divides_or_covers(tile, size), f"wg_{loop} ({{}}) must divide {size} or cover it", tile)
-
-
-def _refuse_accumulation(draft: Draft) -> None:
-    with draft.extending():
-        never = constant(0).equals(1)
-        require(
-            never, "mma.sync cannot add to values in memory, and nothing separates that from a convolution"
-        )
+        require(divides_or_covers(tile, size), f"wg_{loop} ({{}}) must divide {size} or cover it", tile)
 
 
 def _adds_with_mma_sync(draft: Draft) -> bool:
@@ -350,7 +333,10 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         reason="ConvertAccGEMMToGEMM.cpp looks for contractions and named convolutions, and by then it is "
         "a linalg.generic: 'failed to bufferize op' (docs/upstream/convert_acc_conv.md)",
         applies=lambda draft: not draft.igemm and _adds_with_mma_sync(draft),
-        extend=_refuse_accumulation,
+        extend=lambda _: require(
+            constant(0).equals(1),
+            "mma.sync cannot add to values in memory, and nothing separates that from a convolution",
+        ),
     ),
     *PADDING_SUPPLEMENTS,
     *PADDED_SUM_SUPPLEMENTS,

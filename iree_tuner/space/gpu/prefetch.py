@@ -25,9 +25,8 @@ STAGES = (0, 2, 3)
 
 def _open(draft: Draft) -> None:
     draft.remove(f"{PREFETCH} == ")
-    with draft.extending():
-        stages = draft.value(PREFETCH)
-        require(stages.is_one_of(STAGES), f"{PREFETCH} ({{}}) must be 0 (none), 2 or 3", stages)
+    stages = draft.value(PREFETCH)
+    require(stages.is_one_of(STAGES), f"{PREFETCH} ({{}}) must be 0 (none), 2 or 3", stages)
 
 
 def _even_copies(draft: Draft) -> None:
@@ -53,18 +52,16 @@ def _even_copies(draft: Draft) -> None:
     ]
     k = next(name for name in (f"red_{loop}" for loop in range(len(workload.loops))) if draft.has(name))
     *_, step = draft.mma_shape()
-    with draft.extending():
-        depth, threads = product([draft.value(k), step]), draft.value("wg_size_x")
-        even = [(product([*tiles, depth]) % threads).equals(0) for tiles in rows_and_columns]
-        message = "with three prefetch stages, {} threads must share each operand's tile evenly"
-        require(any_of([draft.value(PREFETCH) < max(STAGES), all_of(even)]), message, threads)
+    depth, threads = product([draft.value(k), step]), draft.value("wg_size_x")
+    even = [(product([*tiles, depth]) % threads).equals(0) for tiles in rows_and_columns]
+    message = "with three prefetch stages, {} threads must share each operand's tile evenly"
+    require(any_of([draft.value(PREFETCH) < max(STAGES), all_of(even)]), message, threads)
 
 
 def _pin(draft: Draft) -> None:
     draft.remove(f"{PREFETCH} == ")
-    with draft.extending():
-        stages = draft.value(PREFETCH)
-        require(stages.equals(2), f"{PREFETCH} ({{}}) must be 2: it changes nothing on this target", stages)
+    stages = draft.value(PREFETCH)
+    require(stages.equals(2), f"{PREFETCH} ({{}}) must be 2: it changes nothing on this target", stages)
 
 
 def _is_open(draft: Draft) -> bool:
@@ -140,8 +137,7 @@ def thread_layouts(*operands: str) -> Supplement:
         tiles: dict[int, Integer | int] = {loop: draft.value(name) for loop, name in names.items()}
         for operand, what in enumerate(operands):
             shape, bits = operand_tile(draft.workload, operand, tiles), draft.workload.types[operand].bits
-            with draft.extending():
-                require_thread_layout(shape, draft.value("wg_size_x"), bits, what)
+            require_thread_layout(shape, draft.value("wg_size_x"), bits, what)
 
     return Supplement(
         name="thread layout",
