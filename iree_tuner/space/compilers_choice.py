@@ -263,26 +263,20 @@ def _gpu_entries(config: iree_gpu.LoweringConfigAttr, translation: str) -> dict[
     configuration = info.configuration
     if configuration is not None:
         entries.update((named.name, named.attr) for named in ir.DictAttr(configuration))
-    options = entries.get(_PIPELINE_OPTIONS)
-    if options is None or isinstance(options, iree_gpu.PipelineOptionsAttr):
-        entries[_PIPELINE_OPTIONS] = _gpu_options(options)
+    given = entries.get(_PIPELINE_OPTIONS, iree_gpu.PipelineOptionsAttr.get())  # by default the compiler's
+    if isinstance(given, iree_gpu.PipelineOptionsAttr):
+        options = iree_gpu.PipelineOptionsAttr(given)
+        flags = ("no_reduce_shared_memory_bank_conflicts", "use_igemm_convolution")
+        order = options.reorder_workgroups_strategy
+        none = iree_gpu.ReorderWorkgroupsStrategy.None_
+        entries[_PIPELINE_OPTIONS] = ir.DictAttr.get(
+            {
+                "prefetch_num_stages": integers([options.prefetch_num_stages or 0])[0],
+                **{name: ir.BoolAttr.get(bool(getattr(options, name))) for name in flags},
+                "reorder_workgroups_strategy": order or iree_gpu.ReorderWorkgroupsStrategyAttr.get(none),
+            }
+        )
     return entries
-
-
-def _gpu_options(given: ir.Attribute | None) -> ir.Attribute:
-    """Pipeline options as a dictionary; a missing attribute has the compiler's default."""
-    options = iree_gpu.PipelineOptionsAttr(given or iree_gpu.PipelineOptionsAttr.get())
-    return ir.DictAttr.get(
-        {
-            "prefetch_num_stages": integers([options.prefetch_num_stages or 0])[0],
-            "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(
-                bool(options.no_reduce_shared_memory_bank_conflicts)
-            ),
-            "use_igemm_convolution": ir.BoolAttr.get(bool(options.use_igemm_convolution)),
-            "reorder_workgroups_strategy": options.reorder_workgroups_strategy
-            or iree_gpu.ReorderWorkgroupsStrategyAttr.get(iree_gpu.ReorderWorkgroupsStrategy.None_),
-        }
-    )
 
 
 def _absent(template: ir.Attribute) -> ir.Attribute | None:
@@ -301,7 +295,12 @@ def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Cho
         else:
             chosen.misfits.append(f"{where} is {actual}, but must be an integer in this space")
     elif isinstance(template, iree_codegen.OneOfKnobAttr):
-        _unify_option(template, actual, where, chosen)
+        fitting = [place for place, option in enumerate(template.options) if option == actual]
+        if not fitting:
+            chosen.misfits.append(f"{where} is {actual}, which is not among the options of {template.name}")
+        # Several options may be equal here; then the knob keeps a value that another entry gave it.
+        elif chosen.values.get(template.name) not in fitting:
+            chosen.note(template.name, fitting[0], where)
     elif isinstance(template, ir.ArrayAttr) and isinstance(actual, ir.ArrayAttr):
         items = list(actual)
         for position, item in enumerate(template):
@@ -318,17 +317,6 @@ def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Cho
         _unify(ir.DictAttr(template.attributes), ir.DictAttr(actual.attributes), where, chosen)
     elif template != actual:
         chosen.fixed(where, actual, template)
-
-
-def _unify_option(
-    template: iree_codegen.OneOfKnobAttr, actual: ir.Attribute, where: str, chosen: Chosen
-) -> None:
-    """Several options may be equal here; then the knob keeps a value that another entry gave it."""
-    fitting = [place for place, option in enumerate(template.options) if option == actual]
-    if not fitting:
-        chosen.misfits.append(f"{where} is {actual}, which is not among the options of {template.name}")
-    elif chosen.values.get(template.name) not in fitting:
-        chosen.note(template.name, fitting[0], where)
 
 
 def _unify_entries(template: ir.DictAttr, actual: ir.DictAttr, where: str, chosen: Chosen) -> None:

@@ -38,11 +38,6 @@ def limit_shared_memory(
     require(used <= limit, message, used)
 
 
-def _limit_contraction(draft: Draft) -> None:
-    m, n, k = (draft.workload.role(role) for role in "mnk")
-    limit_shared_memory(draft, m, n, k[-1], "accumulator")
-
-
 ADDED_AFTERWARDS = Supplement(
     name="accumulator added afterwards",
     reason="mma.sync has no layout for an accumulator in shared memory: the compiler's own choice always "
@@ -57,7 +52,13 @@ ACCUMULATOR_SUPPLEMENTS = (
         reason="the emitter counts two operands; GPUPromoteMatmulOperands stages the initial value as well, "
         "and code generation ends in 'exceeded the limit'",
         applies=adds_in_place,
-        extend=_limit_contraction,
+        extend=lambda draft: limit_shared_memory(
+            draft,
+            draft.workload.role("m"),
+            draft.workload.role("n"),
+            draft.workload.role("k")[-1],
+            "accumulator",
+        ),
     ),
     ADDED_AFTERWARDS,
 )

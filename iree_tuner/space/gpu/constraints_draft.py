@@ -107,6 +107,12 @@ class Draft:
         ]
 
 
+def choose_instruction(name: str, shapes: Sequence[Sequence[int]]) -> tuple[Integer, ...]:
+    """Declare the knob for the place of an instruction; returns it, and the instruction's m, n and k."""
+    index = knob(name, range(len(shapes)), f"the place of one of {len(shapes)} instructions")
+    return index, *(lookup(index, [shape[i] for shape in shapes]) for i in range(3))
+
+
 # The operands and results of the root op, in the terms of its tiles.
 
 

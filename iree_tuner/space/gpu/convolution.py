@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.ops.structure import ACCUMULATES
-from iree_tuner.space.constraints import divides_or_covers, integers, level, padded_to
+from iree_tuner.space.constraints import divides_or_covers, integers, level, padded_to, require_equal
 from iree_tuner.space.expressions import Integer, any_of, constant, product, require
 from iree_tuner.space.gpu.accumulator import (
     ADDED_AFTERWARDS,
@@ -80,7 +80,7 @@ def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
     padded = draft.declare_derived(PAD_DEPTH)
     filled = padded_to(roles.depth, step)
     tile = draft.value(f"red_{roles.depth_loop}") * step
-    require(padded.equals(tile), f"{PAD_DEPTH} ({{}}) must be the reduction tile ({{}})", padded, tile)
+    require_equal(PAD_DEPTH, padded, tile, "the reduction tile")
     usual = tile.is_one_of(_DEPTHS) & (tile < filled * 2)
     message = f"the reduction tile ({{}}) must divide {roles.depth} or be a power of two"
     require(any_of([(filled % tile).equals(0), usual]), message, tile)
@@ -215,13 +215,10 @@ def _stages_result(draft: Draft) -> bool:
     """Whether the result goes through shared memory: it is read first, or instructions reach over an edge."""
     if draft.pipeline != "TileAndFuse":
         return False
-    return adds_in_place(draft) or (not draft.igemm and _is_unaligned(draft))
-
-
-def _is_unaligned(draft: Draft) -> bool:
     roles, loops = roles_of(draft), draft.workload.loops
     inner = (loops[roles.rows[-1]], loops[roles.columns[-1]], roles.depth)
-    return not all(divides(mma, inner) for mma in draft.mma())
+    aligned = all(divides(mma, inner) for mma in draft.mma())
+    return adds_in_place(draft) or (not draft.igemm and not aligned)
 
 
 MEMORY_SUPPLEMENTS = (
@@ -285,14 +282,6 @@ def _require_static_tiles(draft: Draft) -> None:
         require(divides_or_covers(tile, size), f"wg_{loop} ({{}}) must divide {size} or cover it", tile)
 
 
-def _adds_with_mma_sync(draft: Draft) -> bool:
-    return (
-        draft.pipeline == "TileAndFuse"
-        and bool(draft.workload.parameter(ACCUMULATES))
-        and needs_separate_accumulation(draft.mma())
-    )
-
-
 CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
     *RESULT_TYPE_SUPPLEMENTS,
     Supplement(
@@ -332,7 +321,12 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         name="accumulator of a direct convolution",
         reason="ConvertAccGEMMToGEMM.cpp looks for contractions and named convolutions, and by then it is "
         "a linalg.generic: 'failed to bufferize op' (docs/upstream/convert_acc_conv.md)",
-        applies=lambda draft: not draft.igemm and _adds_with_mma_sync(draft),
+        applies=lambda draft: (
+            draft.pipeline == "TileAndFuse"
+            and not draft.igemm
+            and bool(draft.workload.parameter(ACCUMULATES))
+            and needs_separate_accumulation(draft.mma())
+        ),
         extend=lambda _: require(
             constant(0).equals(1),
             "mma.sync cannot add to values in memory, and nothing separates that from a convolution",

@@ -6,25 +6,36 @@ import math
 from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen, iree_gpu
+from iree.compiler.dialects import iree_gpu
 
 from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import (
+    as_variant,
     build_constraints,
+    computed,
     derived,
     integers,
     knob,
     knob_attribute,
     level,
     one_of_attribute,
+    only_constraints,
     padded_to,
+    require_equal,
 )
 from iree_tuner.space.expressions import Integer, constant, if_else, lookup, product, require, total
 from iree_tuner.space.gpu.accumulator import REGISTER_SUPPLEMENTS
-from iree_tuner.space.gpu.constraints_draft import Draft, apply, divisors, powers, round_up
+from iree_tuner.space.gpu.constraints_draft import (
+    Draft,
+    apply,
+    choose_instruction,
+    divisors,
+    powers,
+    round_up,
+)
 from iree_tuner.space.gpu.convolution import GROUPED_SUPPLEMENTS
 from iree_tuner.space.gpu.instructions import (
     Instruction,
@@ -47,7 +58,6 @@ from iree_tuner.space.gpu.matrix_problem import (
 from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS, OPTIONS, pipeline_options
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS
 from iree_tuner.space.gpu.prefetch import COPY_BITS, PREFETCH, require_thread_layout
-from iree_tuner.space.space import VARIANT
 from iree_tuner.targets import GpuLimits
 
 # VectorDistribute with matrix instructions, built here: batched contractions, several products in one op.
@@ -70,9 +80,7 @@ class MatrixLayouts:
 
     def fill(self) -> Mapping[str, ir.Attribute]:
         """Declare knobs and asserts; returns the knobs dictionary."""
-        index = knob("mma_idx", range(len(self.mmas)), f"the place of one of {len(self.mmas)} instructions")
-        shapes = [shape_of(mma) for mma in self.mmas]
-        instruction = [lookup(index, [shape[i] for shape in shapes]) for i in range(3)]
+        _, *instruction = choose_instruction("mma_idx", list(map(shape_of, self.mmas)))
         pieces: list[Integer] = []
         counts: list[Integer] = []
         for what, loop, step in zip("mnk", self._loops(), instruction, strict=True):
@@ -109,9 +117,7 @@ class MatrixLayouts:
         most = min(_MOST_SUBGROUPS, self.limits.max_threads // lanes)
         values = [count * lanes for count in powers(most)]
         self.threads = knob("wg_size_x", values, f"{lanes} times a power of two, up to {most * lanes}")
-        threads = subgroups * lanes
-        message = "wg_size_x ({}) must be the threads of all subgroups ({})"
-        require(self.threads.equals(threads), message, self.threads, threads)
+        require_equal("wg_size_x", self.threads, subgroups * lanes, "the threads of all subgroups")
         _pin_stages()
 
     def _limit_operands(self) -> None:
@@ -185,12 +191,8 @@ class MatrixTiles:
         self.padded = is_padded(problem, mmas)
         self.workgroup: dict[int, Integer] = {}
         self.subgroup: dict[int, Integer] = {}
-        self._index = knob("mma_idx", range(len(mmas)), f"the place of one of {len(mmas)} instructions")
-        shapes = [shape_of(mma) for mma in mmas]
-        self._rows, self._columns, self._depth = (
-            lookup(self._index, [shape[i] for shape in shapes]) for i in range(3)
-        )
-        self._inner = {problem.m[-1]: self._rows, problem.n[-1]: self._columns}
+        self._index, rows, columns, self._depth = choose_instruction("mma_idx", list(map(shape_of, mmas)))
+        self._inner = {problem.m[-1]: rows, problem.n[-1]: columns}
         counts = [blocks_of(mma) for mma in mmas]
         self.blocks = counts if max(counts) > 1 else []
         """Of each instruction: elements of the batch that it computes at once; empty if all compute one."""
@@ -203,8 +205,7 @@ class MatrixTiles:
         self._declare_tiles()
         self._declare_workgroup()
         if self.padded:  # the depth that the innermost reduction loop is padded to is a knob of its own
-            size = derived("pad_k")
-            require(size.equals(self.depth), "pad_k ({}) must be the reduction's step ({})", size, self.depth)
+            computed("pad_k", self.depth, "the reduction's step")
         # Draft.igemm goes by the words in brackets: three stages of gathered patches crash the compiler.
         _pin_stages(" (use_igemm_convolution=true)" if self.problem.igemm else "")
         self._limit_memory()
@@ -307,11 +308,8 @@ class MatrixTiles:
         lanes = self.limits.subgroup_size
         threads = subgroups * lanes
         values = [count * lanes for count in range(1, most + 1)]
-        size = knob("wg_size_x", values, f"a multiple of {lanes} up to {most * lanes}")
-        self.threads = size
-        require(
-            size.equals(threads), "wg_size_x ({}) must be the threads of all subgroups ({})", size, threads
-        )
+        self.threads = knob("wg_size_x", values, f"a multiple of {lanes} up to {most * lanes}")
+        require_equal("wg_size_x", self.threads, threads, "the threads of all subgroups")
 
     def _limit_memory(self) -> None:
         """Both operands' tiles stand in shared memory."""
@@ -421,7 +419,9 @@ def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
             if not mmas or (direct and is_padded(problem, mmas)):
                 continue
             found.append(_built(MatrixTiles, problem, mmas, workload, limits))
-            if is_contraction(workload) and _is_plain(problem, mmas):
+            # VectorDistribute wants one loop each of m, n and k, and nothing to pad.
+            single = all(len(group) == 1 for group in (problem.m, problem.n, problem.k))
+            if is_contraction(workload) and single and all(divides(mma, problem.inner) for mma in mmas):
                 found.append(_built(MatrixLayouts, problem, mmas, workload, limits))
     return found
 
@@ -436,10 +436,7 @@ def _blocks(problem: MatrixProblem, workload: Workload, limits: GpuLimits) -> li
     mmas = block_instructions(problem.types, problem.loops[problem.batch[-1]], limits)
     if not mmas:
         return []
-    module = _built(MatrixTiles, problem, mmas, workload, limits)
-    (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
-    op.operation.attributes[VARIANT] = ir.StringAttr.get("blocks")
-    return [module]
+    return [as_variant(_built(MatrixTiles, problem, mmas, workload, limits), "blocks")]
 
 
 def fused_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
@@ -496,17 +493,10 @@ def _built(
     pipeline = iree_gpu.PipelineAttr.get(kind.pipeline)
     context = ir.Context.current
     module = build_constraints(pipeline, lambda: kind(problem, mmas, limits).fill(), context)
-    (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
     if problem.igemm:
-        op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
+        as_variant(module, "igemm")
     apply(
         (*GROUPED_SUPPLEMENTS, *PADDED_SUM_SUPPLEMENTS, *REGISTER_SUPPLEMENTS, *OPTION_SUPPLEMENTS),
-        Draft(op, workload, limits),
+        Draft(only_constraints(module), workload, limits),
     )
     return module
-
-
-def _is_plain(problem: MatrixProblem, mmas: Sequence[Instruction]) -> bool:
-    """Whether there is one loop each of m, n and k, and nothing to pad, as VectorDistribute wants it."""
-    single = all(len(group) == 1 for group in (problem.m, problem.n, problem.k))
-    return single and all(divides(mma, problem.inner) for mma in mmas)

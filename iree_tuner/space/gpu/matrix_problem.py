@@ -203,15 +203,11 @@ def _collapsed(workload: Workload, *maps: list[int]) -> list[list[int]]:
     for loop, kind in enumerate(workload.iterators):
         before = groups[-1][-1] if groups else None
         joins = kind == "reduction" and before is not None and workload.iterators[before] == "reduction"
-        if joins and before is not None and all(_follows(each, before, loop) for each in maps):
+        if joins and before is not None and all(each.index(loop) == each.index(before) + 1 for each in maps):
             groups[-1].append(loop)
         else:
             groups.append([loop])
     return groups
-
-
-def _follows(dims: list[int], first: int, second: int) -> bool:
-    return dims.index(second) == dims.index(first) + 1
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from iree.compiler import ir
 
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import divides_or_covers, integers, padded_to
+from iree_tuner.space.constraints import divides_or_covers, integers, padded_to, require_equal
 from iree_tuner.space.expressions import all_of, any_of, product, require
 from iree_tuner.space.gpu.accumulator import adds_in_place
 from iree_tuner.space.gpu.constraints_draft import MMA_KIND, Draft, Supplement
@@ -42,12 +42,7 @@ def _pad(draft: Draft) -> None:
     draft.replace("aligned inner k dim")
     derived = draft.declare_derived(PAD_K)
     depth = product([draft.value(f"red_{k}"), shape[2]])
-    require(
-        derived.equals(depth),
-        f"{PAD_K} ({{}}) must be red_{k} times the instruction's depth ({{}})",
-        derived,
-        depth,
-    )
+    require_equal(PAD_K, derived, depth, f"red_{k} times the instruction's depth")
     usual = any_of([(padded_to(workload.loops[k], shape[2]) % depth).equals(0), depth.is_one_of(_TILES)])
     require(usual, "the reduction tile ({}) must divide the padded size, or be a usual tile", depth)
     outer = [loop for loop in workload.role("k") if loop != k]

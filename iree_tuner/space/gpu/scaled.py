@@ -17,14 +17,17 @@ from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import (
     build_constraints,
+    computed,
     derived,
     integers,
     knob,
     knob_attribute,
     level,
     one_of_attribute,
+    require_equal,
 )
-from iree_tuner.space.expressions import Integer, any_of, constant, if_else, lookup, product, require, total
+from iree_tuner.space.expressions import Integer, any_of, constant, if_else, product, require, total
+from iree_tuner.space.gpu.constraints_draft import choose_instruction
 from iree_tuner.space.gpu.options import OPTIONS, pipeline_options
 from iree_tuner.space.gpu.prefetch import PREFETCH
 from iree_tuner.targets import GpuLimits
@@ -102,10 +105,7 @@ class _Scaled:
 
     def fill(self) -> Mapping[str, ir.Attribute]:
         """Declare knobs and asserts; returns the knobs dictionary."""
-        index = knob(
-            "mma_idx", range(len(self._found)), f"the place of one of {len(self._found)} instructions"
-        )
-        steps = [lookup(index, [each.shape[place] for each in self._found]) for place in range(3)]
+        _, *steps = choose_instruction("mma_idx", [each.shape for each in self._found])
         rows, in_m, over_m = self._tile(self._m, steps[0])
         columns, in_n, over_n = self._tile(self._n, steps[1])
         depth = knob(f"red_{self._k}", _DEPTHS, "1, 2 or 4 instructions")
@@ -117,13 +117,12 @@ class _Scaled:
         self._limit_memory((rows, columns), blocks, if_else(plain, _ROW_PADDING_BYTES, 0))
         size = derived("wg_size_x")
         threads = product([over_m, over_n, self._limits.subgroup_size])
-        require(size.equals(threads), "wg_size_x ({}) must be all subgroups' threads ({})", size, threads)
+        require_equal("wg_size_x", size, threads, "all subgroups' threads")
         require(size <= self._limits.max_threads, "wg_size_x ({}) is too large", size)
         require(size > 0, "wg_size_x ({}) must be positive", size)
         knob(PREFETCH, (1, 2), "1 (none) or 2")
         if self._padded:
-            padded = derived("pad_k")
-            require(padded.equals(blocks), "pad_k ({}) must be the reduction tile ({})", padded, blocks)
+            computed("pad_k", blocks, "the reduction tile")
         return self._knobs()
 
     def _tile(self, loop: int, step: Integer) -> tuple[Integer, Integer, Integer]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from iree.compiler import ir
 
 from iree_tuner.ops.contraction import packed_name
-from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.expressions import integer, product, require
@@ -34,8 +33,7 @@ def contraction_constraints(workload: Workload, limits: CpuLimits, context: ir.C
         tiling.declare_peeling()
         return tiling.knobs()
 
-    with context:
-        return build_constraints(pipeline("DoubleTilingExpert"), fill, context)
+    return build_constraints(pipeline("DoubleTilingExpert", context), fill, context)
 
 
 def _limit_vectors(tiling: Tiling) -> None:
@@ -69,15 +67,11 @@ def _limit_unrolling(tiling: Tiling) -> None:
     """
     workload = tiling.workload
     reduced = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
-    if not any(_is_strided(each, reduced) for each in workload.maps[:-1]):
+    # Operands that are read along a reduction loop, which may be their innermost dimension.
+    walked = [each.dimensions for each in workload.maps[:-1] if {*each.dimensions} & {*reduced}]
+    if all(dimensions[-1] in reduced for dimensions in walked):
         return
     results = product([integer(tile) for loop, tile in tiling.vector.items() if loop not in reduced])
     length = product([integer(tiling.vector[loop]) for loop in reduced])
     message = "a reduction of {} elements to one is unrolled into scalars, and compiles for too long"
     require((results > 1) | (length <= _LONGEST_SCALAR_REDUCTION), message, length)
-
-
-def _is_strided(access: IndexingMap, reduced: list[int]) -> bool:
-    """Whether an operand is read along a reduction loop that is not its innermost dimension."""
-    found = set(access.dimensions) & set(reduced)
-    return bool(found) and access.dimensions[-1] not in found

@@ -12,7 +12,7 @@ from iree.compiler import ir
 
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
-from iree_tuner.space.expressions import Boolean, Integer, any_of, integer, product, require
+from iree_tuner.space.expressions import Integer, any_of, integer, product, require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
 from iree_tuner.space.llvm_cpu.ladders import require_small_vector
 from iree_tuner.space.llvm_cpu.multi_tiling import Tiling
@@ -30,7 +30,9 @@ _DECOMPOSABLE = (
 
 def convolution_constraints(workload: Workload, limits: CpuLimits, context: ir.Context) -> ir.Module:
     """The constraints op of a convolution."""
-    decompose = is_decomposable(workload)
+    # Whether the compiler can rewrite its tiles as one-dimensional ones.
+    roles = tuple(workload.role(name) for name in _ROLES)
+    decompose = (roles, *(each.dimensions for each in workload.maps[1:])) in _DECOMPOSABLE
 
     def fill() -> Mapping[str, ir.Attribute]:
         tiling = Tiling(workload, limits, cached=not decompose)
@@ -44,24 +46,17 @@ def convolution_constraints(workload: Workload, limits: CpuLimits, context: ir.C
             tiling.declare_peeling()
         return tiling.knobs()
 
-    with context:
-        name = "ConvTileAndDecomposeExpert" if decompose else "DoubleTilingExpert"
-        return build_constraints(pipeline(name), fill, context)
-
-
-def is_decomposable(workload: Workload) -> bool:
-    """Whether the compiler can rewrite tiles of this convolution as one-dimensional ones."""
-    roles = tuple(workload.role(name) for name in _ROLES)
-    return (roles, *(each.dimensions for each in workload.maps[1:])) in _DECOMPOSABLE
+    name = "ConvTileAndDecomposeExpert" if decompose else "DoubleTilingExpert"
+    return build_constraints(pipeline(name, context), fill, context)
 
 
 def _require_decomposition(tiling: Tiling) -> None:
     """`verifyConvTileAndDecomposeExpertConfig`: one image dimension must be gone after tiling."""
     images, filters = tiling.workload.role("output_image"), tiling.workload.role("filter")
-    gone: list[Boolean] = []
-    for image, window in zip(images, filters, strict=True):
-        tiles = [tiling.vector[image], tiling.vector[window]]
-        gone.append(product([integer(t) for t in tiles]).equals(1))
+    gone = [
+        product([integer(tiling.vector[loop]) for loop in pair]).equals(1)
+        for pair in zip(images, filters, strict=True)
+    ]
     require(
         any_of(gone), "can't decompose the conv op: one image loop and its filter loop need vector tiles of 1"
     )

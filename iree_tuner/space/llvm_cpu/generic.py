@@ -9,7 +9,7 @@ from iree.compiler import ir
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.family import ROOT
 from iree_tuner.ops.scalar_body import facts_of
-from iree_tuner.ops.workload import Companion, Workload
+from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints
 from iree_tuner.space.expressions import require
 from iree_tuner.space.llvm_cpu.attributes import pipeline
@@ -32,21 +32,16 @@ def generic_constraints(workload: Workload, limits: CpuLimits, context: ir.Conte
         tiling.limit_vector()
         if not buffers:
             tiling.declare_peeling()
+            labels = facts_of(workload.dag).labels
+            before = labels[: labels.index(ROOT)] if ROOT in labels else ()  # in the dispatch
             for companion in workload.companions:
                 # Fills are fused into the ops whose initial values they write, and get no tiles.
                 if "fill" not in companion.op:
-                    tiling.declare_companion(companion, _produces(companion, workload))
+                    tiling.declare_companion(companion, companion.label in before)
         return tiling.knobs()
 
-    with context:
-        name = "BufferOpsTileAndVectorize" if buffers else "DoubleTilingExpert"
-        return build_constraints(pipeline(name), fill, context)
-
-
-def _produces(companion: Companion, workload: Workload) -> bool:
-    """Whether the companion comes before the root op in its dispatch."""
-    labels = facts_of(workload.dag).labels
-    return companion.label in labels[: labels.index(ROOT)] if ROOT in labels else False
+    name = "BufferOpsTileAndVectorize" if buffers else "DoubleTilingExpert"
+    return build_constraints(pipeline(name, context), fill, context)
 
 
 # Online attention through LinalgExtTileAndVectorize.
@@ -63,7 +58,10 @@ def attention_constraints(workload: Workload, limits: CpuLimits, context: ir.Con
         tiling = Tiling(workload, limits)
         tiling.declare_tiles()
         for loop in workload.role("k1"):
-            _keep_whole(tiling, loop)
+            # A smaller tile makes a softmax of parts of the scores (docs/upstream/attention_k1_tile.md).
+            tile, size = tiling.vector[loop], tiling.workload.loops[loop]
+            if not isinstance(tile, int):
+                require(tile.equals(size), f"vector_{loop} ({{}}) must be the whole of k1 ({size})", tile)
         for left_out, what in (
             ("n", "the contraction of query and key"),
             ("k1", "the contraction with value"),
@@ -72,12 +70,4 @@ def attention_constraints(workload: Workload, limits: CpuLimits, context: ir.Con
             require_small_vector(tiles, _ACCUMULATOR, what, limits)
         return tiling.knobs()
 
-    with context:
-        return build_constraints(pipeline("LinalgExtTileAndVectorize"), fill, context)
-
-
-def _keep_whole(tiling: Tiling, loop: int) -> None:
-    """A smaller tile of k1 makes a softmax of parts of the scores (docs/upstream/attention_k1_tile.md)."""
-    tile, size = tiling.vector[loop], tiling.workload.loops[loop]
-    if not isinstance(tile, int):
-        require(tile.equals(size), f"vector_{loop} ({{}}) must be the whole of k1 ({size})", tile)
+    return build_constraints(pipeline("LinalgExtTileAndVectorize", context), fill, context)

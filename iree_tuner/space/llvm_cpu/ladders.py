@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count, takewhile
 
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
@@ -34,7 +35,7 @@ def ladder(size: int, coarseness: int = 0) -> tuple[int, ...]:
     if coarseness <= 1:
         found.update(tile for tile in range(1, size + 1) if size % tile == 0)
     for first in (1, 3) if coarseness == 0 else (1,):
-        found.update(_powers(first, base, size))
+        found.update(takewhile(lambda tile: tile <= size, (first * base**power for power in count())))
     return tuple(sorted(found))
 
 
@@ -60,21 +61,13 @@ def _count(workload: Workload, element_limit: int, coarseness: int) -> int:
     for size, iterator in zip(workload.loops, workload.iterators, strict=True):
         tiles = ladder(size, coarseness)
         longer: Counter[int] = Counter()
-        for elements, count in ways.items():
+        for elements, number in ways.items():
             for position, tile in enumerate(tiles):
                 if elements * tile < element_limit:
                     around = len(tiles) - position if iterator == "parallel" else 1
-                    longer[elements * tile] += count * around
+                    longer[elements * tile] += number * around
         ways = longer
     return sum(ways.values())
-
-
-def _powers(first: int, base: int, largest: int) -> Sequence[int]:
-    found: list[int] = []
-    while first <= largest:
-        found.append(first)
-        first *= base
-    return found
 
 
 _STEPS = (

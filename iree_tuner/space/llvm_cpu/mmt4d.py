@@ -68,8 +68,7 @@ def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context
             _limit_unrolling(workload, list(vector.values()), limits)
         return {LOWERING_CONFIG: ir.DictAttr.get(_levels(workload, distribution, vector))}
 
-    with context:
-        return build_constraints(pipeline("Mmt4dTilingExpert"), fill, context)
+    return build_constraints(pipeline("Mmt4dTilingExpert", context), fill, context)
 
 
 def _coarseness(workload: Workload, loops: Sequence[int], limits: CpuLimits) -> int:

@@ -89,21 +89,17 @@ class Tiling:
             )
             require(any_of([cache.equals(0), all_of(fits)]), message, cache, vector)
             if self.workload.iterators[loop] == "reduction":
-                self._limit_initial_value(name, cache)
+                # The loop over cache tiles stands around those over vector tiles. The fill of the result
+                # is then fused only into the distribution tile, and becomes one vector.
+                limit = self.limits.max_stack_bytes
+                filled = product([*self.distribution.values(), self.workload.types[-1].bytes])
+                what = f"with {name}, the initial value of {{}} bytes"
+                message = f"{what} must stay below {limit} (large vector check)"
+                require(any_of([cache.equals(0), filled < limit]), message, filled)
         # Two at once have not been seen to gain more than one, and would make spaces several times larger.
         for first, second in itertools.combinations(self.cache, 2):
             none = [self.cache[first].equals(0), self.cache[second].equals(0)]
             require(any_of(none), f"cache_{first} and cache_{second} must not both be set")
-
-    def _limit_initial_value(self, name: str, cache: Integer) -> None:
-        """A loop over cache tiles of a reduction stands around the loops over vector tiles.
-
-        The fill of the result is then fused only into the distribution tile, and becomes one vector.
-        """
-        limit = self.limits.max_stack_bytes
-        size = product([*self.distribution.values(), self.workload.types[-1].bytes])
-        message = f"with {name}, the initial value of {{}} bytes must stay below {limit} (large vector check)"
-        require(any_of([cache.equals(0), size < limit]), message, size)
 
     def limit_contract(self) -> None:
         """The large vector check counts a contraction's whole iteration space, in the accumulator's type."""

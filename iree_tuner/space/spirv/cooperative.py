@@ -8,6 +8,7 @@ so some steps ahead.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
@@ -69,16 +70,16 @@ def instruction_shapes(problem: SpirvMatmul, limits: GpuLimits) -> tuple[Shape, 
     return tuple(sorted(found))
 
 
+@dataclass(frozen=True)
 class _Filler:
-    def __init__(self, problem: SpirvMatmul, limits: GpuLimits, shapes: tuple[Shape, ...]) -> None:
-        self._problem = problem
-        self._limits = limits
-        self._shapes = shapes
+    _problem: SpirvMatmul
+    _limits: GpuLimits
+    _shapes: tuple[Shape, ...]
 
     def fill(self) -> Mapping[str, ir.Attribute]:
         problem = self._problem
-        names = dict(zip((problem.m, problem.n, problem.k), "mnk", strict=True))
-        native = [self._native(axis) for axis in range(3)]
+        native, entries = zip(*(self._native(axis) for axis in range(3)), strict=True)
+        loops = (problem.m, problem.n, problem.k)
         subgroups: list[Integer] = []
         subgroup: list[Integer] = []
         workgroup: list[Integer] = []
@@ -94,7 +95,7 @@ class _Filler:
             self._level({problem.m: f"workgroup_{problem.m}", problem.n: f"workgroup_{problem.n}"}),
             self._level({problem.m: f"subgroup_{problem.m}", problem.n: f"subgroup_{problem.n}"}),
             [0] * problem.k + [f"reduction_{problem.k}"],
-            self._level({loop: self._native_entry(axis) for axis, loop in enumerate(names)}, whole=True),
+            self._level(dict(zip(loops, entries, strict=True)), whole=True),
         ]
         options = {name: knob_attribute(name) for name in ("pipeline_depth", "store_stage")}
         return {
@@ -105,17 +106,13 @@ class _Filler:
             OPTIONS: ir.DictAttr.get(options),
         }
 
-    def _native(self, axis: int) -> Integer:
-        """The instruction's size along m, n or k: a knob if instructions differ."""
+    def _native(self, axis: int) -> tuple[Integer, int | str]:
+        """The instruction's size along m, n or k, a knob if instructions differ; and the level's entry."""
         sizes = sorted({shape[axis] for shape in self._shapes})
         if len(sizes) == 1:
-            return constant(sizes[0])
-        name = f"native_{'mnk'[axis]}"
-        return knob(name, sizes, f"one of {sizes}: the target has no other instructions for these types")
-
-    def _native_entry(self, axis: int) -> int | str:
-        sizes = {shape[axis] for shape in self._shapes}
-        return f"native_{'mnk'[axis]}" if len(sizes) > 1 else sizes.pop()
+            return constant(sizes[0]), sizes[0]
+        name, why = f"native_{'mnk'[axis]}", "the target has no other instructions for these types"
+        return knob(name, sizes, f"one of {sizes}: {why}"), name
 
     def _tile(self, axis: int, loop: int, native: Integer) -> tuple[Integer, Integer, Integer]:
         """Tiles of a subgroup and a workgroup along m or n, and the number of subgroups."""

@@ -93,7 +93,10 @@ def promote_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
     problem = problem_of(workload)
     if problem is None or workload.types[0].name in _NO_COPIES:
         return None
-    if not all(_copyable(problem, operand) for operand in range(3)):
+    # `contractOpFilter` (GPUTensorAlloc.cpp, Codegen/Common/GPU) copies only rows of whole vectors. Operands
+    # that are not copied are tiled for threads all the same, and do not need this pipeline.
+    columns = [workload.loops[problem.operand(operand)[1]] for operand in range(3)]
+    if any(size % _vector(problem, operand) for operand, size in enumerate(columns)):
         return None
 
     def fill() -> Mapping[str, ir.Attribute]:
@@ -102,28 +105,22 @@ def promote_constraints(workload: Workload, limits: GpuLimits, context: ir.Conte
         tiling.limit_threads()
         depth, buffers = _declare_pipelining(tiling, problem)
         tiling.limit_unrolling(_MAX_UNROLLED, depth + 1)
-        _limit_memory(tiling, problem, buffers)
+        # GPUCheckResourceUsage refuses more shared memory than the target has.
+        limit = limits.shared_memory_bytes
+        left, right = problem.operand_bytes({**tiling.workgroup, **tiling.reduction})
+        used = (left + right) * buffers
+        require(used <= limit, f"{{}} bytes of shared memory must be at most {limit}", used)
         tiling.declare_subgroup_size()
         tiling.declare_swap()
         level = [*tiling.workgroup_level(), f"reduction_{problem.k}"]
         options = {name: knob_attribute(name) for name in ("pipeline_depth", "store_stage")}
         return tiling.knobs([level], {OPTIONS: ir.DictAttr.get(options)})
 
-    with context:
-        return build_constraints(pipeline("MatmulPromoteVectorize"), fill, context)
+    return build_constraints(pipeline("MatmulPromoteVectorize", context), fill, context)
 
 
 def _vector(problem: SpirvMatmul, operand: int) -> int:
     return _COPY_BITS // (problem.output_bits if operand == 2 else problem.input_bits)
-
-
-def _copyable(problem: SpirvMatmul, operand: int) -> bool:
-    """`contractOpFilter` (GPUTensorAlloc.cpp, Codegen/Common/GPU) copies only rows of whole vectors.
-
-    Operands that are not copied are tiled for threads all the same, and do not need this pipeline.
-    """
-    columns = problem.operand(operand)[1]
-    return problem.workload.loops[columns] % _vector(problem, operand) == 0
 
 
 def _declare_tiles(tiling: SpirvTiling, problem: SpirvMatmul) -> None:
@@ -165,11 +162,3 @@ def _declare_pipelining(tiling: SpirvTiling, problem: SpirvMatmul) -> tuple[Inte
     alone = all_of([depth.equals(1), stage.equals(1)])
     require(any_of([alone, depth * step < size]), message, step, depth)
     return depth, if_else(stage.equals(0), depth + 1, depth)
-
-
-def _limit_memory(tiling: SpirvTiling, problem: SpirvMatmul, buffers: Integer) -> None:
-    """GPUCheckResourceUsage refuses more shared memory than the target has."""
-    limit = tiling.limits.shared_memory_bytes
-    left, right = problem.operand_bytes({**tiling.workgroup, **tiling.reduction})
-    used = (left + right) * buffers
-    require(used <= limit, f"{{}} bytes of shared memory must be at most {limit}", used)

@@ -64,8 +64,7 @@ def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
             found[COMPANIONS] = ir.DictAttr.get({each.label: levels for each in workload.companions})
         return found
 
-    with context:
-        return build_constraints(pipeline("SubgroupReduce"), fill, context)
+    return build_constraints(pipeline("SubgroupReduce", context), fill, context)
 
 
 def _reducible(workload: Workload, reduced: list[int]) -> bool:

@@ -38,9 +38,9 @@ def powers(largest: int, smallest: int = 1) -> list[int]:
     return [1 << exponent for exponent in range(largest.bit_length()) if smallest <= 1 << exponent <= largest]
 
 
-def power_divisors(size: int, largest: int, smallest: int = 1) -> list[int]:
+def power_divisors(size: int, largest: int) -> list[int]:
     """Powers of two that divide a size."""
-    return [power for power in powers(min(size, largest), smallest) if size % power == 0]
+    return [power for power in powers(min(size, largest)) if size % power == 0]
 
 
 def thread_tiles(size: int) -> list[int]:
@@ -60,16 +60,13 @@ def thread_counts(size: int, most: int) -> list[int]:
 
 
 def reduction_tiles(size: int, largest: int) -> list[int]:
-    """Steps of a reduction at once: powers of two; all of a short loop; what the compiler would take."""
-    found = {*power_divisors(size, largest), _reduction_factor(size)}
+    """Steps of a reduction at once: powers of two; all of a short loop; what the compiler would take.
+
+    That is 4, or the smallest prime factor below 50 (`getReductionTilingFactor`, Codegen/Utils/Utils.cpp).
+    """
+    factor = next((step for step in (4, *range(2, 50)) if size % step == 0), 1)
+    found = {*power_divisors(size, largest), factor}
     return sorted(found | {size} if size <= 8 else found)
-
-
-def _reduction_factor(size: int) -> int:
-    """`getReductionTilingFactor`, Codegen/Utils/Utils.cpp: 4, or the smallest prime factor below 50."""
-    if size % 4 == 0:
-        return 4
-    return next((step for step in range(2, 50) if size % step == 0), 1)
 
 
 def writes_in_order(workload: Workload) -> bool:
@@ -274,8 +271,7 @@ def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Co
 
     if not SpirvTiling(workload, limits).tiled:
         return None
-    with context:
-        return build_constraints(pipeline("BaseDistribute"), fill, context)
+    return build_constraints(pipeline("BaseDistribute", context), fill, context)
 
 
 def in_step(workload: Workload) -> bool:

@@ -67,8 +67,7 @@ def vectorize_constraints(
             levels.append(tiling.reduction_level())
         return tiling.knobs(levels)
 
-    with context:
-        return build_constraints(pipeline("BaseVectorize"), fill, context)
+    return build_constraints(pipeline("BaseVectorize", context), fill, context)
 
 
 def _vectorizable(workload: Workload) -> bool:

@@ -148,7 +148,13 @@ class Constraints:
         found = [(space, rules.judge(written)) for space, rules in self._rules]
         space, best = min(found, key=lambda each: _misfit(each[1]))
         if best.unread:
-            return verified.unchecked(_unread(found, written))
+            named = named_pipeline(written.translation)
+            own = [each for space, each in found if space.pipeline == named]
+            if own:
+                return verified.unchecked("; ".join(min(own, key=lambda each: len(each.unread)).unread))
+            known = ", ".join(dict.fromkeys(space.pipeline for space, _ in found))
+            other = named or "no pipeline"
+            return verified.unchecked(f"its pipeline is {other}, but constraints are known only for {known}")
         findings = tuple(
             ConfigurationFinding("error" if each.force == "rule" else "warning", each.message, each.rule)
             for each in best.violations
@@ -160,12 +166,3 @@ def _misfit(judgement: Judgement) -> tuple[bool, int, int]:
     """How badly a configuration fits a space: unreadable there first, then the rules that it breaks."""
     errors = sum(each.force == "rule" for each in judgement.violations)
     return bool(judgement.unread), errors or len(judgement.unread), len(judgement.violations)
-
-
-def _unread(found: list[tuple[Space, Judgement]], written: Written) -> str:
-    own = [each for space, each in found if space.pipeline == named_pipeline(written.translation)]
-    if not own:
-        known = ", ".join(dict.fromkeys(space.pipeline for space, _ in found))
-        other = named_pipeline(written.translation) or "no pipeline"
-        return f"its pipeline is {other}, but constraints are known only for {known}"
-    return "; ".join(min(own, key=lambda each: len(each.unread)).unread)
