@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from iree.compiler import ir
+from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.worker import Calls, WorkerError, Workers
@@ -127,7 +128,7 @@ def begin_check(
             MatcherHits(name, observed.of(index) if visible else None)
             for index, (name, visible) in enumerate(zip(probes[0].matchers, probes[0].visible, strict=True))
         )
-        problems = [*_misses(matchers), *_fights(matchers), *_not_applied(matchers)]
+        problems = list(_problems_of(matchers))
         if observed.refused:
             problems.append(
                 SpecProblem("refused", f"the compiler rejects the configured program: {observed.refused}")
@@ -193,35 +194,26 @@ def _settings(module: ir.Module) -> Iterator[SpecProblem]:
         if not names and any(op.name == "transform.include" for op in ops):
             continue
         known[pair.action] = names
+        constants = yielded_constants(pair.matcher_op)
+        constants += [op for op in ops if op.name == "transform.param.constant"]
+        values = [op.attributes["value"] for op in constants]
         if COMPILATION_INFO not in names:
             message = f"its action @{pair.action} sets no {COMPILATION_INFO}"
             yield SpecProblem("no_configuration", message, pair.matcher)
-        elif not _has_information(pair):
+        elif not any(isinstance(each, iree_codegen.CompilationInfoAttr) for each in values):
             yield SpecProblem("no_configuration", f"it yields no {COMPILATION_INFO}", pair.matcher)
     for action, names in known.items():
         for name in sorted(name for name in names - _KNOWN if not name.startswith("_")):
             yield SpecProblem("unknown_attribute", f"sets '{name}', which the compiler does not read", action)
 
 
-def _has_information(pair: Pair) -> bool:
-    """Whether some constant of the pair is a `compilation_info`."""
-    assert pair.matcher_op is not None, "the caller has looked"
-    assert pair.action_op is not None, "the caller has looked"
-    constants = yielded_constants(pair.matcher_op)
-    constants += [op for op in walk(pair.action_op) if op.name == "transform.param.constant"]
-    # IR as text: its class, `CompilationInfoAttr`, could be asked
-    return any(str(op.attributes["value"]).startswith("#iree_codegen.compilation_info<") for op in constants)
-
-
-def _misses(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:
+def _problems_of(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:
+    """Misses first, then fights over a dispatch, then configurations that did not arrive."""
     for found in matchers:
         if found.hits is None:
             yield SpecProblem("unknown", "passes no op to its action, so its hits are unknown", found.matcher)
         elif not found.hits:
             yield SpecProblem("hits_nothing", "hits no dispatch of the program", found.matcher)
-
-
-def _fights(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:
     owners: dict[str, list[str]] = {}
     for found in matchers:
         for hit in found.hits or ():
@@ -233,9 +225,6 @@ def _fights(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:
             yield SpecProblem(
                 "fight", f"{who} configure dispatch {dispatch}{times}, which accepts one configuration"
             )
-
-
-def _not_applied(matchers: Sequence[MatcherHits]) -> Iterator[SpecProblem]:
     for found in matchers:
         for hit in found.hits or ():
             if hit.ignored:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,7 @@ from iree.compiler.dialects import transform
 
 from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession, parse_module
-from iree_tuner.compiler.worker import session_for
-from iree_tuner.program.phases import select_target
+from iree_tuner.program.phases import compiled_to
 from iree_tuner.spec.grammar import COMPILATION_INFO, LOWERING_CONFIG, TRANSLATION_INFO, Pair, pairs
 from iree_tuner.spec.io import embed
 from iree_tuner.targets import Target
@@ -120,10 +118,7 @@ def probe_program(
     Near misses are searched if the spec itself is given too, and a matcher or a dispatch has no hit. Raises
     CompileError if the program does not compile even when nothing is configured.
     """
-    session = session_for(target.flags)
-    module = session.parse(program, name)
-    select_target(module, target)
-    session.run(module, stop="executable-sources")
+    session, module = compiled_to("executable-sources", program, name, target)
     sources = to_bytecode(module)
     matched = _read(_configured(session, sources, marks))
     refused = ""
@@ -139,7 +134,10 @@ def probe_program(
             ignored = "" if refused else _ignored(after)
             hits.append((index, Hit(dispatch, max(1, len(before.ops)), before.ops, ignored)))
     missed: tuple[NearMiss, ...] = ()
-    if unmarked is not None and _has_misses(hits, list(matched), unmarked.visible):
+    matchers = {index for index, _ in hits}
+    visible = unmarked.visible if unmarked is not None else ()
+    unused = any(seen and index not in matchers for index, seen in enumerate(visible))
+    if unmarked is not None and (unused or not {hit.dispatch for _, hit in hits}.issuperset(matched)):
         unseen = [index for index, visible in enumerate(unmarked.visible) if not visible]
         known = {(hit.dispatch, index) for index, hit in hits}
         from iree_tuner.spec.near.miss import near_misses  # most checks do without
@@ -150,19 +148,9 @@ def probe_program(
 
 def matched(program: bytes | str, name: str, marks: bytes, target: Target) -> tuple[tuple[int, str], ...]:
     """Run in a worker: the dispatches that pairs hit, as (index, executable). Raises CompileError."""
-    session = session_for(target.flags)
-    module = session.parse(program, name)
-    select_target(module, target)
-    session.run(module, stop="executable-sources")
+    session, module = compiled_to("executable-sources", program, name, target)
     found = _read(_configured(session, to_bytecode(module), marks))
     return tuple((index, dispatch) for dispatch, marked in found.items() for index in marked)
-
-
-def _has_misses(hits: Sequence[tuple[int, Hit]], dispatches: Sequence[str], visible: Sequence[bool]) -> bool:
-    """Whether a matcher hits no dispatch, or a dispatch is hit by no matcher."""
-    matchers = {index for index, _ in hits}
-    missing = any(seen and index not in matchers for index, seen in enumerate(visible))
-    return missing or not {hit.dispatch for _, hit in hits}.issuperset(dispatches)
 
 
 def _marked_action(pair: Pair, index: int, name: str, *, mark_only: bool) -> bool:
@@ -204,20 +192,16 @@ def _read(module: ir.Module) -> dict[str, dict[int, _MarkedOps]]:
         marked: dict[int, _MarkedOps] = {}
         for function in inside:
             for name in function.attributes:
-                if name.startswith(_FUNCTION_MARK):
-                    index = int(name.removeprefix(_FUNCTION_MARK))
-                    marked[index] = _read_function(function, index)
+                if not name.startswith(_FUNCTION_MARK):
+                    continue
+                index = int(name.removeprefix(_FUNCTION_MARK))
+                ops = [op for op in walk(function) if f"{_OP_MARK}{index}" in op.attributes]
+                lowered = any(LOWERING_CONFIG in op.attributes for op in ops)
+                configured = lowered and TRANSLATION_INFO in function.attributes
+                left_over = any(COMPILATION_INFO in op.attributes for op in ops)
+                marked[index] = _MarkedOps(tuple(op.name for op in ops), configured, left_over)
         found[symbol_of(executable)] = marked
     return found
-
-
-def _read_function(function: ir.Operation, index: int) -> _MarkedOps:
-    ops = [op for op in walk(function) if f"{_OP_MARK}{index}" in op.attributes]
-    configured = TRANSLATION_INFO in function.attributes and any(
-        LOWERING_CONFIG in op.attributes for op in ops
-    )
-    left_over = any(COMPILATION_INFO in op.attributes for op in ops)
-    return _MarkedOps(tuple(op.name for op in ops), configured, left_over)
 
 
 def _ignored(after: _MarkedOps | None) -> str:
