@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import remembered, walk
+from iree_tuner.compiler.context import ops_around, remembered, walk
 
 # Inherent attributes that the generated Python classes have no property for.
 _INHERENT = frozenset({"operandSegmentSizes", "resultSegmentSizes", "linalg.memoized_indexing_maps"})
@@ -39,7 +39,12 @@ def captured(op: ir.Operation) -> list[ir.Value]:
     """Values that an op's regions use and that are defined outside of it, each once, in order of use."""
     inside = (inner for inner in walk(op, inner_first=True) if inner != op)
     used = (operand for inner in inside for operand in inner.operands)
-    return list(dict.fromkeys(operand for operand in used if not _is_inside(operand, op)))
+    owners = ((each, each.owner) for each in dict.fromkeys(used))
+    return [
+        value
+        for value, owner in owners
+        if op not in ops_around((owner.owner if isinstance(owner, ir.Block) else owner).operation)
+    ]
 
 
 def _is_inherent(op: ir.Operation, name: str) -> bool:
@@ -50,11 +55,3 @@ def _is_inherent(op: ir.Operation, name: str) -> bool:
         return name not in _NEVER_INHERENT and "." not in name
     own = kind.__mro__[: kind.__mro__.index(ir.OpView)]  # not what all ops have
     return any(each in vars(base) for base in own for each in (name, f"{name}_"))
-
-
-def _is_inside(value: ir.Value, op: ir.Operation) -> bool:
-    owner = value.owner
-    around = owner.owner if isinstance(owner, ir.Block) else owner.operation.parent
-    while around is not None and around.operation != op:
-        around = around.operation.parent
-    return around is not None

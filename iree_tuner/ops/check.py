@@ -17,7 +17,7 @@ from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.matching import any_op
 from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of, structure
-from iree_tuner.ops.workload import DynamicLoop, Workload, from_json, to_json
+from iree_tuner.ops.workload import Workload, from_json, to_json
 
 _MARK = "iree_tuner.probed."
 
@@ -120,7 +120,12 @@ def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
         if workload.dynamic_loop(loop) is None:
             yield f"loop {loop} is {size + 1}", replace(workload, loops=_with(workload.loops, loop, size + 1))
     for number, loop in enumerate(workload.dynamic):
-        for narrower in _narrower(loop):
+        narrower_ones = (  # bounds that the known facts about the loop do not guarantee
+            replace(loop, lower=loop.lower + 1),
+            replace(loop, upper=_LARGE if loop.upper is None else loop.upper - 1),
+            replace(loop, multiple=loop.multiple * 2),
+        )
+        for narrower in narrower_ones:
             changed = _with(workload.dynamic, number, narrower)
             yield f"loop {loop.loop} is {narrower}", replace(workload, dynamic=changed)
         static = (*workload.dynamic[:number], *workload.dynamic[number + 1 :])
@@ -133,13 +138,6 @@ def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
         other = each.exchanged()
         if other != each:
             yield f"map {number} is {other}", replace(workload, maps=_with(workload.maps, number, other))
-
-
-def _narrower(loop: DynamicLoop) -> Iterator[DynamicLoop]:
-    """Bounds that the known facts about a loop do not guarantee."""
-    yield replace(loop, lower=loop.lower + 1)
-    yield replace(loop, upper=_LARGE if loop.upper is None else loop.upper - 1)
-    yield replace(loop, multiple=loop.multiple * 2)
 
 
 def changed_payloads(module: ir.Module, root: int) -> Iterator[tuple[str, ir.Module]]:

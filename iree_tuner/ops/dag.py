@@ -19,7 +19,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import func, preprocessing_transform, transform
 from iree.compiler.dialects.transform import structured
 
-from iree_tuner.compiler.context import defining_op, symbol_of, walk
+from iree_tuner.compiler.context import defining_op, ops_around, reachable, symbol_of, walk
 from iree_tuner.ops import matching
 from iree_tuner.ops.canonical import captured, clone, strip_discardable
 from iree_tuner.ops.matching import any_op, sizes_param
@@ -46,7 +46,8 @@ def require_signature(handle: ir.Value, op: ir.Operation) -> None:
     types = [str(operand.type) for operand in op.operands]
     contents = repr((op.name, str(_attributes(op)), types, [(name, str(each)) for name, each in _inside(op)]))
     name = f"{_PREFIX}{hashlib.sha256(contents.encode()).hexdigest()[:16]}"
-    module = _module_of(handle)
+    owner = handle.owner.owner if isinstance(handle.owner, ir.Block) else handle.owner
+    module = next(each for each in ops_around(owner.operation) if each.name == "builtin.module")
     if all(symbol_of(each.operation) != name for each in module.regions[0].blocks[0].operations):
         with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
             _build(name, op)
@@ -85,13 +86,6 @@ def _inside(op: ir.Operation) -> list[tuple[str, ir.DictAttr]]:
 
 def _attributes(op: ir.Operation) -> ir.DictAttr:
     return ir.DictAttr.get({name: op.attributes[name] for name in op.attributes if name != _MEMOIZED})
-
-
-def _module_of(handle: ir.Value) -> ir.Operation:
-    op = handle.owner.owner.operation if isinstance(handle.owner, ir.Block) else handle.owner.operation
-    while op.name != "builtin.module":
-        op = op.parent.operation
-    return op
 
 
 PRODUCER = "iree_tuner.producer"
@@ -169,7 +163,10 @@ def match(text: str, handle: ir.Value, unknown: str = "") -> dict[str, ir.Value]
     if _comparable(ops[-1]):
         _match_exactly(ops, list(body.arguments), handle)
     else:
-        _match_signatures(ops, handle)
+        for op in above(ops[-1]):
+            strip_discardable(op)  # the labels
+            if op.name not in _VALUES:
+                require_signature(_navigate(handle, path(ops[-1], op)), op)
     if unknown:
         exact = labels[unknown]
         strip_discardable(exact)
@@ -189,13 +186,6 @@ def _match_exactly(ops: Sequence[ir.Operation], inputs: Sequence[ir.Value], hand
         transform.YieldOp([])
 
 
-def _match_signatures(ops: Sequence[ir.Operation], handle: ir.Value) -> None:
-    for op in above(ops[-1]):
-        strip_discardable(op)  # the labels
-        if op.name not in _VALUES:
-            require_signature(_navigate(handle, path(ops[-1], op)), op)
-
-
 def _match_origins(sink: ir.Operation, origins: Mapping[ir.Value, ir.Attribute], handle: ir.Value) -> None:
     done: set[ir.Value] = set()
     for op in above(sink):
@@ -212,14 +202,7 @@ def _match_origins(sink: ir.Operation, origins: Mapping[ir.Value, ir.Attribute],
 
 def above(sink: ir.Operation) -> list[ir.Operation]:
     """The ops of a DAG that its sink reaches through operands, without ops that only regions use."""
-    reached = {sink: None}
-    pending = [sink]
-    while pending:
-        producers = [_member(operand) for operand in pending.pop().operands]
-        new = [each for each in producers if each is not None and each not in reached]
-        reached.update(dict.fromkeys(new))
-        pending.extend(new)
-    return list(reached)
+    return reachable([sink], _producers)
 
 
 def path(sink: ir.Operation, target: ir.Operation) -> list[int]:
@@ -272,6 +255,10 @@ def _member(value: ir.Value) -> ir.Operation | None:
     return None if op.name == "tensor.empty" and len(op.operands) else op
 
 
+def _producers(op: ir.Operation) -> list[ir.Operation]:
+    return [each for each in map(_member, op.operands) if each is not None]
+
+
 def _comparable(sink: ir.Operation) -> bool:
     """Walk as the match op does: regions are compared in reverse, so a captured value must come later."""
     order: dict[ir.Operation, int] = {}
@@ -280,8 +267,7 @@ def _comparable(sink: ir.Operation) -> bool:
         op = pending.pop()
         if op in order:
             continue
-        producers = [_member(operand) for operand in op.operands]
-        pending.extend(each for each in producers if each is not None and each not in order)
+        pending.extend(each for each in _producers(op) if each not in order)
         order[op] = len(order)
     for op, position in order.items():
         for value in captured(op):
