@@ -173,7 +173,8 @@ def workload_of(header: Mapping[str, object]) -> Workload:
         loops=tuple(int(number(header[loop])) for loop in loops),
         iterators=tuple("parallel" if loop in _terms(results[-1]) else "reduction" for loop in loops),
         types=tuple(ElementType.named(str(header[operand])) for operand in _OPERANDS),
-        maps=tuple(_numbered(text, loops) for text in results),
+        # `(m,k)` as `(d0, d1, d2) -> (d0, d2)`
+        maps=tuple(IndexingMap.through(len(loops), list(map(loops.index, _terms(text)))) for text in results),
         roles=(("batch", ()), *((loop, (place,)) for place, loop in enumerate(loops))),
     )
 
@@ -189,8 +190,3 @@ def _foreign(header: Mapping[str, object], name: str) -> StudyKey:
 
 def _terms(results: str) -> list[str]:
     return results.strip(" ()").replace(" ", "").split(",")
-
-
-def _numbered(results: str, loops: Sequence[str]) -> IndexingMap:
-    """`(m,k)` as `(d0, d1, d2) -> (d0, d2)`."""
-    return IndexingMap.through(len(loops), [loops.index(term) for term in _terms(results)])

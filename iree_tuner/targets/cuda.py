@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
@@ -104,23 +104,16 @@ class Cuda(GpuKind):
     compiles_on_load = True
     varying_allocations = True
     memory_checker = "compute-sanitizer"
+    preparation = (*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS)
+    chip_flag = "--iree-cuda-target"
 
     def plain(self, chip: str, device: str | None) -> Target:
-        flags = (f"--iree-cuda-target={chip}",)
-        own = _OWN_TARGETS.get(chip)
-        if own is None:
-            flags = ("--iree-hal-target-device=cuda", *flags)
-        else:
-            flags = (*flags, f"--iree-cuda-target-features={_PTX[chip]}")
-        return Target(
-            backend=self.name,
-            chip=chip,
-            device=device,
-            flags=flags,
-            preparation=(*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS),
-            spec_prologue=(),
-            device_targets=(resources.files("iree_tuner.targets") / own).read_text() if own else "",
-        )
+        usual = super().plain(chip, device)
+        if chip not in _OWN_TARGETS:
+            return usual
+        flags = (*usual.flags[1:], f"--iree-cuda-target-features={_PTX[chip]}")
+        own = resources.files("iree_tuner.targets") / _OWN_TARGETS[chip]
+        return replace(usual, flags=flags, device_targets=own.read_text())
 
     def chip_of(self, device: str) -> str:
         """By its compute capability. Raises TunerError without a driver, UsageError for an unknown device."""

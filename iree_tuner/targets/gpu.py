@@ -33,10 +33,13 @@ class GpuKind(TargetKind, Protocol):
     """A target that knows its chips by name."""
 
     is_gpu = True
+    preparation = PREPARATION
+    chip_flag = ""
 
     def plain(self, chip: str, device: str | None) -> Target:
         """The target for one of its chips, without options."""
-        ...
+        flags = (f"--iree-hal-target-device={self.name}", f"{self.chip_flag}={chip}")
+        return Target(self.name, chip, device, flags, self.preparation)
 
     def target(self, chip: str, device: str | None) -> Target:
         base, *options = chip.split("+")

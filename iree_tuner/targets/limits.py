@@ -114,15 +114,11 @@ def cpu_limits(target: ir.Attribute) -> CpuLimits:
     found = parameters_of(target)
     names = {"native_vector_bytes": "native_vector_size", "max_stack_bytes": "max_stack_allocation_size"}
     sizes = {field: ir.IntegerAttr(found[name]).value for field, name in names.items() if name in found}
-    return CpuLimits(mmt4d_microkernel=_has_mmt4d_microkernel(found), **sizes)
-
-
-def _has_mmt4d_microkernel(target: Mapping[str, ir.Attribute]) -> bool:
-    """Source: hasUkernel, Codegen/Utils/Utils.cpp. By default, x86-64 and AArch64 have mmt4d's."""
-    chosen = _text(target, "ukernels") or "default"
-    if chosen == "default":
-        return _text(target, "target_triple").partition("-")[0] in ("x86_64", "aarch64")
-    return chosen == "all" or "mmt4d" in chosen.split(",")
+    # Source: hasUkernel, Codegen/Utils/Utils.cpp. By default, x86-64 and AArch64 have mmt4d's.
+    chosen = (_text(found, "ukernels") or "default").split(",")
+    architecture = _text(found, "target_triple").partition("-")[0]
+    usual = chosen == ["default"] and architecture in ("x86_64", "aarch64")
+    return CpuLimits(mmt4d_microkernel=usual or chosen == ["all"] or "mmt4d" in chosen, **sizes)
 
 
 def _text(target: Mapping[str, ir.Attribute], name: str) -> str:
