@@ -28,7 +28,7 @@ from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Packed, Problem, WithTools
 from iree_tuner.measure.candidate import Built
-from iree_tuner.ops.canonical import clone, strip_discardable
+from iree_tuner.ops.dag import clone, strip_discardable
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Binding, Harness, stride_of
 from iree_tuner.program.extract import Extraction, extract_here

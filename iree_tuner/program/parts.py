@@ -22,7 +22,7 @@ from iree_tuner.compiler.context import defining_op, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.dag import captured
 from iree_tuner.ops.scalar_body import bounds_sums
 from iree_tuner.program.entries import ASYNC, FILLED, plain_name
 from iree_tuner.program.flow_ops import (

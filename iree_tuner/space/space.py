@@ -251,14 +251,14 @@ def _place(domain: Array, value: int) -> int:
 
 
 _PLAIN: Mapping[str, int] = {
-    # gpu/options.py, gpu/prefetch.py, gpu/scaled.py
+    # gpu/options.py, gpu/scaled.py
     "no_reduce_shared_memory_bank_conflicts": 0,  # rows in shared memory are padded
     "reorder_workgroups_strategy": 0,
     "flush_denormals": 0,
     "waves_per_eu": 0,
     "prefetch_num_stages": 2,  # KernelConfig.cpp asks for two wherever the pipeline prefetches
     "swizzle": 1,  # what the compiler chooses; it takes less shared memory than padded rows
-    # spirv/tiling.py, spirv/promote.py, spirv/cooperative.py
+    # spirv/tiling.py, spirv/matmul.py
     "swap_workgroups": 0,
     "subgroup_size": 0,
     "pipeline_depth": 0,

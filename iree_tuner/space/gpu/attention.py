@@ -28,8 +28,7 @@ from iree_tuner.space.expressions import (
 )
 from iree_tuner.space.gpu.constraints_draft import Draft, Supplement, operand_tile
 from iree_tuner.space.gpu.instructions import column_major, name_of, shape_of
-from iree_tuner.space.gpu.options import DENORMALS, OPTION_SUPPLEMENTS, OPTIONS
-from iree_tuner.space.gpu.prefetch import require_thread_layout
+from iree_tuner.space.gpu.options import DENORMALS, OPTION_SUPPLEMENTS, OPTIONS, require_thread_layout
 
 QK, PV = "qk_attrs", "pv_attrs"
 DECOMPOSITION = "decomposition_config"

@@ -14,9 +14,8 @@ from iree_tuner.space.gpu.accumulator import (
 )
 from iree_tuner.space.gpu.constraints_draft import Draft, Supplement
 from iree_tuner.space.gpu.instructions import shape_of
-from iree_tuner.space.gpu.options import CONFLICTS, OPTION_SUPPLEMENTS
+from iree_tuner.space.gpu.options import CONFLICTS, OPTION_SUPPLEMENTS, PREFETCH, thread_layouts
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS, PADDING_SUPPLEMENTS
-from iree_tuner.space.gpu.prefetch import PREFETCH, thread_layouts
 
 # Copies into shared memory that do not pass registers, where the target has them (gfx950).
 

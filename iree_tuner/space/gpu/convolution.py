@@ -32,9 +32,8 @@ from iree_tuner.space.gpu.matrix_problem import (
     pads,
     roles_of,
 )
-from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
+from iree_tuner.space.gpu.options import COPY_BITS, OPTION_SUPPLEMENTS, thread_layouts
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS, PADDING, PADDING_CONV
-from iree_tuner.space.gpu.prefetch import COPY_BITS, thread_layouts
 
 # Images and channels that no tile divides: IGEMM pads them, before it gathers patches or after it.
 

@@ -55,9 +55,15 @@ from iree_tuner.space.gpu.matrix_problem import (
     igemm_problem,
     overpadded,
 )
-from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS, OPTIONS, pipeline_options
+from iree_tuner.space.gpu.options import (
+    COPY_BITS,
+    OPTION_SUPPLEMENTS,
+    OPTIONS,
+    PREFETCH,
+    pipeline_options,
+    require_thread_layout,
+)
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS
-from iree_tuner.space.gpu.prefetch import COPY_BITS, PREFETCH, require_thread_layout
 from iree_tuner.targets import GpuLimits
 
 # VectorDistribute with matrix instructions, built here: batched contractions, several products in one op.

@@ -30,8 +30,8 @@ from iree_tuner.space.gpu.matrix_problem import (
     fused_problem,
     igemm_problem,
 )  # fmt: skip
+from iree_tuner.space.gpu.options import PREFETCH, require_thread_layout
 from iree_tuner.space.gpu.padding import PAD_K, PADDING
-from iree_tuner.space.gpu.prefetch import PREFETCH, require_thread_layout
 
 _CANNOT = (
     r"must accumulate in ", r"^a stride of ", r"^mma\.sync cannot add ", r"results are no numbers$",

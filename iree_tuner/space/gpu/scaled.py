@@ -28,8 +28,7 @@ from iree_tuner.space.constraints import (
 )
 from iree_tuner.space.expressions import Integer, any_of, constant, if_else, product, require, total
 from iree_tuner.space.gpu.constraints_draft import choose_instruction
-from iree_tuner.space.gpu.options import OPTIONS, pipeline_options
-from iree_tuner.space.gpu.prefetch import PREFETCH
+from iree_tuner.space.gpu.options import OPTIONS, PREFETCH, pipeline_options
 from iree_tuner.targets import GpuLimits
 
 _TILES = (1, 2, 4, 8)

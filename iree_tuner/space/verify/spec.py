@@ -21,8 +21,8 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.compilers_choice import Written
 from iree_tuner.space.verify.constraints import Constraints, Verified, VerifyReport
+from iree_tuner.spec.check import instrument, matched
 from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs
-from iree_tuner.spec.probe import instrument, matched
 from iree_tuner.targets import Target
 
 _MULTIPLIES = ("transform.iree.match.contraction", "transform.iree.match.convolution")

@@ -17,7 +17,7 @@ from iree.compiler.dialects import transform
 from iree.compiler.dialects.transform import interpreter
 
 from iree_tuner.compiler.context import ops_in, symbol_of, walk
-from iree_tuner.ops.canonical import clone
+from iree_tuner.ops.dag import clone
 from iree_tuner.ops.matching import any_op
 from iree_tuner.spec.grammar import is_sequence
 
