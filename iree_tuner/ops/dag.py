@@ -160,7 +160,12 @@ def match(text: str, handle: ir.Value, unknown: str = "") -> dict[str, ir.Value]
     ops = [op.operation for op in body.operations][:-1]
     labels = {str(ir.StringAttr(op.attributes[LABEL]).value): op for op in ops if LABEL in op.attributes}
     if _comparable(ops[-1]):
-        _match_exactly(ops, list(body.arguments), handle)
+        values, types = transform.AnyValueType.get(), [each.type for each in body.arguments]
+        matched = preprocessing_transform.MatchCastCompatibleDagFromRootOp(values, values, handle)
+        block = matched.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+        _copy(ops, dict(zip(body.arguments, block.arguments, strict=True)), ir.InsertionPoint(block))
+        with ir.InsertionPoint(block):
+            transform.YieldOp([])
     else:
         for op in above(ops[-1]):
             strip_discardable(op)  # the labels
@@ -173,16 +178,6 @@ def match(text: str, handle: ir.Value, unknown: str = "") -> dict[str, ir.Value]
     origins = function.attributes.get("arg_attrs", ())
     _match_origins(ops[-1], dict(zip(body.arguments, origins, strict=False)), handle)
     return {label: _navigate(handle, path(ops[-1], op)) for label, op in labels.items()}
-
-
-def _match_exactly(ops: Sequence[ir.Operation], inputs: Sequence[ir.Value], handle: ir.Value) -> None:
-    values = transform.AnyValueType.get()
-    matched = preprocessing_transform.MatchCastCompatibleDagFromRootOp(values, values, handle)
-    types = [each.type for each in inputs]
-    block = matched.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
-    _copy(ops, dict(zip(inputs, block.arguments, strict=True)), ir.InsertionPoint(block))
-    with ir.InsertionPoint(block):
-        transform.YieldOp([])
 
 
 def _match_origins(sink: ir.Operation, origins: Mapping[ir.Value, ir.Attribute], handle: ir.Value) -> None:

@@ -156,7 +156,6 @@ class Ruling(Generic[Subject]):
         extend: adds asserts, which are rules.
         settle: turns the knobs' values into the ones that the compiler uses.
         only_where: patterns of two messages: asserts of the first count only if the second hold.
-        releases: of the compiler, with which it has been checked.
     """
 
     name: str
@@ -167,7 +166,6 @@ class Ruling(Generic[Subject]):
     extend: Callable[[Subject], None] | None = None
     settle: Callable[[Subject, Mapping[str, int]], Mapping[str, int]] | None = None
     only_where: tuple[str, str] | None = None
-    releases: tuple[str, ...] = ("3.13",)
 
     def force(self, message: str) -> Force:
         """The effect of breaking one of the space's own asserts."""
@@ -181,6 +179,27 @@ class Ruling(Generic[Subject]):
 def first_ruling(rulings: Sequence[Ruling[Subject]], subject: Subject) -> Ruling[Subject] | None:
     """The ruling for a space. Without one (None), all asserts of the space are rules."""
     return next((each for each in rulings if each.applies(subject)), None)
+
+
+# Sizes to try for tiles.
+
+
+def divisors(size: int) -> tuple[int, ...]:
+    """All divisors, ascending."""
+    return tuple(value for value in range(1, size + 1) if size % value == 0)
+
+
+def powers(most: int, least: int = 1, *, threes: bool = False) -> tuple[int, ...]:
+    """Powers of two in a range, ascending; optionally with three times each of them."""
+    found = {1 << i for i in range(most.bit_length())}
+    if threes:
+        found |= {3 * value for value in found}
+    return tuple(sorted(value for value in found if least <= value <= most))
+
+
+def next_power(size: int) -> int:
+    """The smallest power of two that is not less than a size."""
+    return 1 << (size - 1).bit_length()
 
 
 def rounded_up(value: Integer, step: Integer | int) -> Integer:

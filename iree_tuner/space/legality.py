@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -98,7 +98,11 @@ class Rules:
         ]  # fmt: skip
         if unread:
             return Judgement(unread=tuple(unread), values=chosen.values)
-        found = [_in_words(each, chosen.places) for each in self.violations(chosen.values)]
+        found = self.violations(chosen.values)
+        if places := chosen.places:  # the attributes' name of a knob: `workgroup[1]`, not `wg_1`
+            names = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
+            named = re.compile(rf"\b({names})\b")
+            found = [replace(v, message=named.sub(lambda m: places[m[0]], v.message)) for v in found]
         return Judgement(tuple(found), values=chosen.values)
 
     def violations(self, values: Mapping[str, int]) -> list[Violation]:
@@ -187,12 +191,3 @@ def _sides(condition: Expr, known: Mapping[str, Array], cache: dict[Expr, Array]
         return []
     left, right = (f"{int(each.evaluate(known, cache)):,}" for each in condition.operands[:2])
     return [f"{left} against {right}"]
-
-
-def _in_words(violation: Violation, places: Mapping[str, str]) -> Violation:
-    """The message with the attributes' name of a knob: `workgroup[1]`, not `wg_1`."""
-    if not places:
-        return violation
-    names = re.compile(rf"\b({'|'.join(map(re.escape, sorted(places, key=len, reverse=True)))})\b")
-    message = names.sub(lambda found: places[found[0]], violation.message)
-    return Violation(message, violation.rule, violation.force)

@@ -44,12 +44,6 @@ def cuda_devices() -> tuple[CudaDevice, ...]:
     return tuple(_device(driver, index) for index in range(count.value))
 
 
-def find_cuda_device(uri: str) -> CudaDevice | None:
-    """The device of a URI (`cuda`, `cuda://1`, `cuda://GPU-...`), if it exists."""
-    wanted = uri.partition("://")[2] or "0"
-    return next((each for each in cuda_devices() if wanted in (str(each.index), each.uuid)), None)
-
-
 def _device(driver: ctypes.CDLL, index: int) -> CudaDevice:
     handle, value = ctypes.c_int(), ctypes.c_int()
     name, uuid = ctypes.create_string_buffer(128), (ctypes.c_ubyte * 16)()
@@ -119,7 +113,8 @@ class Cuda(GpuKind):
         """By its compute capability. Raises TunerError without a driver, UsageError for an unknown device."""
         if not cuda_devices():
             raise TunerError("no CUDA driver was found, or the driver finds no GPU", location=device)
-        found = find_cuda_device(device)
+        wanted = device.partition("://")[2] or "0"
+        found = next((each for each in cuda_devices() if wanted in (str(each.index), each.uuid)), None)
         if found is None:
             known = ", ".join(f"cuda://{each.index} ({each.name})" for each in cuda_devices())
             raise UsageError(f"no device '{device}'", hint=f"one of: {known}")

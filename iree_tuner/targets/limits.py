@@ -81,7 +81,16 @@ _TARGET_INFO = "iree_codegen.target_info"
 def limits_of(target: ir.Attribute) -> Limits:
     """Limits of a `#hal.executable.target` attribute, by its backend."""
     kind = _kind_of(target)
-    return gpu_limits(target, kind.name) if kind is not None and kind.is_gpu else cpu_limits(target)
+    if kind is not None and kind.is_gpu:
+        return gpu_limits(target, kind.name)
+    found = parameters_of(target)
+    names = {"native_vector_bytes": "native_vector_size", "max_stack_bytes": "max_stack_allocation_size"}
+    sizes = {field: ir.IntegerAttr(found[name]).value for field, name in names.items() if name in found}
+    # Source: hasUkernel, Codegen/Utils/Utils.cpp. By default, x86-64 and AArch64 have mmt4d's.
+    chosen = (_text(found, "ukernels") or "default").split(",")
+    architecture = _text(found, "target_triple").partition("-")[0]
+    usual = chosen == ["default"] and architecture in ("x86_64", "aarch64")
+    return CpuLimits(mmt4d_microkernel=usual or chosen == ["all"] or "mmt4d" in chosen, **sizes)
 
 
 def target_name(target: ir.Attribute) -> str:
@@ -107,18 +116,6 @@ def limits_from(data: dict[str, object]) -> Limits:
     kind = GpuLimits if "arch" in data else CpuLimits
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     return kind(**fields)  # pyright: ignore[reportArgumentType]
-
-
-def cpu_limits(target: ir.Attribute) -> CpuLimits:
-    """From `#hal.executable.target<"llvm-cpu", ..., {native_vector_size, max_stack_allocation_size}>`."""
-    found = parameters_of(target)
-    names = {"native_vector_bytes": "native_vector_size", "max_stack_bytes": "max_stack_allocation_size"}
-    sizes = {field: ir.IntegerAttr(found[name]).value for field, name in names.items() if name in found}
-    # Source: hasUkernel, Codegen/Utils/Utils.cpp. By default, x86-64 and AArch64 have mmt4d's.
-    chosen = (_text(found, "ukernels") or "default").split(",")
-    architecture = _text(found, "target_triple").partition("-")[0]
-    usual = chosen == ["default"] and architecture in ("x86_64", "aarch64")
-    return CpuLimits(mmt4d_microkernel=usual or chosen == ["all"] or "mmt4d" in chosen, **sizes)
 
 
 def _text(target: Mapping[str, ir.Attribute], name: str) -> str:

@@ -123,45 +123,22 @@ def operand_tile(
     return [tiles.get(loop, 1) for loop in workload.maps[operand].loops]
 
 
-# Sizes to try for tiles on GPUs.
-
-
-def divisors(size: int) -> tuple[int, ...]:
-    """All divisors, ascending."""
-    return tuple(value for value in range(1, size + 1) if size % value == 0)
-
-
-def powers(most: int, *, threes: bool = False) -> tuple[int, ...]:
-    """Powers of two up to a size, ascending; optionally with three times each of them."""
-    found = {1 << i for i in range(most.bit_length())}
-    if threes:
-        found |= {3 * value for value in found}
-    return tuple(sorted(value for value in found if value <= most))
-
-
 def round_up(size: int, step: int) -> int:
     """The next multiple of a step."""
     return -(-size // step) * step
-
-
-def next_power(size: int) -> int:
-    """The smallest power of two that is not less than a size."""
-    return 1 << (size - 1).bit_length()
 
 
 @dataclass(frozen=True)
 class Supplement:
     """An addition of knobs and asserts to the constraints ops for which it `applies`.
 
-    `reason` says what goes wrong without it, and where in the compiler that is decided; `releases` are those
-    of the compiler with which it has been checked.
+    `reason` says what goes wrong without it, and where in the compiler that is decided.
     """
 
     name: str
     reason: str
     extend: Callable[[Draft], None]
     applies: Callable[[Draft], bool] = lambda _: True
-    releases: tuple[str, ...] = ("3.13",)
 
 
 def apply(supplements: tuple[Supplement, ...], draft: Draft) -> None:

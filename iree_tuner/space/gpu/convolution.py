@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from iree_tuner.ops.structure import ACCUMULATES
-from iree_tuner.space.constraints import divides_or_covers, integers, level, padded_to, require_equal
+from iree_tuner.space.constraints import (
+    divides_or_covers,
+    integers,
+    level,
+    next_power,
+    padded_to,
+    powers,
+    require_equal,
+)
 from iree_tuner.space.expressions import Integer, any_of, constant, product, require
 from iree_tuner.space.gpu.accumulator import (
     ADDED_AFTERWARDS,
@@ -20,7 +28,7 @@ from iree_tuner.space.gpu.accumulator import (
     adds_in_place,
     limit_shared_memory,
 )
-from iree_tuner.space.gpu.constraints_draft import Draft, Supplement, next_power, powers
+from iree_tuner.space.gpu.constraints_draft import Draft, Supplement
 from iree_tuner.space.gpu.instructions import divides, needs_separate_accumulation
 from iree_tuner.space.gpu.matrix_problem import (
     Roles,

@@ -17,6 +17,7 @@ from iree_tuner.space.constraints import (
     build_constraints,
     computed,
     derived,
+    divisors,
     integers,
     knob,
     knob_attribute,
@@ -24,18 +25,12 @@ from iree_tuner.space.constraints import (
     one_of_attribute,
     only_constraints,
     padded_to,
+    powers,
     require_equal,
 )
 from iree_tuner.space.expressions import Integer, constant, if_else, lookup, product, require, total
 from iree_tuner.space.gpu.accumulator import REGISTER_SUPPLEMENTS
-from iree_tuner.space.gpu.constraints_draft import (
-    Draft,
-    apply,
-    choose_instruction,
-    divisors,
-    powers,
-    round_up,
-)
+from iree_tuner.space.gpu.constraints_draft import Draft, apply, choose_instruction, round_up
 from iree_tuner.space.gpu.convolution import GROUPED_SUPPLEMENTS
 from iree_tuner.space.gpu.instructions import (
     Instruction,
@@ -338,15 +333,17 @@ class MatrixTiles:
         Such code takes LLVM more than linear time: 2 s for 64 elements, 30 s for 150, minutes for 200
         (grouped 2x4x64x32x32x32x3x3 f16 on sm_80 and gfx942).
         """
-        images = product([self.subgroup[loop] for loop in self.problem.images])
-        inner = self.problem.contiguous_images
-        pixels = self._extent([loop for loop in self.problem.pixels if loop != inner])
-        if inner is not None:  # read in vectors
-            width = COPY_BITS // self.problem.types[0].bits
+        problem = self.problem
+        images = product([self.subgroup[loop] for loop in problem.images])
+        gathered = next((each for each in (problem.left, problem.right) if {*problem.pixels} <= {*each}), ())
+        inner = next((loop for loop in gathered[-1:] if loop in problem.images), None)
+        pixels = self._extent([loop for loop in problem.pixels if loop != inner])
+        if inner is not None:  # images are the innermost dimension, and read in vectors
+            width = COPY_BITS // problem.types[0].bits
             pixels = product([pixels, (self.workgroup[inner] + (width - 1)) // width])
-        gathered = product([pixels, self.depth, images, self.together or 1])
+        pieces = product([pixels, self.depth, images, self.together or 1])
         message = f"{{}} gathered pieces are unrolled: at most {_MOST_GATHERED} for each of {{}} threads"
-        require(gathered <= self.threads * _MOST_GATHERED, message, gathered, self.threads)
+        require(pieces <= self.threads * _MOST_GATHERED, message, pieces, self.threads)
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
         problem, count = self.problem, len(self.problem.loops)

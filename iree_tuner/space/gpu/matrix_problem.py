@@ -54,12 +54,6 @@ class MatrixProblem:
         return self.loops[self.m[-1]], self.loops[self.n[-1]], self.loops[self.k[-1]]
 
     @property
-    def contiguous_images(self) -> int | None:
-        """The loop that walks the images, if these are the innermost dimension of the gathered input."""
-        gathered = next((side for side in (self.left, self.right) if set(self.pixels) <= set(side)), ())
-        return next((loop for loop in gathered[-1:] if loop in self.images), None)
-
-    @property
     def rows(self) -> int:
         return math.prod(self.loops[loop] for loop in self.m)
 

@@ -26,10 +26,11 @@ from iree_tuner.space.constraints import (
     level,
     one_of_attribute,
     only_constraints,
+    powers,
 )
 from iree_tuner.space.expressions import Integer, any_of, constant, product, require
 from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS, DECOMPOSITION, LOWERING_CONFIG, PV, QK
-from iree_tuner.space.gpu.constraints_draft import Draft, apply, choose_instruction, powers
+from iree_tuner.space.gpu.constraints_draft import Draft, apply, choose_instruction
 from iree_tuner.space.gpu.instructions import fitting_instructions
 from iree_tuner.space.gpu.options import DENORMALS, OPTIONS
 from iree_tuner.targets import GpuLimits

@@ -14,15 +14,17 @@ from iree_tuner.space.constraints import (
     COMPANIONS,
     build_constraints,
     derived,
+    divisors,
     flag,
     integers,
     knob,
     level,
+    next_power,
     one_of_attribute,
+    powers,
     require_equal,
 )
 from iree_tuner.space.expressions import Integer, constant, product, require
-from iree_tuner.space.gpu.constraints_draft import divisors, next_power, powers
 from iree_tuner.space.gpu.options import OPTIONS, pipeline_options
 from iree_tuner.targets import GpuLimits
 

@@ -13,7 +13,15 @@ from iree.compiler import ir
 
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Companion, Workload
-from iree_tuner.space.constraints import COMPANIONS, flag, integers, knob, knob_attribute
+from iree_tuner.space.constraints import (
+    COMPANIONS,
+    divisors,
+    flag,
+    integers,
+    knob,
+    knob_attribute,
+    next_power,
+)
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, product, require
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, OPTIONS
 from iree_tuner.targets import CpuLimits
@@ -198,7 +206,7 @@ class Tiling:
 def _rounded_up(workload: Workload) -> Workload:
     loops = list(workload.loops)
     for each in workload.dynamic:
-        loops[each.loop] = 1 << (loops[each.loop] - 1).bit_length()
+        loops[each.loop] = next_power(loops[each.loop])
     return replace(workload, loops=tuple(loops)).with_companions_sized()
 
 
@@ -234,7 +242,7 @@ def ladder(size: int, coarseness: int = 0) -> tuple[int, ...]:
     base = {0: 2, 1: 2, 2: 2, 3: 4, 4: 16}[coarseness]
     found = {1, size}
     if coarseness <= 1:
-        found.update(tile for tile in range(1, size + 1) if size % tile == 0)
+        found.update(divisors(size))
     for first in (1, 3) if coarseness == 0 else (1,):
         found.update(takewhile(lambda tile: tile <= size, (first * base**power for power in count())))
     return tuple(sorted(found))

@@ -11,10 +11,10 @@ from iree.compiler.dialects import iree_gpu
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import build_constraints, flag, integers, knob, knob_attribute
+from iree_tuner.space.constraints import build_constraints, flag, integers, knob, knob_attribute, powers
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, if_else, product, require
 from iree_tuner.space.spirv.attributes import OPTIONS, SUBGROUP_SIZE, TILE_SIZES, WORKGROUP_SIZE, pipeline
-from iree_tuner.space.spirv.tiling import SpirvTiling, power_divisors, powers, thread_tiles, writes_in_order
+from iree_tuner.space.spirv.tiling import SpirvTiling, power_divisors, thread_tiles, writes_in_order
 from iree_tuner.targets import GpuLimits
 
 # A contraction as the matmul pipelines see it: one loop each for m, n and k, and at most one batch.

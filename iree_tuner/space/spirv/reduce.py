@@ -13,10 +13,10 @@ from iree.compiler import ir
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Companion, Workload
-from iree_tuner.space.constraints import build_constraints, integers, knob
+from iree_tuner.space.constraints import build_constraints, integers, knob, powers
 from iree_tuner.space.expressions import any_of, product, require
 from iree_tuner.space.spirv.attributes import COMPANIONS, TILE_SIZES, WORKGROUP_SIZE, pipeline
-from iree_tuner.space.spirv.tiling import power_divisors, powers
+from iree_tuner.space.spirv.tiling import power_divisors
 from iree_tuner.targets import GpuLimits
 
 VECTOR_BITS = 128

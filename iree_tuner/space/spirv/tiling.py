@@ -17,7 +17,15 @@ from iree.compiler import ir
 
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import build_constraints, flag, integers, knob, knob_attribute
+from iree_tuner.space.constraints import (
+    build_constraints,
+    flag,
+    integers,
+    knob,
+    knob_attribute,
+    next_power,
+    powers,
+)
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, product, require
 from iree_tuner.space.spirv.attributes import (
     INTERCHANGE,
@@ -33,11 +41,6 @@ from iree_tuner.targets import GpuLimits
 
 
 _NARROW_POWER = 32
-
-
-def powers(largest: int, smallest: int = 1) -> list[int]:
-    """Powers of two in a range, ascending."""
-    return [1 << exponent for exponent in range(largest.bit_length()) if smallest <= 1 << exponent <= largest]
 
 
 def power_divisors(size: int, largest: int) -> list[int]:
@@ -261,7 +264,7 @@ def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Co
         tiling = SpirvTiling(workload, limits)
         for loop in tiling.tiled:
             size = workload.loops[loop]
-            largest = 1 << (size - 1).bit_length()
+            largest = next_power(size)
             if loop == tiling.tiled[0]:  # a subgroup with idle threads is the least that runs
                 largest = max(largest, limits.subgroup_size)
             counts = powers(min(largest, tiling.most_threads(loop)))

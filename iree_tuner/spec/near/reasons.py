@@ -15,7 +15,7 @@ from iree.compiler.dialects import transform
 
 from iree_tuner.compiler.context import defining_op, ops_in, walk
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.family import OpFamily, match_ops
+from iree_tuner.ops.family import match_ops
 from iree_tuner.ops.matching import ANY_SIZE
 from iree_tuner.ops.structure import bounds, extent, indexing_maps, iterators, loop_sizes
 from iree_tuner.spec.grammar import is_sequence
@@ -83,7 +83,9 @@ def kind_asked(condition: Condition) -> Callable[[ir.Operation], bool] | None:
     if known is not None:
         family, _ = known
         names = [each.op for each in family.match_ops if each.op]
-        return partial(_is_named, names=names) if names else partial(_has_roles, family=family)
+        if names:
+            return partial(_is_named, names=names)
+        return lambda op: _is_linalg(op) and family.roles(op) is not None
     return _is_linalg if match.name == STRUCTURED else None
 
 
@@ -94,10 +96,6 @@ def _is_named(op: ir.Operation, names: Sequence[str]) -> bool:
 def _is_linalg(op: ir.Operation) -> bool:
     """Whether an op is one of linalg that computes: a fill is near only to a matcher that names it."""
     return op.name.startswith("linalg.") and op.name not in ("linalg.fill", "linalg.index", "linalg.yield")
-
-
-def _has_roles(op: ir.Operation, family: OpFamily) -> bool:
-    return _is_linalg(op) and family.roles(op) is not None
 
 
 def _name(match: ir.Operation, op: ir.Operation) -> Comparisons:
@@ -303,21 +301,17 @@ def _not_found(failure: FailedCondition, search: ir.Operation) -> Comparisons:
         named = [each for each in walk(op) if each.name in names]
         if not named:
             yield Difference("body", f"number of {' and '.join(names)}{of(search.operands[0])}", "0", "1")
-        elif len(named) == 1:
-            yield from _filtered(search, named[0])
-
-
-def _filtered(search: ir.Operation, op: ir.Operation) -> Comparisons:
-    """Compare an op with the attributes and operand types that `transform.structured.match` requires."""
-    if "op_attrs" in search.attributes:
-        for each in ir.DictAttr(search.attributes["op_attrs"]):
-            given = op.attributes.get(each.name, "none")
-            yield compare("attribute", f"attribute {each.name} of {op.name}", given, each.attr)
-    if "filter_operand_types" in search.attributes:
-        types = [ir.TypeAttr(each).value for each in ir.ArrayAttr(search.attributes["filter_operand_types"])]
-        yield compare("operands", f"number of operands of {op.name}", len(op.operands), len(types))
-        for number, (operand, wanted) in enumerate(zip(op.operands, types, strict=True)):
-            yield compare("type", f"type of operand {number} of {op.name}", operand.type, wanted)
+        if len(named) != 1:
+            continue
+        (only,), asked = named, search.attributes
+        for each in ir.DictAttr(asked["op_attrs"]) if "op_attrs" in asked else ():
+            given = only.attributes.get(each.name, "none")
+            yield compare("attribute", f"attribute {each.name} of {only.name}", given, each.attr)
+        if "filter_operand_types" in asked:
+            types = [ir.TypeAttr(each).value for each in ir.ArrayAttr(asked["filter_operand_types"])]
+            yield compare("operands", f"number of operands of {only.name}", len(only.operands), len(types))
+            for number, (operand, wanted) in enumerate(zip(only.operands, types, strict=True)):
+                yield compare("type", f"type of operand {number} of {only.name}", operand.type, wanted)
 
 
 def _is_constant(param: ir.Value) -> bool:
@@ -353,7 +347,16 @@ def values_of(condition: Condition, handle: ir.Value, op: ir.Operation) -> list[
     if match is None:
         return []
     if match.name == DAG:
-        return _matched_by_dag(match, ops_of(condition, match.operands[0], op), ir.OpResult(handle))
+        visited = ops_of(condition, match.operands[0], op)
+        if ir.OpResult(handle).result_number == 1:
+            return [(f"result {number}", each) for op in visited for number, each in enumerate(op.results)]
+        matched: list[tuple[str, ir.Value]] = []
+        for each in visited:
+            inputs: dict[ir.Value, ir.Value] = {}
+            first_difference(compare_dags(last_of(match), each, inputs))
+            arguments = enumerate(match.regions[0].blocks[0].arguments)
+            matched += [(f"input {number}", inputs[one]) for number, one in arguments if one in inputs]
+        return matched
     kind = _POSITIONS[match.name]
     found: list[tuple[str, ir.Value]] = []
     for each in ops_of(condition, match.operands[0], op):
@@ -401,21 +404,6 @@ def names_searched(search: ir.Operation) -> list[str]:
     """Names of the ops that a `transform.structured.match` searches, if it searches by name."""
     names = search.attributes.get("ops", None)
     return [] if names is None else [ir.StringAttr(each).value for each in ir.ArrayAttr(names)]
-
-
-def _matched_by_dag(
-    match: ir.Operation, ops: Sequence[ir.Operation], result: ir.OpResult
-) -> list[tuple[str, ir.Value]]:
-    if result.result_number == 1:
-        return [(f"result {number}", each) for op in ops for number, each in enumerate(op.results)]
-    block = match.regions[0].blocks[0]
-    found: list[tuple[str, ir.Value]] = []
-    for op in ops:
-        inputs: dict[ir.Value, ir.Value] = {}
-        first_difference(compare_dags(last_of(match), op, inputs))
-        known = [(number, each) for number, each in enumerate(block.arguments) if each in inputs]
-        found += [(f"input {number}", inputs[each]) for number, each in known]
-    return found
 
 
 def last_of(match: ir.Operation) -> ir.Operation:
