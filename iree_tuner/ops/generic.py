@@ -10,6 +10,7 @@ left an attribute is described (attributes play no part in a workload), but not 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from iree.compiler import ir
 
@@ -150,17 +151,8 @@ class Generic(OpFamily):
         companions = _companions(labels)
         if companions is None:
             return None
-        return Workload(
-            family=self.name,
-            op=called(list(labels.values()), op),
-            loops=found.loops,
-            iterators=found.iterators,
-            types=found.types,
-            maps=found.maps,
-            companions=companions,
-            dag=dag.write(graph, labels),
-            dynamic=found.dynamic,
-        )
+        name, text = called(list(labels.values()), op), dag.write(graph, labels)
+        return replace(found, family=self.name, op=name, companions=companions, dag=text)
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """The root op and its companions, in the function that `op` is in."""

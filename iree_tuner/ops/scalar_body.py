@@ -12,7 +12,8 @@ from functools import cache
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import defining_op, new_context, ops_in, reachable, users_of, walk
-from iree_tuner.ops.structure import Structure, iterators, structure
+from iree_tuner.ops.structure import iterators, structure
+from iree_tuner.ops.workload import Workload
 
 LABEL = "iree_tuner.label"
 """The attribute that carries an op's label in a DAG's text; it is not matched."""
@@ -60,7 +61,7 @@ class ScalarBody:
         return [name for name in self.ops if name.removeprefix("arith.") not in _CASTS]
 
 
-def multiplying(op: ir.Operation) -> Structure | None:
+def multiplying(op: ir.Operation) -> Workload | None:
     """The structure of an op that multiplies and accumulates; None for any other op."""
     body = ScalarBody.of(op)
     return structure(op, dynamic=True) if body is not None and body.multiplies_and_accumulates else None

@@ -89,13 +89,8 @@ class Model:
             if place not in self._spread:
                 self._spread.add(place)
                 self._pool.add(self._space.neighbors(self._pool.members[place]))
-        if not self._asked:
-            self._climb()
-
-    def _climb(self) -> None:
-        """Follow the prior from its best members, among plain tiles: no times are known yet."""
         seen: set[int] = set()
-        for _ in range(_CLIMBS):
+        for _ in range(0 if self._asked else _CLIMBS):  # among plain tiles: no times are known yet
             for place in ranked(self._prior(), range(len(self._pool.members)))[:_CLIMBERS]:
                 if place not in seen:
                     seen.add(place)

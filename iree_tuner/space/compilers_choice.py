@@ -310,27 +310,24 @@ def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Cho
         if not all(map(_is_off, items[len(template) :])):
             chosen.fixed(where, actual, template)
     elif isinstance(template, ir.DictAttr) and isinstance(actual, ir.DictAttr):
-        _unify_entries(template, actual, where, chosen)
+        for named in template:
+            value = actual[named.name] if named.name in actual else _absent(named.attr)
+            place = f"{where}.{named.name}"
+            if value is not None:
+                _unify(named.attr, value, place, chosen)
+            else:
+                chosen.misfits.append(f"{place} is not set, but is always {named.attr} in this space")
+        chosen.misfits.extend(
+            f"{where}.{named.name} is {named.attr}, but is never set in this space"
+            for named in actual
+            if named.name not in template and not _is_off(named.attr)
+        )
     elif isinstance(template, iree_gpu.LoweringConfigAttr) and isinstance(
         actual, iree_gpu.LoweringConfigAttr
     ):
         _unify(ir.DictAttr(template.attributes), ir.DictAttr(actual.attributes), where, chosen)
     elif template != actual:
         chosen.fixed(where, actual, template)
-
-
-def _unify_entries(template: ir.DictAttr, actual: ir.DictAttr, where: str, chosen: Chosen) -> None:
-    for named in template:
-        value = actual[named.name] if named.name in actual else _absent(named.attr)
-        if value is not None:
-            _unify(named.attr, value, f"{where}.{named.name}", chosen)
-        else:
-            chosen.misfits.append(
-                f"{where}.{named.name} is not set, but is always {named.attr} in this space"
-            )
-    for named in actual:
-        if named.name not in template and not _is_off(named.attr):
-            chosen.misfits.append(f"{where}.{named.name} is {named.attr}, but is never set in this space")
 
 
 def _is_off(attribute: ir.Attribute) -> bool:

@@ -156,6 +156,7 @@ class Ruling(Generic[Subject]):
         extend: adds asserts, which are rules.
         settle: turns the knobs' values into the ones that the compiler uses.
         only_where: patterns of two messages: asserts of the first count only if the second hold.
+        releases: of the compiler, with which it has been checked.
     """
 
     name: str
@@ -166,6 +167,7 @@ class Ruling(Generic[Subject]):
     extend: Callable[[Subject], None] | None = None
     settle: Callable[[Subject, Mapping[str, int]], Mapping[str, int]] | None = None
     only_where: tuple[str, str] | None = None
+    releases: tuple[str, ...] = ("3.13",)
 
     def force(self, message: str) -> Force:
         """The effect of breaking one of the space's own asserts."""

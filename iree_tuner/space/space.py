@@ -113,7 +113,6 @@ def _equalities(values: Mapping[str, int]) -> list[Any]:
 # From a constraints op and an assignment to the attributes that a candidate sets.
 
 
-_ROOT = "root"
 _DECOMPOSITION = "decomposition_config"
 _TRANSLATION_ENTRIES = ("iree_codegen.denormal_fp_math_f32", "llvm_func_attrs")
 """Entries of a flat knobs dictionary that the compiler would put into the lowering config, but belong to the
@@ -137,16 +136,16 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
             and ir.UnitAttr.get() in list(knob.options)
         }
         info = _sort_entries(iree_codegen.materialize_compilation_info(op.operation, values), optional)
-        found = [OpConfiguration.of(_ROOT, "compilation_info", info)]
-        if COMPANIONS in ir.DictAttr(op.knobs):
-            others = iree_codegen.materialize_configuration_attr(op.operation, COMPANIONS, values)
-            for each in ir.DictAttr(others):
-                config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr(each.attr))
-                found.append(OpConfiguration.of(each.name, "lowering_config", config))
-        if _DECOMPOSITION in ir.DictAttr(op.knobs):
-            other = iree_codegen.materialize_configuration_attr(op.operation, _DECOMPOSITION, values)
-            found.append(OpConfiguration.of(_ROOT, _DECOMPOSITION, other))
-        return Configuration(tuple(found))
+        knobs, companions = ir.DictAttr(op.knobs), ir.DictAttr.get({})
+        if COMPANIONS in knobs:
+            found = iree_codegen.materialize_configuration_attr(op.operation, COMPANIONS, values)
+            companions = ir.DictAttr(found)
+        configs = {each.name: iree_gpu.LoweringConfigAttr.get(ir.DictAttr(each.attr)) for each in companions}
+        ops = Configuration.of(info, configs).ops
+        if _DECOMPOSITION in knobs:
+            two = iree_codegen.materialize_configuration_attr(op.operation, _DECOMPOSITION, values)
+            ops = (*ops, OpConfiguration.of("root", _DECOMPOSITION, two))
+        return Configuration(ops)
 
 
 def _sort_entries(materialized: ir.Attribute, optional: set[str]) -> ir.Attribute:

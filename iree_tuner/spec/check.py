@@ -114,10 +114,10 @@ def begin_check(
 ) -> Callable[[], ProgramCheck]:  # fmt: skip
     """Begin `check_against_program`. The function that is returned waits, and raises what it raises."""
     probes = instrument(spec, mark_only=True), instrument(spec, mark_only=False)
-    unmarked = Unmarked(to_bytecode(spec), probes[0].visible) if near else None
+    unmarked = to_bytecode(spec) if near else None
     marked = to_bytecode(probes[0].spec), to_bytecode(probes[1].spec)
     arguments = program, name, *marked, target
-    observing = workers.submit(probe_program, *arguments, unmarked)
+    observing = workers.submit(probe_program, *arguments, unmarked, probes[0].visible)
 
     def found() -> ProgramCheck:
         try:
@@ -292,14 +292,6 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Unmarked:
-    """The unchanged spec, in bytecode, and which of its pairs the probes of it can see."""
-
-    spec: bytes
-    visible: tuple[bool, ...]
-
-
-@dataclass(frozen=True)
 class _MarkedOps:
     """Ops that carry a pair's mark in one dispatch, and the state of their configuration."""
 
@@ -334,12 +326,13 @@ def probe_program(
     marks: bytes,
     marked_spec: bytes,
     target: Target,
-    unmarked: Unmarked | None = None,
+    unmarked: bytes | None,
+    visible: Sequence[bool],
 ) -> Observation:
     """Run in a worker: compile a program with both probes and read the marks.
 
-    Near misses are searched if the spec itself is given too, and a matcher or a dispatch has no hit. Raises
-    CompileError if the program does not compile even when nothing is configured.
+    Near misses are searched if the `unmarked` spec is given too, and a matcher that the probes can see or a
+    dispatch has no hit. Raises CompileError if the program does not compile even when nothing is configured.
     """
     session, module = compiled_to("executable-sources", program, name, target)
     sources = to_bytecode(module)
@@ -358,14 +351,13 @@ def probe_program(
             hits.append((index, Hit(dispatch, max(1, len(before.ops)), before.ops, ignored)))
     missed: tuple[NearMiss, ...] = ()
     matchers = {index for index, _ in hits}
-    visible = unmarked.visible if unmarked is not None else ()
     unused = any(seen and index not in matchers for index, seen in enumerate(visible))
     if unmarked is not None and (unused or not {hit.dispatch for _, hit in hits}.issuperset(matched)):
-        unseen = [index for index, visible in enumerate(unmarked.visible) if not visible]
+        unseen = [index for index, seen in enumerate(visible) if not seen]
         known = {(hit.dispatch, index) for index, hit in hits}
         from iree_tuner.spec.near.miss import near_misses  # most checks do without
 
-        missed = near_misses(session, sources, unmarked.spec, known, unseen)
+        missed = near_misses(session, sources, unmarked, known, unseen)
     return Observation(tuple(hits), tuple(matched), refused, missed)
 
 

@@ -109,8 +109,12 @@ def _matched(matcher: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ..
             types = tuple(str(op.attributes[name]) for name in names if name in op.attributes)
             return kind, _sizes(op, described, ops), types
     for op in ops:
-        if op.name == _DAG:
-            return _dag(op)
+        if op.name == _DAG:  # matched by structure: names of compute ops, types of inputs and of the result
+            inside = [each for each in walk(op) if each.name.startswith(_STRUCTURED)]
+            inside = [each for each in inside if each.name not in _NOT_SAID]
+            inputs = tuple(_shape(value.type) for value in op.regions[0].blocks[0].arguments)
+            results = tuple(_shape(value.type) for value in inside[-1].results) if inside else ()
+            return " + ".join(each.name for each in inside) or "?", (), inputs + results
     names = [str(op.attributes["op_names"]) for op in ops if op.name == "transform.match.operation_name"]
     return (names[0].strip('[]"') if names else "?"), (), ()
 
@@ -159,16 +163,6 @@ def _sizes(
                 if values:
                     found.append((role, values))
     return tuple(found)
-
-
-def _dag(op: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
-    """The parts that are matched by structure: names of compute ops, types of inputs and of the result."""
-    inside = [
-        inner for inner in walk(op) if inner.name.startswith(_STRUCTURED) and inner.name not in _NOT_SAID
-    ]
-    inputs = tuple(_shape(value.type) for value in op.regions[0].blocks[0].arguments)
-    results = tuple(_shape(value.type) for value in inside[-1].results) if inside else ()
-    return " + ".join(inner.name for inner in inside) or "?", (), inputs + results
 
 
 def _shape(kind: ir.Type) -> str:

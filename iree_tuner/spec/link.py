@@ -306,7 +306,12 @@ def _link(specs: Sequence[_LabeledSpec]) -> ir.Module:
     outer.operation.attributes[WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
     taken: set[str] = set()
     for index, spec in enumerate(specs):
-        _make_names_distinct(spec.module, taken)
+        own = set(_symbols(spec.module))
+        for name in sorted((set(sequences(spec.module)) - {ENTRYPOINT_NAME}) & taken):
+            fresh = _fresh(name, taken | own)
+            _rename(spec.module, name, fresh)
+            own.add(fresh)
+        taken |= set(_symbols(spec.module))
         nested = spec.module.operation.clone(ir.InsertionPoint(outer.body))
         nested.attributes["sym_name"] = ir.StringAttr.get(f"spec_{index}")
     try:
@@ -315,16 +320,6 @@ def _link(specs: Sequence[_LabeledSpec]) -> ir.Module:
         reason = error.error_diagnostics[0].message if error.error_diagnostics else "no diagnostic"
         raise TunerError(f"the compiler cannot link these specs: {reason}") from None
     return outer
-
-
-def _make_names_distinct(module: ir.Module, taken: set[str]) -> None:
-    """Give sequences whose names are taken other names, also in all references to them."""
-    own = set(_symbols(module))
-    for name in sorted((set(sequences(module)) - {ENTRYPOINT_NAME}) & taken):
-        fresh = _fresh(name, taken | own)
-        _rename(module, name, fresh)
-        own.add(fresh)
-    taken |= set(_symbols(module))
 
 
 def _share_actions(module: ir.Module) -> None:

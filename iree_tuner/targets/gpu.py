@@ -9,10 +9,11 @@ dispatch without encodings are left out.
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from typing import Protocol
 
 from iree_tuner.errors import UsageError
-from iree_tuner.targets.find import with_gpu_options
+from iree_tuner.targets.find import GPU_AXES, GPU_OPTIONS, flags_of
 from iree_tuner.targets.kind import TargetKind
 from iree_tuner.targets.target import Target
 
@@ -51,4 +52,5 @@ class GpuKind(TargetKind, Protocol):
                 f"unknown target '{self.name}:{chip}'",
                 hint=f"for {self.name}: {', '.join(f'{self.name}:{each}' for each in near)}",
             )
-        return with_gpu_options(self.plain(base, device), options)
+        plain, flags = self.plain(base, device), flags_of(self.name, options, GPU_OPTIONS)
+        return replace(plain, chip="+".join((base, *options)), flags=(*plain.flags, *flags), axes=GPU_AXES)

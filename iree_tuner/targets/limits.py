@@ -12,7 +12,7 @@ from iree.compiler.dialects import iree_gpu
 from iree_tuner.compiler.unbound import parameters_of
 from iree_tuner.targets.kind import GpuCodegen, TargetKind
 from iree_tuner.targets.llvm_cpu import LlvmCpu, chip_for
-from iree_tuner.targets.registry import kind_named, kind_of_executables
+from iree_tuner.targets.registry import kind_named, kinds
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ def target_name(target: ir.Attribute) -> str:
 
 
 def _kind_of(target: ir.Attribute) -> TargetKind | None:
-    return kind_of_executables(_first(r'hal\.executable\.target<"([\w-]+)"', str(target)))
+    name = _first(r'hal\.executable\.target<"([\w-]+)"', str(target))
+    return next((each for each in kinds().values() if each.executables == name), None)
 
 
 def limits_from(data: dict[str, object]) -> Limits:

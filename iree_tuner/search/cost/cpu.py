@@ -305,7 +305,10 @@ class Core:
             spilled = np.maximum(0.0, needed - self.registers)
             stored = 2.0 * spilled * depth
         else:
-            work, chain = self._reduced(instructions)
+            along = tiles.vector[:, self.lane]
+            rows = np.delete(tiles.vector, self.lane, axis=1).prod(axis=1)
+            work, chain = sums(rows, along, self.lanes, self.registers, self.ordered, self.body > 1)
+            work = work + (instructions * self.body if self.body > 1 else 0.0)
             accumulators = needed = instructions
             spilled = np.maximum(0.0, needed - self.registers)
             stored = 2.0 * spilled * (self.body if self.body > 1 else 0.0)
@@ -329,12 +332,6 @@ class Core:
             "depth": depth,
             "steps": steps,
         }
-
-    def _reduced(self, instructions: Array) -> tuple[Array, Array]:
-        along = self.tiles.vector[:, self.lane]
-        rows = np.delete(self.tiles.vector, self.lane, axis=1).prod(axis=1)
-        added, chain = sums(rows, along, self.lanes, self.registers, self.ordered, self.body > 1)
-        return added + (instructions * self.body if self.body > 1 else 0.0), chain
 
     def _held(self, loads: Array, depth: Array) -> Array:
         """Registers for inputs: contractions reduce step by step, but load the whole of transposed inputs."""

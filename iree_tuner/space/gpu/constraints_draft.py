@@ -132,13 +132,15 @@ def round_up(size: int, step: int) -> int:
 class Supplement:
     """An addition of knobs and asserts to the constraints ops for which it `applies`.
 
-    `reason` says what goes wrong without it, and where in the compiler that is decided.
+    `reason` says what goes wrong without it, and where in the compiler that is decided; `releases` are those
+    of the compiler with which it has been checked.
     """
 
     name: str
     reason: str
     extend: Callable[[Draft], None]
     applies: Callable[[Draft], bool] = lambda _: True
+    releases: tuple[str, ...] = ("3.13",)
 
 
 def apply(supplements: tuple[Supplement, ...], draft: Draft) -> None:

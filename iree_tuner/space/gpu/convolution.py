@@ -6,8 +6,6 @@ TileAndFuse on a matrix multiplication of gathered patches (IGEMM), and VectorDi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from iree.compiler import ir
 
 from iree_tuner.ops.structure import ACCUMULATES
@@ -53,21 +51,13 @@ _DEPTHS = (16, 32, 64, 128, 256, 512)
 
 
 def _pad(draft: Draft) -> None:
-    roles = roles_of(draft)
-    shape = draft.mma_shape()
-    _free_tiles(draft, roles, shape)
-    depth = _free_depth(draft, roles, shape[2])
-    parallel = [f"wg_{loop}" for loop in roles.parallel]
-    draft.set_entries(**{PADDING: integers([*parallel, PAD_DEPTH])})
-    _pad_before(draft, roles, depth)
+    """Tiles divide the size as instructions fill it up or as the compiler pads it, or are usual.
 
-
-def _free_tiles(draft: Draft, roles: Roles, shape: Sequence[Integer]) -> None:
-    """Workgroup tiles divide the size as instructions fill it up or as the compiler pads it, or are usual.
-
-    The compiler makes tiles of numbers of subgroups, and pads a loop of 3 for two of them.
+    The compiler makes workgroup tiles of numbers of subgroups, and pads a loop of 3 for two of them.
     """
-    steps = {roles.rows[-1]: shape[0], roles.columns[-1]: shape[1]}
+    roles = roles_of(draft)
+    rows, columns, step = draft.mma_shape()
+    steps = {roles.rows[-1]: rows, roles.columns[-1]: columns}
     for loop in roles.parallel:
         size = draft.workload.loops[loop]
         draft.remove(f"dim_{loop} must be divisible by wg_{loop}")
@@ -79,9 +69,6 @@ def _free_tiles(draft: Draft, roles: Roles, shape: Sequence[Integer]) -> None:
             fits.append((padded_to(size, steps[loop]) % tile).equals(0))
         message = f"wg_{loop} ({{}}) must divide {size}, padded, or be a power of two up to it, padded"
         require(any_of(fits), message, tile)
-
-
-def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
     for start in ("aligned inner k dim", f"red_{roles.depth_loop} * mma_k <= aligned"):
         draft.remove(start)
     padded = draft.declare_derived(PAD_DEPTH)
@@ -91,32 +78,28 @@ def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
     usual = tile.is_one_of(_DEPTHS) & (tile < filled * 2)
     message = f"the reduction tile ({{}}) must divide {roles.depth} or be a power of two"
     require(any_of([(filled % tile).equals(0), usual]), message, tile)
-    return padded
+    draft.set_entries(**{PADDING: integers([*(f"wg_{loop}" for loop in roles.parallel), PAD_DEPTH])})
+    _pad_before(draft, roles, padded)
 
 
 def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
     """Pad the image before patches are gathered (GPUPadConvs), as the compiler does.
 
-    All of it with channels inside; the batch alone where that is inside.
+    With channels inside, the tiled loops of the image and the filters, and channels to the reduction tile or
+    not at all: where they grow by it, results on CUDA are no numbers (docs/upstream/cuda_padded_channels.md).
+    The batch alone where that is inside.
 
     Not where the result is read first: nothing compiles then (docs/upstream/padded_conv_adds.md).
     """
-    if draft.workload.parameter(ACCUMULATES):
-        return
-    if channels_inside(draft.workload):
-        _pad_pixels(draft, roles, depth)
-    elif batch_inside(draft.workload):
-        inner = draft.workload.role("batch")[-1]
-        sizes = [f"wg_{loop}" if loop == inner else 0 for loop in range(len(draft.workload.loops))]
-        draft.set_entries(**{PADDING_CONV: integers(sizes)})
-
-
-def _pad_pixels(draft: Draft, roles: Roles, depth: Integer) -> None:
-    """Pad the tiled loops of the image and the filters; channels to the reduction tile or not at all.
-
-    Where channels grow by it, results on CUDA are no numbers (docs/upstream/cuda_padded_channels.md).
-    """
     workload = draft.workload
+    if workload.parameter(ACCUMULATES):
+        return
+    if not channels_inside(workload):
+        if batch_inside(workload):
+            inner = workload.role("batch")[-1]
+            tiles = [f"wg_{loop}" if loop == inner else 0 for loop in range(len(workload.loops))]
+            draft.set_entries(**{PADDING_CONV: integers(tiles)})
+        return
     channels = draft.declare_derived(PAD_CHANNELS)
     size = workload.loops[roles.depth_loop]
     choice = any_of([channels.equals(0), channels.equals(depth)])

@@ -99,7 +99,13 @@ class MatrixLayouts:
         unrolled = product([*pieces, 1 + len(self.problem.others)])
         message = f"{{}} instructions of a subgroup are unrolled in one step: at most {_MOST_INSTRUCTIONS}"
         require(unrolled <= _MOST_INSTRUCTIONS, message, unrolled)
-        self._declare_workgroup(product(counts))
+        lanes = self.limits.subgroup_size
+        most = min(_MOST_SUBGROUPS, self.limits.max_threads // lanes)
+        values = [count * lanes for count in powers(most)]
+        subgroups = product(counts)
+        self.threads = knob("wg_size_x", values, f"{lanes} times a power of two, up to {most * lanes}")
+        require_equal("wg_size_x", self.threads, subgroups * lanes, "the threads of all subgroups")
+        _pin_stages()
         self._limit_operands()
         return self._knobs()
 
@@ -112,14 +118,6 @@ class MatrixLayouts:
         tile = knob(f"{prefix}_{loop}", values, f"a divisor of {size}, at most {_LARGEST_TILE}")
         self.tiles[loop] = tile
         return tile
-
-    def _declare_workgroup(self, subgroups: Integer) -> None:
-        lanes = self.limits.subgroup_size
-        most = min(_MOST_SUBGROUPS, self.limits.max_threads // lanes)
-        values = [count * lanes for count in powers(most)]
-        self.threads = knob("wg_size_x", values, f"{lanes} times a power of two, up to {most * lanes}")
-        require_equal("wg_size_x", self.threads, subgroups * lanes, "the threads of all subgroups")
-        _pin_stages()
 
     def _limit_operands(self) -> None:
         """All operands go through shared memory, where they must fit, and are read by all threads."""

@@ -111,7 +111,7 @@ def igemm_problem(workload: Workload) -> MatrixProblem | None:
     channels, image = workload.role("output_channel"), workload.role("output_image")
     if not (channels and image and workload.role("input_channel")):
         return None
-    places = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
+    places = workload.reduced
     order = _image_order(workload)
     reduced = [loop for loop in order if loop in places]
     renamed = {loop: places[i] for i, loop in enumerate(reduced)}
@@ -259,8 +259,8 @@ def batch_inside(workload: Workload) -> bool:
 
 def fuses_reductions(draft: Draft) -> bool:
     """Whether IGEMM makes one loop of the filter's loops and the input channels."""
-    parallel = sum(kind == "parallel" for kind in draft.workload.iterators)
-    return draft.igemm and len(ir.ArrayAttr(draft.entries["reduction"])) == parallel + 1
+    parallel = draft.workload.parallel
+    return draft.igemm and len(ir.ArrayAttr(draft.entries["reduction"])) == len(parallel) + 1
 
 
 def overpadded(size: int) -> int:

@@ -71,9 +71,30 @@ class _Reduction:
         subgroups = knob("sg_k2_cnt", _SUBGROUPS, "1, 2, 4, 8 or 16 subgroups")
         key_elements = self._spread("key_vector", 1, "k1", over_k1)
         self._spread("value_vector", 2, "n", over_n)
-        value_elements = self._tile_values(over_n)
-        keys = self._tile_keys(over_k2 * subgroups)
-        products = product([self._tile_rows(), keys, key_elements + value_elements])
+        # n_tile: a few vectors for each thread.
+        size = self._workload.loops[self._workload.role("n")[-1]]
+        tile, step = derived("n_tile"), over_n * self._vectors["n"]
+        some = any_of([tile.equals(step * count) for count in _VALUE_VECTORS])
+        require(some, "n_tile ({}) must be 1, 2 or 4 times {}", tile, step)
+        require(tile <= max(size, 2 * _VECTOR_BITS), f"n_tile ({{}}) must not exceed {size}", tile)
+        value_elements = tile // over_n
+        # red_k2: a few keys for each thread.
+        size, spread = self._workload.loops[self._workload.role("k2")[-1]], over_k2 * subgroups
+        tile = derived("red_k2")
+        some = any_of([tile.equals(spread * count) for count in _KEYS])
+        require(some, "red_k2 ({}) must be 1, 2 or 4 times {}", tile, spread)
+        # GPUApplyPaddingLevel: "Padding OnlineAttention without existing mask is not yet supported"; with
+        # many subgroups the compiler does not come back within a minute then.
+        require((constant(size) % tile).equals(0), f"{size} keys must be divisible by red_k2 ({{}})", tile)
+        keys = tile // spread
+        # m_tile, if there are rows; a decoding step may have none.
+        if role := self._workload.role("m"):
+            size = self._workload.loops[role[-1]]
+            fitting = [count for count in _ROWS if size % count == 0]
+            rows = knob("m_tile", fitting, f"1, 2, 4 or 8, and divide {size}")
+        else:
+            rows = constant(1)
+        products = product([rows, keys, key_elements + value_elements])
         require(
             products <= _MOST_PRODUCTS, f"{{}} products in one step are more than {_MOST_PRODUCTS}", products
         )
@@ -92,36 +113,6 @@ class _Reduction:
         fits = (pieces % threads).equals(0)
         require(fits, f"{role}: {{}} vectors must be divisible by the {{}} threads", pieces, threads)
         return pieces // threads * vector
-
-    def _tile_values(self, threads: Integer) -> Integer:
-        """Declare n_tile, a few vectors for each thread; returns a thread's elements of it."""
-        size = self._workload.loops[self._workload.role("n")[-1]]
-        tile, step = derived("n_tile"), threads * self._vectors["n"]
-        some = any_of([tile.equals(step * count) for count in _VALUE_VECTORS])
-        require(some, "n_tile ({}) must be 1, 2 or 4 times {}", tile, step)
-        require(tile <= max(size, 2 * _VECTOR_BITS), f"n_tile ({{}}) must not exceed {size}", tile)
-        return tile // threads
-
-    def _tile_keys(self, spread: Integer) -> Integer:
-        """Declare red_k2, a few keys for each thread; returns their number."""
-        size = self._workload.loops[self._workload.role("k2")[-1]]
-        tile = derived("red_k2")
-        some = any_of([tile.equals(spread * count) for count in _KEYS])
-        require(some, "red_k2 ({}) must be 1, 2 or 4 times {}", tile, spread)
-        # GPUApplyPaddingLevel: "Padding OnlineAttention without existing mask is not yet supported"; with
-        # many subgroups the compiler does not come back within a minute then.
-        require((constant(size) % tile).equals(0), f"{size} keys must be divisible by red_k2 ({{}})", tile)
-        return tile // spread
-
-    def _tile_rows(self) -> Integer:
-        """Declare m_tile if there are rows; a decoding step may have none."""
-        role = self._workload.role("m")
-        if not role:
-            return constant(1)
-        size = self._workload.loops[role[-1]]
-        return knob(
-            "m_tile", [rows for rows in _ROWS if size % rows == 0], f"1, 2, 4 or 8, and divide {size}"
-        )
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
         workload = self._workload

@@ -57,9 +57,7 @@ class SimtTiles:
     def __init__(self, workload: Workload, limits: GpuLimits) -> None:
         self.workload = workload
         self.limits = limits
-        kinds = list(enumerate(workload.iterators))
-        self.parallel = [loop for loop, kind in kinds if kind == "parallel"]
-        self.reduced = [loop for loop, kind in kinds if kind == "reduction"]
+        self.parallel, self.reduced = workload.parallel, workload.reduced
         self.by_rows = is_by_rows(workload, limits)
         """Whether threads are counted by rows and columns, as setContractConfig does."""
         self.workgroup: dict[int, Integer] = {}
@@ -84,8 +82,14 @@ class SimtTiles:
         for loop in wide:
             size = self.workload.loops[loop]
             if loop in inner:
-                widest = _WIDEST_THREAD[inner.index(loop) - len(inner)]
-                self._declare_inner(loop, size, widest)
+                # A tile may be wider than its loop: threads beyond it help with copies (setContractConfig).
+                most = min(_WIDEST_TILE, max(next_power(size), _WIDEST_BY_ROWS if self.by_rows else 1))
+                values = sorted({*powers(most), *(value for value in divisors(size) if value <= most)})
+                tile = knob(f"wg_{loop}", values, f"a divisor of {size} or a power of two, at most {most}")
+                widest = min(_WIDEST_THREAD[inner.index(loop) - len(inner)], most)
+                mine = knob(f"th_{loop}", powers(widest), f"a power of two up to {widest}")
+                require((tile % mine).equals(0), f"th_{loop} ({{}}) must divide wg_{loop} ({{}})", mine, tile)
+                self.workgroup[loop], self.thread[loop] = tile, mine
             else:
                 most = min(_WIDEST_OUTER_TILE, next_power(size))
                 self.workgroup[loop] = knob(f"wg_{loop}", powers(most), f"a power of two up to {most}")
@@ -94,15 +98,6 @@ class SimtTiles:
             steps = [value for value in divisors(size) if value <= _LONGEST_STEP]
             if size > 1:
                 self.step[loop] = knob(f"red_{loop}", steps, f"a divisor of {size}, at most {_LONGEST_STEP}")
-
-    def _declare_inner(self, loop: int, size: int, widest: int) -> None:
-        # A tile may be wider than its loop: the threads beyond it help with copies (setContractConfig).
-        most = min(_WIDEST_TILE, max(next_power(size), _WIDEST_BY_ROWS if self.by_rows else 1))
-        values = sorted({*powers(most), *(value for value in divisors(size) if value <= most)})
-        tile = knob(f"wg_{loop}", values, f"a divisor of {size} or a power of two, at most {most}")
-        mine = knob(f"th_{loop}", powers(min(widest, most)), f"a power of two up to {min(widest, most)}")
-        require((tile % mine).equals(0), f"th_{loop} ({{}}) must divide wg_{loop} ({{}})", mine, tile)
-        self.workgroup[loop], self.thread[loop] = tile, mine
 
     def _declare_workgroup(self) -> None:
         """One thread for each thread's tile, in whole subgroups.
@@ -238,18 +233,14 @@ _MOST_SUBGROUPS = 16
 
 def shared_loop(workload: Workload, limits: GpuLimits) -> int | None:
     """The loop whose reduction subgroups can share, as the compiler would have them do; None without one."""
-    kinds = list(enumerate(workload.iterators))
-    reduced = [
-        loop for loop, kind in kinds
-        if kind == "reduction" and (workload.loops[loop] > 1 or workload.dynamic_loop(loop) is not None)
-    ]  # fmt: skip
+    sizes, dynamic = workload.loops, {each.loop for each in workload.dynamic}
+    reduced = [loop for loop in workload.reduced if sizes[loop] > 1 or loop in dynamic]
     if is_contraction(workload):
         reduced = [] if is_by_rows(workload, limits) else list(workload.role("k"))
     elif len(reduced) != 1:
         return None
     lanes = limits.subgroup_size
-    whole = (workload.dynamic_loop(loop) is not None or not workload.loops[loop] % lanes for loop in reduced)
-    return next((loop for loop, fits in list(zip(reduced, whole, strict=True))[-1:] if fits), None)
+    return next((loop for loop in reduced[-1:] if loop in dynamic or not sizes[loop] % lanes), None)
 
 
 class SharedReduction:
@@ -264,8 +255,7 @@ class SharedReduction:
     def fill(self) -> Mapping[str, ir.Attribute]:
         """Declare knobs and asserts; returns the knobs dictionary."""
         most = _MOST_RESULTS if is_contraction(self.workload) else _MOST_ROWS
-        kinds = list(enumerate(self.workload.iterators))
-        parallel = [loop for loop, kind in kinds if kind == "parallel"]
+        parallel = self.workload.parallel
         # A workgroup may take more than one of these loops: of a generic op of the innermost, for its rows.
         for loop in parallel if is_contraction(self.workload) else parallel[-1:]:
             size = self.workload.loops[loop]
@@ -274,10 +264,6 @@ class SharedReduction:
                 self.workgroup[loop] = knob(f"wg_{loop}", values, f"a power of two that divides {size}")
         results = product(list(self.workgroup.values()) or [constant(1)])
         require(results <= most, f"a workgroup must have at most {most} results, not {{}}", results)
-        self._declare_step()
-        return self._knobs()
-
-    def _declare_step(self) -> None:
         size, lanes = self.workload.loops[self.inner], self.limits.subgroup_size
         # Elements that a lane reads at once at most: of a generic op the narrowest type decides.
         kinds = [kind.bits for kind in self.workload.types]
@@ -301,14 +287,12 @@ class SharedReduction:
         require_equal(f"red_{self.inner}", step, threads * vector, "one vector for each thread")
         if static:  # else the rest is masked
             require((constant(size) % step).equals(0), f"red_{self.inner} ({{}}) must divide {size}", step)
+        return self._knobs()
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
-        kinds = list(enumerate(self.workload.iterators))
-        workgroup = {
-            loop: f"wg_{loop}" if loop in self.workgroup else 1 for loop, kind in kinds if kind == "parallel"
-        }
-        ones: dict[int, int | str] = {loop: 1 for loop, kind in kinds if kind == "reduction"}
-        count = len(kinds)
+        workload, count = self.workload, len(self.workload.loops)
+        workgroup = {loop: f"wg_{loop}" if loop in self.workgroup else 1 for loop in workload.parallel}
+        ones: dict[int, int | str] = dict.fromkeys(workload.reduced, 1)
         found: dict[str, ir.Attribute] = {
             "workgroup": level(workgroup, count),
             "partial_reduction": level({**ones, self.inner: f"red_{self.inner}"}, count),
@@ -351,8 +335,7 @@ def simt_constraints(
 
     Empty for a result of one element. `shared` says whether reductions may be shared.
     """
-    kinds = zip(workload.loops, workload.iterators, strict=True)
-    if not any(size > 1 for size, kind in kinds if kind == "parallel"):
+    if not any(workload.loops[loop] > 1 for loop in workload.parallel):
         return []
 
     inner = shared_loop(workload, limits) if shared else None

@@ -146,9 +146,7 @@ def _is_product(workload: Workload) -> bool:
     """Whether values are read for several results each, and summed."""
     open_loops = {each.loop for each in workload.dynamic}
     many = [size > 1 or loop in open_loops for loop, size in enumerate(workload.loops)]
-    kinds = list(enumerate(workload.iterators))
-    wide = {loop for loop, kind in kinds if kind == "parallel" and many[loop]}
-    reduced = {loop for loop, kind in kinds if kind == "reduction" and many[loop]}
+    wide, reduced = ({loop for loop in each if many[loop]} for each in (workload.parallel, workload.reduced))
     inputs = [set(each.loops) for each in workload.maps[:-1]]
     factors = [loops for loops in inputs if loops & reduced]
     return len(factors) >= 2 and not any(wide <= loops for loops in factors)

@@ -130,7 +130,7 @@ def _limit_unrolling(tiling: Tiling) -> None:
     12 s for 1024, over a minute for 4096 (1x1024x4096 f32; with two results instead of one, 6 s for 2048).
     """
     workload = tiling.workload
-    reduced = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
+    reduced = workload.reduced
     # Operands that are read along a reduction loop, which may be their innermost dimension.
     walked = [each.dimensions for each in workload.maps[:-1] if {*each.dimensions} & {*reduced}]
     if all(dimensions[-1] in reduced for dimensions in walked):

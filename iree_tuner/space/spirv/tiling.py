@@ -56,28 +56,9 @@ def thread_tiles(size: int) -> list[int]:
     return sorted({step for step in range(1, 9) if size % step == 0} | set(power_divisors(size, 16)))
 
 
-def thread_counts(size: int, most: int) -> list[int]:
-    """Numbers of threads along a loop: powers of two, and other divisors if there are few powers."""
-    found = power_divisors(size, most)
-    if found[-1] < _NARROW_POWER:
-        found += [count for count in range(3, min(size, 64) + 1) if size % count == 0 and count not in found]
-    return sorted(found)
-
-
-def reduction_tiles(size: int, largest: int) -> list[int]:
-    """Steps of a reduction at once: powers of two; all of a short loop; what the compiler would take.
-
-    That is 4, or the smallest prime factor below 50 (`getReductionTilingFactor`, Codegen/Utils/Utils.cpp).
-    """
-    factor = next((step for step in (4, *range(2, 50)) if size % step == 0), 1)
-    found = {*power_divisors(size, largest), factor}
-    return sorted(found | {size} if size <= 8 else found)
-
-
 def writes_in_order(workload: Workload) -> bool:
     """Whether the result's dimensions are the parallel loops in their order."""
-    parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
-    return list(workload.maps[-1].dimensions) == parallel
+    return workload.maps[-1].dimensions == workload.parallel
 
 
 AXES = "xyz"
@@ -95,11 +76,7 @@ class SpirvTiling:
         self.workload = workload
         self.limits = limits
         self.single = single
-        long = [
-            loop
-            for loop, (size, kind) in enumerate(zip(workload.loops, workload.iterators, strict=True))
-            if kind == "parallel" and (size > 1 or loop in single)
-        ]
+        long = [loop for loop in workload.parallel if workload.loops[loop] > 1 or loop in single]
         self.distributed = tuple(long[-len(AXES) :])
         self.around = tuple(long[: -len(AXES)])
         self.workgroup: dict[int, Integer] = {}
@@ -234,7 +211,7 @@ class SpirvTiling:
         }
 
     def _parallel(self) -> range:
-        return range(max(loop for loop, kind in enumerate(self.workload.iterators) if kind == "parallel") + 1)
+        return range(max(self.workload.parallel) + 1)
 
     def _entry(self, loop: int, level: str, otherwise: int) -> int | str:
         if loop in self.thread:
@@ -287,15 +264,11 @@ def in_step(workload: Workload) -> bool:
     loops (the op that writes their initial values follows memory), and other ops must have the same outer
     loops. Otherwise results are wrong: a depthwise convolution of NCHW images is such a case.
     """
-    parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
-    reduces = len(parallel) < len(workload.iterators)
-    order = list(range(len(parallel)))
-    if reduces and (parallel != order or not writes_in_order(workload)):
+    parallel = workload.parallel
+    order = tuple(range(len(parallel)))
+    if workload.reduced and (parallel != order or not writes_in_order(workload)):
         return False
-    return all(
-        list(companion.shared[: len(parallel)]) == parallel and parallel == order
-        for companion in workload.companions
-    )
+    return all(companion.shared[: len(parallel)] == parallel == order for companion in workload.companions)
 
 
 # Tiles in registers, with vector loads: BaseVectorize.
@@ -335,9 +308,8 @@ def vectorize_constraints(
         tiling = SpirvTiling(workload, limits, single=[loop for loop in single if len(single) == 1])
         for loop in tiling.tiled:
             _declare_tile(tiling, loop)
-        for loop, kind in enumerate(workload.iterators):
-            if kind == "reduction":
-                tiling.declare_reduction(loop, _reduction(workload, loop, unrolled.steps))
+        for loop in workload.reduced:
+            tiling.declare_reduction(loop, _reduction(workload, loop, unrolled.steps))
         tiling.limit_threads()
         tiling.limit_unrolling(unrolled.iterations)
         tiling.declare_subgroup_size()
@@ -366,14 +338,16 @@ def _vectorizable(workload: Workload) -> bool:
             and not dag.uses_indices
             and all(each.is_permutation for each in workload.maps)
         )
-    long = [size for size, kind in zip(workload.loops, workload.iterators, strict=True) if kind == "parallel"]
-    return kinds and any(size > 1 for size in long)
+    return kinds and any(workload.loops[loop] > 1 for loop in workload.parallel)
 
 
 def _declare_tile(tiling: SpirvTiling, loop: int) -> None:
     """The innermost tile is a row of vectors: a power of two, of one vector where nothing is reused."""
     size = tiling.workload.loops[loop]
-    counts = thread_counts(size, tiling.most_threads(loop))
+    counts = power_divisors(size, tiling.most_threads(loop))  # and other divisors if there are few powers
+    if counts[-1] < _NARROW_POWER:
+        more = [count for count in range(3, min(size, 64) + 1) if size % count == 0]
+        counts = sorted({*counts, *more})
     innermost = loop == tiling.tiled[0]
     if tiling.workload.dag:
         # A wider vector is left as it is where results are reduced, and then cannot become SPIR-V.
@@ -385,13 +359,18 @@ def _declare_tile(tiling: SpirvTiling, loop: int) -> None:
 
 
 def _reduction(workload: Workload, loop: int, most: int) -> list[int]:
-    """Steps at once. A filter's loop is taken in single steps or whole; the rest in powers of two."""
+    """Steps at once. A filter's loop is taken in single steps or whole; the rest in powers of two.
+
+    A short loop may be whole as well. The compiler would take 4, or the smallest prime factor below 50
+    (`getReductionTilingFactor`, Codegen/Utils/Utils.cpp).
+    """
     size = workload.loops[loop]
     if loop in workload.role("filter"):
         return sorted({1, size}) if size <= 5 else [1]
     if _has_short_vectors(workload):
         return power_divisors(size, 4)
-    return reduction_tiles(size, most)
+    factor = next((step for step in (4, *range(2, 50)) if size % step == 0), 1)
+    return sorted({*power_divisors(size, most), factor, *([size] if size <= 8 else [])})
 
 
 def _has_short_vectors(workload: Workload) -> bool:
