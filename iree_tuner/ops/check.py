@@ -173,25 +173,19 @@ def _valid(
     variant = copy_of(module)
     with variant.context, ir.Location.unknown():
         for op in all_ops(variant):
-            _retype(op, change)
+            blocks = [block for region in op.regions for block in region.blocks]
+            for each in [*op.results, *(argument for block in blocks for argument in block.arguments)]:
+                each.set_type(change(each.type))
+            if op.name == "func.func":
+                signature = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+                inputs, results = map(change, signature.inputs), map(change, signature.results)
+                kind = ir.FunctionType.get(list(inputs), list(results))
+                op.attributes["function_type"] = ir.TypeAttr.get(kind)
+            value = op.attributes["value"] if op.name == "arith.constant" else None
+            if isinstance(value, ir.FloatAttr | ir.IntegerAttr):
+                op.attributes["value"] = type(value).get(op.results[0].type, value.value)
     if _verifies(variant):
         yield what, variant
-
-
-def _retype(op: ir.Operation, change: Callable[[ir.Type], ir.Type]) -> None:
-    blocks = [block for region in op.regions for block in region.blocks]
-    for value in [*op.results, *(argument for block in blocks for argument in block.arguments)]:
-        value.set_type(change(value.type))
-    if op.name == "func.func":
-        signature = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
-        inputs, results = map(change, signature.inputs), map(change, signature.results)
-        op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results)))
-    if op.name == "arith.constant":
-        value, wanted = op.attributes["value"], op.results[0].type
-        if isinstance(value, ir.FloatAttr):
-            op.attributes["value"] = ir.FloatAttr.get(wanted, value.value)
-        elif isinstance(value, ir.IntegerAttr):
-            op.attributes["value"] = ir.IntegerAttr.get(wanted, value.value)
 
 
 def _transpose(op: ir.Operation, number: int) -> bool:

@@ -175,23 +175,18 @@ def match(text: str, handle: ir.Value, unknown: str = "") -> dict[str, ir.Value]
         exact = labels[unknown]
         strip_discardable(exact)
         require_signature(_navigate(handle, path(ops[-1], exact)), exact)
-    origins = function.attributes.get("arg_attrs", ())
-    _match_origins(ops[-1], dict(zip(body.arguments, origins, strict=False)), handle)
-    return {label: _navigate(handle, path(ops[-1], op)) for label, op in labels.items()}
-
-
-def _match_origins(sink: ir.Operation, origins: Mapping[ir.Value, ir.Attribute], handle: ir.Value) -> None:
-    done: set[ir.Value] = set()
-    for op in above(sink):
+    marks = function.attributes.get("arg_attrs", ())
+    origins = {value: ir.DictAttr(each) for value, each in zip(body.arguments, marks, strict=False)}
+    for op in above(ops[-1]):
         for number, operand in enumerate(op.operands):
-            origin = ir.DictAttr(origins[operand]) if operand in origins else {}
-            if PRODUCER in origin and operand not in done:
-                done.add(operand)
-                producer = _navigate(handle, [*path(sink, op), number])
+            origin = origins.pop(operand, {})
+            if PRODUCER in origin:
+                producer = _navigate(handle, [*path(ops[-1], op), number])
                 name = ir.StringAttr(origin[PRODUCER])
                 also = _BUFFERIZED.get(name.value)
                 names = [name, ir.StringAttr.get(also)] if also else [name]
                 transform.MatchOperationNameOp(producer, ir.ArrayAttr.get(names))
+    return {label: _navigate(handle, path(ops[-1], op)) for label, op in labels.items()}
 
 
 def above(sink: ir.Operation) -> list[ir.Operation]:

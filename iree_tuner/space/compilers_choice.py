@@ -233,7 +233,18 @@ def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -
 def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str, chosen: Chosen) -> None:
     # IR as text: candidates are stored as text
     config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(lowering))
-    actual = _gpu_entries(config, translation)
+    # The entries of both attributes under the names that they have in a knobs dictionary.
+    actual = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
+    # IR as text: candidates are stored as text
+    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
+    actual["workgroup_size"] = integers(list(info.workgroup_size))
+    actual["subgroup_size"] = integers([info.subgroup_size])[0]
+    configuration = info.configuration
+    if configuration is not None:
+        actual.update((named.name, named.attr) for named in ir.DictAttr(configuration))
+    actual[_PIPELINE_OPTIONS] = _gpu_options(
+        actual.get(_PIPELINE_OPTIONS, iree_gpu.PipelineOptionsAttr.get())
+    )
     template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
     template.pop(COMPANIONS, None)  # they follow the root's
     two = template.pop(_DECOMPOSITION, None)
@@ -253,30 +264,20 @@ def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str,
             chosen.misfits.append(f"{name} is not set, but is always {template[name]} in this space")
 
 
-def _gpu_entries(config: iree_gpu.LoweringConfigAttr, translation: str) -> dict[str, ir.Attribute]:
-    """The entries of both attributes under the names that they have in a knobs dictionary."""
-    entries = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
-    # IR as text: candidates are stored as text
-    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
-    entries["workgroup_size"] = integers(list(info.workgroup_size))
-    entries["subgroup_size"] = integers([info.subgroup_size])[0]
-    configuration = info.configuration
-    if configuration is not None:
-        entries.update((named.name, named.attr) for named in ir.DictAttr(configuration))
-    given = entries.get(_PIPELINE_OPTIONS, iree_gpu.PipelineOptionsAttr.get())  # by default the compiler's
-    if isinstance(given, iree_gpu.PipelineOptionsAttr):
-        options = iree_gpu.PipelineOptionsAttr(given)
-        flags = ("no_reduce_shared_memory_bank_conflicts", "use_igemm_convolution")
-        order = options.reorder_workgroups_strategy
-        none = iree_gpu.ReorderWorkgroupsStrategy.None_
-        entries[_PIPELINE_OPTIONS] = ir.DictAttr.get(
-            {
-                "prefetch_num_stages": integers([options.prefetch_num_stages or 0])[0],
-                **{name: ir.BoolAttr.get(bool(getattr(options, name))) for name in flags},
-                "reorder_workgroups_strategy": order or iree_gpu.ReorderWorkgroupsStrategyAttr.get(none),
-            }
-        )
-    return entries
+def _gpu_options(given: ir.Attribute) -> ir.Attribute:
+    """Pipeline options as a dictionary; any other attribute as it is."""
+    if not isinstance(given, iree_gpu.PipelineOptionsAttr):
+        return given
+    options = iree_gpu.PipelineOptionsAttr(given)
+    flags = ("no_reduce_shared_memory_bank_conflicts", "use_igemm_convolution")
+    none = iree_gpu.ReorderWorkgroupsStrategyAttr.get(iree_gpu.ReorderWorkgroupsStrategy.None_)
+    return ir.DictAttr.get(
+        {
+            "prefetch_num_stages": integers([options.prefetch_num_stages or 0])[0],
+            **{name: ir.BoolAttr.get(bool(getattr(options, name))) for name in flags},
+            "reorder_workgroups_strategy": options.reorder_workgroups_strategy or none,
+        }
+    )
 
 
 def _absent(template: ir.Attribute) -> ir.Attribute | None:

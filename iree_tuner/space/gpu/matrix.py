@@ -106,7 +106,18 @@ class MatrixLayouts:
         self.threads = knob("wg_size_x", values, f"{lanes} times a power of two, up to {most * lanes}")
         require_equal("wg_size_x", self.threads, subgroups * lanes, "the threads of all subgroups")
         _pin_stages()
-        self._limit_operands()
+        # All operands go through shared memory, where they must fit, and are read by all threads.
+        problem, (left, right, _) = self.problem, self.problem.types
+        operands = [("the left operand", problem.left, left)]
+        operands += [("the right operand", loops, right) for loops in (problem.right, *problem.others)]
+        sizes: list[Integer] = []
+        for what, loops, kind in operands:
+            shape = [self.tiles.get(loop, 1) for loop in loops]
+            require_thread_layout(shape, self.threads, kind.bits, what)
+            sizes.append(product([*shape, kind.bytes]))
+        size = total(sizes)
+        limit = self.limits.shared_memory_bytes
+        require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
         return self._knobs()
 
     def _loops(self) -> tuple[int, int, int]:
@@ -118,21 +129,6 @@ class MatrixLayouts:
         tile = knob(f"{prefix}_{loop}", values, f"a divisor of {size}, at most {_LARGEST_TILE}")
         self.tiles[loop] = tile
         return tile
-
-    def _limit_operands(self) -> None:
-        """All operands go through shared memory, where they must fit, and are read by all threads."""
-        kinds = self.problem.types
-        sizes: list[Integer] = []
-        rights = [
-            ("the right operand", each, kinds[1]) for each in (self.problem.right, *self.problem.others)
-        ]
-        for what, loops, kind in (("the left operand", self.problem.left, kinds[0]), *rights):
-            shape = [self.tiles.get(loop, 1) for loop in loops]
-            require_thread_layout(shape, self.threads, kind.bits, what)
-            sizes.append(product([*shape, kind.bytes]))
-        size = total(sizes)
-        limit = self.limits.shared_memory_bytes
-        require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
         m, n, k = self._loops()
