@@ -17,8 +17,7 @@ from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import UsageError
 from iree_tuner.program.carried import carrying
 from iree_tuner.program.source import Program, read_program
-from iree_tuner.space.verify.constraints import Verified, VerifyReport
-from iree_tuner.space.verify.program import verify_carried
+from iree_tuner.space.verify.constraints import Verified, VerifyReport, verify_carried
 from iree_tuner.space.verify.spec import verify_spec
 from iree_tuner.spec.grammar import ENTRYPOINT, ENTRYPOINT_NAME, entry_sequence
 from iree_tuner.spec.io import load_spec

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
@@ -51,6 +51,22 @@ def ops_around(op: ir.Operation) -> Iterator[ir.Operation]:
     while op.parent is not None:
         op = op.parent.operation
         yield op
+
+
+def reachable(starts: Iterable[T], further: Callable[[T], Iterable[T]]) -> list[T]:
+    """The starts, and all that is reached from them step by step, each once."""
+    found = dict.fromkeys(starts)
+    pending = list(found)
+    while pending:
+        new = [each for each in further(pending.pop()) if each not in found]
+        found.update(dict.fromkeys(new))
+        pending.extend(new)
+    return list(found)
+
+
+def users_of(op: ir.Operation) -> list[ir.Operation]:
+    """The ops that use an op's results."""
+    return [use.owner.operation for result in op.results for use in result.uses]
 
 
 def defining_op(value: ir.Value, *names: str) -> ir.Operation | None:

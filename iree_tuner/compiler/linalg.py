@@ -29,10 +29,9 @@ isa_convolution_op = _binding.isa_convolution_op
 get_indexing_maps = _binding.get_indexing_maps
 
 
-def iterator_type(kind: str, context: ir.Context | None = None) -> ir.Attribute:
+def iterator_type(kind: str) -> ir.Attribute:
     """`#linalg.iterator_type<KIND>`, of `parallel` or `reduction`."""
-    build = ir.AttrBuilder.get("linalg.IteratorTypeEnum")
-    return build(IteratorType[kind], context=context or ir.Context.current)
+    return ir.AttrBuilder.get("linalg.IteratorTypeEnum")(IteratorType[kind], context=ir.Context.current)
 
 
 def named(name: str) -> Callable[..., ir.Value]:

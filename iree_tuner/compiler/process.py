@@ -133,7 +133,13 @@ def _sweep(matches: Callable[[int, str], bool]) -> None:
     for _ in range(_ROUNDS):
         found = [pid for pid, cookie in _marked() if matches(pid, cookie)]
         for pid in found:
-            _kill(pid, matches)
+            with contextlib.suppress(OSError):
+                handle = os.pidfd_open(pid)  # a handle never refers to another process
+                try:
+                    if matches(pid, _cookie(pid)):  # it is still the same
+                        signal.pidfd_send_signal(handle, signal.SIGKILL)
+                finally:
+                    os.close(handle)
         if not found:
             return
 
@@ -165,17 +171,6 @@ def _cookie(pid: int) -> str:
         return ""
     values = (part[len(_MARK) :] for part in environment.split(b"\0") if part.startswith(_MARK))
     return next(values, b"").decode(errors="replace")
-
-
-def _kill(pid: int, matches: Callable[[int, str], bool]) -> None:
-    """Kill a process if it is still the same: a handle never refers to another process."""
-    with contextlib.suppress(OSError):
-        handle = os.pidfd_open(pid)
-        try:
-            if matches(pid, _cookie(pid)):
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-        finally:
-            os.close(handle)
 
 
 def _started(pid: int) -> str:

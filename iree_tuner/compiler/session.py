@@ -78,17 +78,12 @@ _SEVERITIES = {0: "note", 1: "warning", 2: "error", 3: "remark"}
 _STANDARD_PIPELINE = ctypes_dl.PipelineType.IREE_COMPILER_PIPELINE_STD
 
 
-def _bind() -> None:
-    enable = _library.ireeCompilerInvocationEnableCallbackDiagnostics
-    enable.restype, enable.argtypes = None, [ctypes.c_void_p, ctypes.c_int, _Callback, ctypes.c_void_p]
-    verify = _library.ireeCompilerInvocationSetVerifyIR
-    verify.restype, verify.argtypes = None, [ctypes.c_void_p, ctypes.c_bool]
-    for name in ("SetCompileFromPhase", "SetCompileToPhase"):
-        entry = getattr(_library, f"ireeCompilerInvocation{name}")
-        entry.restype, entry.argtypes = None, [ctypes.c_void_p, ctypes.c_char_p]
-
-
-_bind()
+for _name, *_types in (
+    ("EnableCallbackDiagnostics", ctypes.c_int, _Callback, ctypes.c_void_p), ("SetVerifyIR", ctypes.c_bool),
+    ("SetCompileFromPhase", ctypes.c_char_p), ("SetCompileToPhase", ctypes.c_char_p),
+):  # fmt: skip
+    _entry = getattr(_library, f"ireeCompilerInvocation{_name}")
+    _entry.restype, _entry.argtypes = None, [ctypes.c_void_p, *_types]
 
 
 class CompileError(TunerError):
@@ -239,13 +234,9 @@ def parse_module(source: bytes | str, context: ir.Context, name: str = "source.m
         # IR as text: a file's content
         return ir.Module.parse(source, context)
     except ir.MLIRError as error:
-        raise CompileError(_as_data(error, name), "cannot parse") from None
-
-
-def _as_data(error: ir.MLIRError, name: str) -> list[Diagnostic]:
-    found: list[Diagnostic] = []
-    for info in error.error_diagnostics:
-        # IR as text: a diagnostic's location is read as it is written
-        where = str(info.location).removeprefix("loc(").removesuffix(")").replace('"-"', name).strip('"')
-        found.append(Diagnostic("error", info.message, None if where == "unknown" else where))
-    return found
+        found: list[Diagnostic] = []
+        for info in error.error_diagnostics:
+            # IR as text: a diagnostic's location is read as it is written
+            where = str(info.location).removeprefix("loc(").removesuffix(")").replace('"-"', name).strip('"')
+            found.append(Diagnostic("error", info.message, None if where == "unknown" else where))
+        raise CompileError(found, "cannot parse") from None

@@ -160,7 +160,9 @@ def run(payload: bytes) -> Reply:
     except MemoryError as error:
         reply = Reply("memory", text=_described(error))
     except SystemExit as error:
-        reply = _exited(error)
+        reply = Reply("exit", code=1, text=str(error.code))
+        if error.code is None or isinstance(error.code, int):
+            reply = Reply("exit", code=error.code or 0, text="the call ended its process")
     except BaseException as error:
         reply = _raised(error)
     _flush()
@@ -188,12 +190,6 @@ def _call(payload: bytes) -> Reply:
     except BaseException as error:
         what = f"the result, a {type(value).__qualname__}, does not pickle"
         return Reply("unsendable", text=f"{what}: {_described(error)}")
-
-
-def _exited(error: SystemExit) -> Reply:
-    if error.code is None or isinstance(error.code, int):
-        return Reply("exit", code=error.code or 0, text="the call ended its process")
-    return Reply("exit", code=1, text=str(error.code))
 
 
 def _raised(error: BaseException) -> Reply:

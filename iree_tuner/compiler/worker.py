@@ -151,7 +151,9 @@ class Slot:
             if self._crew.closed:
                 call.drop()
             else:
-                call.end(error=_bare(error))
+                with contextlib.suppress(AttributeError):  # frozen
+                    error.__context__ = None
+                call.end(error=error.with_traceback(None))  # its frames would keep the worker's pipes open
         else:
             call.end(value)
         if self._worker is not None:
@@ -221,13 +223,6 @@ class Slot:
                 self._worker = self._crew.hire()
         if last is not None:
             last.dispose()
-
-
-def _bare(error: BaseException) -> BaseException:
-    """Without the frames that it passed here, which would keep the worker's pipes open."""
-    with contextlib.suppress(AttributeError):  # frozen
-        error.__context__ = None
-    return error.with_traceback(None)
 
 
 class _RemoteTracebackError(Exception):

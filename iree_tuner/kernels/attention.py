@@ -33,8 +33,8 @@ from iree_tuner.kernels.shapes import (
     starts_with,
 )
 from iree_tuner.ops.attention import ROLES, Attention
-from iree_tuner.ops.canonical import captured
 from iree_tuner.ops.contraction import Contraction
+from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.structure import indexing_maps, loop_sizes, structure, workload_of

@@ -29,7 +29,7 @@ from iree_tuner.kernels.expression import (
     silu_of_x,
     varies,
 )
-from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
 
 _MOST_OPS = 48  # erf alone may be 32

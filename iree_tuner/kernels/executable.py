@@ -28,12 +28,12 @@ from iree_tuner.compiler.unbound import hal_type
 from iree_tuner.compiler.worker import session_for
 from iree_tuner.kernels.kernel import Array, Code, Kernel, KernelError, Packed, Problem, WithTools
 from iree_tuner.measure.candidate import Built
-from iree_tuner.ops.canonical import clone, strip_discardable
+from iree_tuner.ops.dag import clone, strip_discardable
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.program.bindings import Binding, Harness, stride_of
 from iree_tuner.program.extract import Extraction, extract_here
 from iree_tuner.program.harness import STRIDE, find_dispatch
-from iree_tuner.program.phases import select_target
+from iree_tuner.program.phases import compiled_to
 from iree_tuner.spec.external import object_attribute
 from iree_tuner.targets import Target
 
@@ -363,11 +363,8 @@ def extract_alone_here(case: bytes, name: str, target: Target) -> Extraction:
 
 def _arguments_read(case: bytes, name: str, target: Target) -> list[int | None]:
     """For each operand of the only dispatch, the function's argument behind it; None if it is none."""
-    session = session_for(target.flags)
+    session, module = compiled_to("flow", case, name, target)
     with session.context, ir.Location.unknown():
-        module = session.parse(case, name)
-        select_target(module, target)
-        session.run(module, stop="flow")
         dispatches = [op for op in walk(module.operation) if op.name == "flow.dispatch"]
         return [_argument_behind(each) for op in dispatches for each in op.operands]
 

@@ -15,7 +15,7 @@ from iree.compiler import ir
 from iree_tuner.compiler import linalg
 from iree_tuner.kernels.epilogue import next_user, producer, unary_of
 from iree_tuner.kernels.expression import constant_of
-from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
 
 SUM, INPUT, CONSTANT = "sum", "input", "constant"

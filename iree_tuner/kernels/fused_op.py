@@ -48,7 +48,7 @@ from iree_tuner.kernels.moves import (
     source_index,
 )
 from iree_tuner.kernels.nest import INSIDE, OUTSIDE, Access, Nest, Range
-from iree_tuner.ops.canonical import captured, clone
+from iree_tuner.ops.dag import captured, clone
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.generic import Generic
 from iree_tuner.ops.indexing_map import IndexingMap

@@ -25,7 +25,7 @@ from iree.compiler.dialects import iree_codegen, util
 
 from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.unbound import attribute_from
-from iree_tuner.compiler.worker import Calls, WorkerError, session_for
+from iree_tuner.compiler.worker import Calls, WorkerError
 from iree_tuner.device.numerics import Agreement, compare
 from iree_tuner.device.program_loaded import LoadedProgram
 from iree_tuner.device.program_run import ProgramRun
@@ -42,7 +42,7 @@ from iree_tuner.measure.program import ProgramComparison
 from iree_tuner.measure.statistics import Comparison
 from iree_tuner.ops.family import ROOT
 from iree_tuner.program.harness import run_passes
-from iree_tuner.program.phases import select_target
+from iree_tuner.program.phases import compiled_to
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Configuration, OpConfiguration
 from iree_tuner.spec.entry import read_flags
@@ -402,11 +402,8 @@ def compare_layers(
 
 def expose_here(data: bytes, name: str, target: Target, cases: Sequence[bytes]) -> Exposed:
     """Compile a program whose functions also return the results of some sites. Runs in workers."""
-    session = session_for(target.flags)
+    session, module = compiled_to("input", data, name, target)
     with session.context, ir.Location.unknown():
-        module = session.parse(data, name)
-        select_target(module, target)
-        session.run(module, stop="input")
         run_passes(module, session, "builtin.module(cse)")  # as one phase later, where sites are found
         results = find_results(module, cases)
         outputs: list[int] = []

@@ -17,7 +17,7 @@ from iree_tuner.compiler.linalg import named
 from iree_tuner.kernels.epilogue import producer, unary_of
 from iree_tuner.kernels.expression import constant_of, number
 from iree_tuner.kernels.formula import NARROW, Formula
-from iree_tuner.ops.canonical import captured, clone
+from iree_tuner.ops.dag import captured, clone
 from iree_tuner.ops.element_type import ElementType
 
 _WIDENINGS = {"arith.extsi": True, "arith.extui": False}

@@ -17,7 +17,7 @@ from iree_tuner.kernels.epilogue import producer
 from iree_tuner.kernels.kernel import Code, Kernel, KernelError, Packed, Packing, Problem
 from iree_tuner.kernels.moved import LoopSum, NotIndexableError, digits
 from iree_tuner.kernels.shapes import groups_of
-from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.dag import captured
 from iree_tuner.ops.structure import indexing_maps, iterators, shape_of
 from iree_tuner.targets import Target
 

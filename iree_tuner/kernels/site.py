@@ -28,9 +28,9 @@ from iree_tuner.kernels.kernel import Array, Problem, View
 from iree_tuner.kernels.moved import Moved, build_dispatch, build_in_one, moved_product
 from iree_tuner.kernels.moves import HOISTED, sliced
 from iree_tuner.ops import matching
-from iree_tuner.ops.canonical import clone, strip_discardable
 from iree_tuner.ops.contraction import Contraction
 from iree_tuner.ops.convolution import Convolution, is_convolution
+from iree_tuner.ops.dag import clone, strip_discardable
 from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Workload
 

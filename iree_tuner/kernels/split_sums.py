@@ -50,7 +50,7 @@ from iree_tuner.kernels.moves import (
 )
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
-from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
 

@@ -17,7 +17,7 @@ from iree_tuner.ops.family import ROOT, OpFamily
 from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.matching import any_op
 from iree_tuner.ops.structure import indexing_maps, inputs_of, shape_of, structure
-from iree_tuner.ops.workload import DynamicLoop, Workload, from_json, to_json
+from iree_tuner.ops.workload import Workload, from_json, to_json
 
 _MARK = "iree_tuner.probed."
 
@@ -120,7 +120,12 @@ def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
         if workload.dynamic_loop(loop) is None:
             yield f"loop {loop} is {size + 1}", replace(workload, loops=_with(workload.loops, loop, size + 1))
     for number, loop in enumerate(workload.dynamic):
-        for narrower in _narrower(loop):
+        narrower_ones = (  # bounds that the known facts about the loop do not guarantee
+            replace(loop, lower=loop.lower + 1),
+            replace(loop, upper=_LARGE if loop.upper is None else loop.upper - 1),
+            replace(loop, multiple=loop.multiple * 2),
+        )
+        for narrower in narrower_ones:
             changed = _with(workload.dynamic, number, narrower)
             yield f"loop {loop.loop} is {narrower}", replace(workload, dynamic=changed)
         static = (*workload.dynamic[:number], *workload.dynamic[number + 1 :])
@@ -133,13 +138,6 @@ def changed_workloads(workload: Workload) -> Iterator[tuple[str, Workload]]:
         other = each.exchanged()
         if other != each:
             yield f"map {number} is {other}", replace(workload, maps=_with(workload.maps, number, other))
-
-
-def _narrower(loop: DynamicLoop) -> Iterator[DynamicLoop]:
-    """Bounds that the known facts about a loop do not guarantee."""
-    yield replace(loop, lower=loop.lower + 1)
-    yield replace(loop, upper=_LARGE if loop.upper is None else loop.upper - 1)
-    yield replace(loop, multiple=loop.multiple * 2)
 
 
 def changed_payloads(module: ir.Module, root: int) -> Iterator[tuple[str, ir.Module]]:
@@ -175,25 +173,19 @@ def _valid(
     variant = copy_of(module)
     with variant.context, ir.Location.unknown():
         for op in all_ops(variant):
-            _retype(op, change)
+            blocks = [block for region in op.regions for block in region.blocks]
+            for each in [*op.results, *(argument for block in blocks for argument in block.arguments)]:
+                each.set_type(change(each.type))
+            if op.name == "func.func":
+                signature = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+                inputs, results = map(change, signature.inputs), map(change, signature.results)
+                kind = ir.FunctionType.get(list(inputs), list(results))
+                op.attributes["function_type"] = ir.TypeAttr.get(kind)
+            value = op.attributes["value"] if op.name == "arith.constant" else None
+            if isinstance(value, ir.FloatAttr | ir.IntegerAttr):
+                op.attributes["value"] = type(value).get(op.results[0].type, value.value)
     if _verifies(variant):
         yield what, variant
-
-
-def _retype(op: ir.Operation, change: Callable[[ir.Type], ir.Type]) -> None:
-    blocks = [block for region in op.regions for block in region.blocks]
-    for value in [*op.results, *(argument for block in blocks for argument in block.arguments)]:
-        value.set_type(change(value.type))
-    if op.name == "func.func":
-        signature = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
-        inputs, results = map(change, signature.inputs), map(change, signature.results)
-        op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(list(inputs), list(results)))
-    if op.name == "arith.constant":
-        value, wanted = op.attributes["value"], op.results[0].type
-        if isinstance(value, ir.FloatAttr):
-            op.attributes["value"] = ir.FloatAttr.get(wanted, value.value)
-        elif isinstance(value, ir.IntegerAttr):
-            op.attributes["value"] = ir.IntegerAttr.get(wanted, value.value)
 
 
 def _transpose(op: ir.Operation, number: int) -> bool:

@@ -11,8 +11,8 @@ from iree_tuner.compiler import linalg
 from iree_tuner.ops import matching
 from iree_tuner.ops.family import ROOT, MatchOp, ProductFamily
 from iree_tuner.ops.indexing_map import IndexingMap
-from iree_tuner.ops.scalar_body import ScalarBody
-from iree_tuner.ops.structure import initial_parameters, inputs_of, structure, workload_of
+from iree_tuner.ops.scalar_body import multiplying
+from iree_tuner.ops.structure import initial_parameters, inputs_of, workload_of
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "m", "n", "k")
@@ -38,14 +38,10 @@ class Contraction(ProductFamily):
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """A contraction of two operands whose n and k are static; else None."""
-        if (roles := self.roles(op)) is None:
+        if (roles := self.roles(op)) is None or (found := multiplying(op)) is None:
             return None
-        found, body = structure(op, dynamic=True), ScalarBody.of(op)
-        if found is None or body is None or not body.multiplies_and_accumulates:
-            return None
-        parameters = initial_parameters(op)
         called = packed_name(found.maps) or _called(roles)
-        return workload_of(self.name, called, found, list(roles.items()), parameters, MAY_VARY)
+        return workload_of(self.name, called, found, list(roles.items()), initial_parameters(op), MAY_VARY)
 
     def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
         if not linalg.isa_contraction_op(op) or len(inputs_of(op)) != 2:

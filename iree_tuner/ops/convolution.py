@@ -10,8 +10,8 @@ from iree.compiler.dialects import preprocessing_transform
 from iree_tuner.compiler import linalg
 from iree_tuner.ops import matching
 from iree_tuner.ops.family import ROOT, MatchOp, ProductFamily
-from iree_tuner.ops.scalar_body import ScalarBody
-from iree_tuner.ops.structure import initial_parameters, inputs_of, structure, workload_of
+from iree_tuner.ops.scalar_body import multiplying
+from iree_tuner.ops.structure import initial_parameters, inputs_of, workload_of
 from iree_tuner.ops.workload import Workload
 
 ROLES = ("batch", "output_image", "output_channel", "filter", "input_channel", "depth")
@@ -36,13 +36,9 @@ class Convolution(ProductFamily):
 
     def describe(self, op: ir.Operation) -> Workload | None:
         """A convolution with channels, in which only the batch and the image may be dynamic; else None."""
-        if (roles := self.roles(op)) is None:
+        if (roles := self.roles(op)) is None or (found := multiplying(op)) is None:
             return None
-        found, body = structure(op, dynamic=True), ScalarBody.of(op)
-        if found is None or body is None or not body.multiplies_and_accumulates:
-            return None
-        name = _called(roles)
-        if name is None:
+        if (name := _called(roles)) is None:
             return None
         parameters = [*self.parameters(op).items(), *initial_parameters(op)]
         return workload_of(self.name, name, found, list(roles.items()), parameters, MAY_VARY)

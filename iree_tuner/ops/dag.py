@@ -19,9 +19,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import func, preprocessing_transform, transform
 from iree.compiler.dialects.transform import structured
 
-from iree_tuner.compiler.context import defining_op, symbol_of, walk
+from iree_tuner.compiler.context import defining_op, ops_around, reachable, remembered, symbol_of, walk
 from iree_tuner.ops import matching
-from iree_tuner.ops.canonical import captured, clone, strip_discardable
 from iree_tuner.ops.matching import any_op, sizes_param
 from iree_tuner.ops.scalar_body import LABEL
 
@@ -46,7 +45,8 @@ def require_signature(handle: ir.Value, op: ir.Operation) -> None:
     types = [str(operand.type) for operand in op.operands]
     contents = repr((op.name, str(_attributes(op)), types, [(name, str(each)) for name, each in _inside(op)]))
     name = f"{_PREFIX}{hashlib.sha256(contents.encode()).hexdigest()[:16]}"
-    module = _module_of(handle)
+    owner = handle.owner.owner if isinstance(handle.owner, ir.Block) else handle.owner
+    module = next(each for each in ops_around(owner.operation) if each.name == "builtin.module")
     if all(symbol_of(each.operation) != name for each in module.regions[0].blocks[0].operations):
         with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]):
             _build(name, op)
@@ -85,13 +85,6 @@ def _inside(op: ir.Operation) -> list[tuple[str, ir.DictAttr]]:
 
 def _attributes(op: ir.Operation) -> ir.DictAttr:
     return ir.DictAttr.get({name: op.attributes[name] for name in op.attributes if name != _MEMOIZED})
-
-
-def _module_of(handle: ir.Value) -> ir.Operation:
-    op = handle.owner.owner.operation if isinstance(handle.owner, ir.Block) else handle.owner.operation
-    while op.name != "builtin.module":
-        op = op.parent.operation
-    return op
 
 
 PRODUCER = "iree_tuner.producer"
@@ -167,59 +160,38 @@ def match(text: str, handle: ir.Value, unknown: str = "") -> dict[str, ir.Value]
     ops = [op.operation for op in body.operations][:-1]
     labels = {str(ir.StringAttr(op.attributes[LABEL]).value): op for op in ops if LABEL in op.attributes}
     if _comparable(ops[-1]):
-        _match_exactly(ops, list(body.arguments), handle)
+        values, types = transform.AnyValueType.get(), [each.type for each in body.arguments]
+        matched = preprocessing_transform.MatchCastCompatibleDagFromRootOp(values, values, handle)
+        block = matched.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+        _copy(ops, dict(zip(body.arguments, block.arguments, strict=True)), ir.InsertionPoint(block))
+        with ir.InsertionPoint(block):
+            transform.YieldOp([])
     else:
-        _match_signatures(ops, handle)
+        for op in above(ops[-1]):
+            strip_discardable(op)  # the labels
+            if op.name not in _VALUES:
+                require_signature(_navigate(handle, path(ops[-1], op)), op)
     if unknown:
         exact = labels[unknown]
         strip_discardable(exact)
         require_signature(_navigate(handle, path(ops[-1], exact)), exact)
-    origins = function.attributes.get("arg_attrs", ())
-    _match_origins(ops[-1], dict(zip(body.arguments, origins, strict=False)), handle)
-    return {label: _navigate(handle, path(ops[-1], op)) for label, op in labels.items()}
-
-
-def _match_exactly(ops: Sequence[ir.Operation], inputs: Sequence[ir.Value], handle: ir.Value) -> None:
-    values = transform.AnyValueType.get()
-    matched = preprocessing_transform.MatchCastCompatibleDagFromRootOp(values, values, handle)
-    types = [each.type for each in inputs]
-    block = matched.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
-    _copy(ops, dict(zip(inputs, block.arguments, strict=True)), ir.InsertionPoint(block))
-    with ir.InsertionPoint(block):
-        transform.YieldOp([])
-
-
-def _match_signatures(ops: Sequence[ir.Operation], handle: ir.Value) -> None:
+    marks = function.attributes.get("arg_attrs", ())
+    origins = {value: ir.DictAttr(each) for value, each in zip(body.arguments, marks, strict=False)}
     for op in above(ops[-1]):
-        strip_discardable(op)  # the labels
-        if op.name not in _VALUES:
-            require_signature(_navigate(handle, path(ops[-1], op)), op)
-
-
-def _match_origins(sink: ir.Operation, origins: Mapping[ir.Value, ir.Attribute], handle: ir.Value) -> None:
-    done: set[ir.Value] = set()
-    for op in above(sink):
         for number, operand in enumerate(op.operands):
-            origin = ir.DictAttr(origins[operand]) if operand in origins else {}
-            if PRODUCER in origin and operand not in done:
-                done.add(operand)
-                producer = _navigate(handle, [*path(sink, op), number])
+            origin = origins.pop(operand, {})
+            if PRODUCER in origin:
+                producer = _navigate(handle, [*path(ops[-1], op), number])
                 name = ir.StringAttr(origin[PRODUCER])
                 also = _BUFFERIZED.get(name.value)
                 names = [name, ir.StringAttr.get(also)] if also else [name]
                 transform.MatchOperationNameOp(producer, ir.ArrayAttr.get(names))
+    return {label: _navigate(handle, path(ops[-1], op)) for label, op in labels.items()}
 
 
 def above(sink: ir.Operation) -> list[ir.Operation]:
     """The ops of a DAG that its sink reaches through operands, without ops that only regions use."""
-    reached = {sink: None}
-    pending = [sink]
-    while pending:
-        producers = [_member(operand) for operand in pending.pop().operands]
-        new = [each for each in producers if each is not None and each not in reached]
-        reached.update(dict.fromkeys(new))
-        pending.extend(new)
-    return list(reached)
+    return reachable([sink], _producers)
 
 
 def path(sink: ir.Operation, target: ir.Operation) -> list[int]:
@@ -272,6 +244,10 @@ def _member(value: ir.Value) -> ir.Operation | None:
     return None if op.name == "tensor.empty" and len(op.operands) else op
 
 
+def _producers(op: ir.Operation) -> list[ir.Operation]:
+    return [each for each in map(_member, op.operands) if each is not None]
+
+
 def _comparable(sink: ir.Operation) -> bool:
     """Walk as the match op does: regions are compared in reverse, so a captured value must come later."""
     order: dict[ir.Operation, int] = {}
@@ -280,8 +256,7 @@ def _comparable(sink: ir.Operation) -> bool:
         op = pending.pop()
         if op in order:
             continue
-        producers = [_member(operand) for operand in op.operands]
-        pending.extend(each for each in producers if each is not None and each not in order)
+        pending.extend(each for each in _producers(op) if each not in order)
         order[op] = len(order)
     for op, position in order.items():
         for value in captured(op):
@@ -289,3 +264,55 @@ def _comparable(sink: ir.Operation) -> bool:
             if producer is None or order.get(producer, -1) < position:
                 return False
     return True
+
+
+# Operations without what equal workloads may differ in.
+
+
+# Inherent attributes that the generated Python classes have no property for.
+_INHERENT = frozenset({"operandSegmentSizes", "resultSegmentSizes", "linalg.memoized_indexing_maps"})
+
+# Dialects without generated Python classes do not say what is inherent; these attributes never are,
+# and no attribute whose name begins with a dialect's.
+_NEVER_INHERENT = frozenset({"lowering_config", "compilation_info", "root_op", "iree_tuner_op"})
+
+
+def clone(op: ir.Operation, values: Mapping[ir.Value, ir.Value], where: ir.InsertionPoint) -> ir.Operation:
+    """Clone an op with its operands, and what its regions capture, replaced as `values` says."""
+    copy = op.clone(ip=where).operation
+    for inner in walk(copy):
+        for index, operand in enumerate(inner.operands):
+            if operand in values:
+                inner.operands[index] = values[operand]
+    return copy
+
+
+def strip_discardable(op: ir.Operation) -> None:
+    """Remove, from an op and all that is in it, attributes that are not part of the op's meaning."""
+    for inner in walk(op):
+        for name in list(inner.attributes):
+            if not _is_inherent(inner, name):
+                del inner.attributes[name]
+
+
+@remembered
+def captured(op: ir.Operation) -> list[ir.Value]:
+    """Values that an op's regions use and that are defined outside of it, each once, in order of use."""
+    inside = (inner for inner in walk(op, inner_first=True) if inner != op)
+    used = (operand for inner in inside for operand in inner.operands)
+    owners = ((each, each.owner) for each in dict.fromkeys(used))
+    return [
+        value
+        for value, owner in owners
+        if op not in ops_around((owner.owner if isinstance(owner, ir.Block) else owner).operation)
+    ]
+
+
+def _is_inherent(op: ir.Operation, name: str) -> bool:
+    if name in _INHERENT:
+        return True
+    kind = type(op.opview)
+    if kind is ir.OpView:
+        return name not in _NEVER_INHERENT and "." not in name
+    own = kind.__mro__[: kind.__mro__.index(ir.OpView)]  # not what all ops have
+    return any(each in vars(base) for base in own for each in (name, f"{name}_"))

@@ -10,14 +10,14 @@ left an attribute is described (attributes play no part in a workload), but not 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from iree.compiler import ir
 
 from iree_tuner.compiler import linalg
-from iree_tuner.compiler.context import defining_op
+from iree_tuner.compiler.context import defining_op, ops_in, reachable, users_of
 from iree_tuner.ops import dag
 from iree_tuner.ops.family import ROOT, OpFamily
-from iree_tuner.ops.indexing_map import IndexingMap
 from iree_tuner.ops.matching import require_bounds
 from iree_tuner.ops.scalar_body import ScalarBody, facts_of
 from iree_tuner.ops.structure import accesses, inputs_of, is_compute, iterators, structure
@@ -65,18 +65,12 @@ def _groups(ops: Sequence[ir.Operation]) -> dict[_Loop, _Loop]:
 def _accesses(op: ir.Operation) -> Iterable[tuple[ir.Value, int, int]]:
     maps = accesses(op)
     inits = len(maps) - len(op.results)
-    for value, access in [
-        *((value, each) for value, each in zip(op.operands, maps, strict=True) if not _is_blank(value)),
-        *zip(op.results, maps[inits:], strict=True),
-    ]:
+    for value, access in zip((*op.operands, *op.results), (*maps, *maps[inits:]), strict=True):
+        # A tensor without data of its own is often the init of unrelated ops.
+        blank = defining_op(value, "tensor.empty", "linalg.fill") is not None
         for dimension, loop in enumerate(access.dimensions):
-            if loop is not None:
+            if loop is not None and not blank:
                 yield value, dimension, loop
-
-
-def _is_blank(value: ir.Value) -> bool:
-    """Whether a tensor holds no data of its own; such a tensor is often the init of unrelated ops."""
-    return defining_op(value, "tensor.empty", "linalg.fill") is not None
 
 
 # Names for ops that are matched by structure.
@@ -149,23 +143,16 @@ class Generic(OpFamily):
         if not is_compute(op) or op.name == _WITH_OPS_INSIDE:
             return None
         found = structure(op, dynamic=True)
-        if found is None or (found.dynamic and not _walked_directly(op, found.maps)):
+        # A tile of an op of linalg that indexes each dimension by one loop is one of the data.
+        direct = found is not None and all(None not in access.dimensions for access in found.maps)
+        if found is None or (found.dynamic and not (direct and op.name.startswith("linalg."))):
             return None
         labels, graph = _members(op)
         companions = _companions(labels)
         if companions is None:
             return None
-        return Workload(
-            family=self.name,
-            op=called(list(labels.values()), op),
-            loops=found.loops,
-            iterators=found.iterators,
-            types=found.types,
-            maps=found.maps,
-            companions=companions,
-            dag=dag.write(graph, labels),
-            dynamic=found.dynamic,
-        )
+        name, text = called(list(labels.values()), op), dag.write(graph, labels)
+        return replace(found, family=self.name, op=name, companions=companions, dag=text)
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """The root op and its companions, in the function that `op` is in."""
@@ -184,11 +171,6 @@ class Generic(OpFamily):
         return found
 
 
-def _walked_directly(op: ir.Operation, maps: Sequence[IndexingMap]) -> bool:
-    """Whether an op of linalg indexes each dimension by one loop: a tile of it is one of the data."""
-    return op.name.startswith("linalg.") and all(None not in access.dimensions for access in maps)
-
-
 def _members(root: ir.Operation) -> tuple[dict[str, ir.Operation], dag.Dag]:
     graph = dag.collect(_users(root)[-1])
     reached = dag.above(graph.ops[-1])
@@ -198,18 +180,13 @@ def _members(root: ir.Operation) -> tuple[dict[str, ir.Operation], dag.Dag]:
 
 def _users(root: ir.Operation) -> list[ir.Operation]:
     """The root and every compute op of its block that uses its results, directly or not, in order."""
-    reached = {root}
-    pending = [root]
-    while pending:
-        for result in pending.pop().results:
-            for use in result.uses:
-                user = use.owner.operation
-                if user.name.startswith(dag.DIALECTS) and user.parent == root.parent and user not in reached:
-                    reached.add(user)
-                    pending.append(user)
-    return [
-        op.operation for op in root.block.operations if op.operation in reached and is_compute(op.operation)
-    ]
+
+    def further(op: ir.Operation) -> list[ir.Operation]:
+        found = (each for each in users_of(op) if each.name.startswith(dag.DIALECTS))
+        return [each for each in found if each.parent == root.parent]
+
+    reached = set(reachable([root], further))
+    return [op for op in ops_in(root.block) if op in reached and is_compute(op)]
 
 
 def _companions(labels: Mapping[str, ir.Operation]) -> tuple[Companion, ...] | None:

@@ -38,7 +38,11 @@ class IndexingMap:
 
     @staticmethod
     def of(found: ir.AffineMap) -> IndexingMap:
-        return IndexingMap(found.n_dims, tuple(map(_index, found.results)))
+        loops = [each.position if isinstance(each, ir.AffineDimExpr) else None for each in found.results]
+        pairs = zip(found.results, loops, strict=True)
+        return IndexingMap(
+            found.n_dims, tuple(MapResult(str(each), _terms(each), loop) for each, loop in pairs)
+        )
 
     @staticmethod
     @cache
@@ -90,11 +94,6 @@ class IndexingMap:
 def _parsed(text: str, context: ir.Context) -> ir.AffineMap:
     named = text if text.startswith("affine_map<") else f"affine_map<{text}>"
     return ir.AffineMapAttr(ir.Attribute.parse(named, context)).value
-
-
-def _index(found: ir.AffineExpr) -> MapResult:
-    loop = found.position if isinstance(found, ir.AffineDimExpr) else None
-    return MapResult(str(found), _terms(found), loop)
 
 
 def _terms(found: ir.AffineExpr) -> Terms:

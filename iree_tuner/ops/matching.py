@@ -39,8 +39,9 @@ def require_role(found: ir.Value, workload: Workload, role: str) -> None:
     A loop without an upper bound must be dynamic. A loop with bounds may be static; `require_bounds` checks
     them.
     """
-    sizes = [_expected(workload.dynamic_loop(loop), workload.loops[loop]) for loop in workload.role(role)]
-    require_sizes(found, sizes)
+    unknown = ir.ShapedType.get_dynamic_size()
+    varying = {each.loop: unknown if each.upper is None else ANY_SIZE for each in workload.dynamic}
+    require_sizes(found, [varying.get(loop, workload.loops[loop]) for loop in workload.role(role)])
 
 
 def require_bounds(handle: ir.Value, workload: Workload, operand: int) -> None:
@@ -61,12 +62,6 @@ def require_bounds(handle: ir.Value, workload: Workload, operand: int) -> None:
             )
         if loop.multiple > 1:
             preprocessing_transform.MatchDimIsMultipleOfOp(value, position, loop.multiple)
-
-
-def _expected(dynamic: DynamicLoop | None, size: int) -> int:
-    if dynamic is None:
-        return size
-    return ANY_SIZE if dynamic.upper is not None else ir.ShapedType.get_dynamic_size()
 
 
 def require_sizes(found: ir.Value, expected: Sequence[int]) -> None:

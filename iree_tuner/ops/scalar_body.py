@@ -11,8 +11,9 @@ from functools import cache
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import defining_op, new_context, walk
-from iree_tuner.ops.structure import iterators
+from iree_tuner.compiler.context import defining_op, new_context, ops_in, reachable, users_of, walk
+from iree_tuner.ops.structure import iterators, structure
+from iree_tuner.ops.workload import Workload
 
 LABEL = "iree_tuner.label"
 """The attribute that carries an op's label in a DAG's text; it is not matched."""
@@ -58,6 +59,12 @@ class ScalarBody:
     @property
     def _work(self) -> list[str]:
         return [name for name in self.ops if name.removeprefix("arith.") not in _CASTS]
+
+
+def multiplying(op: ir.Operation) -> Workload | None:
+    """The structure of an op that multiplies and accumulates; None for any other op."""
+    body = ScalarBody.of(op)
+    return structure(op, dynamic=True) if body is not None and body.multiplies_and_accumulates else None
 
 
 @dataclass(frozen=True)
@@ -112,21 +119,7 @@ def bounds_sums(function: ir.Operation) -> bool:
         body = ScalarBody.of(op) if op.name.startswith("linalg.") else None
         if body is not None and "reduction" in iterators(op) and body.products_and_sums and _ADD in body.ops:
             sums.append(op)
-    return any(_limits(each) for each in _after(sums))
-
-
-def _after(ops: list[ir.Operation]) -> list[ir.Operation]:
-    """The ops that use the results of some ops, directly or not."""
-    found: dict[ir.Operation, None] = {}
-    todo = list(ops)
-    while todo:
-        for result in todo.pop().results:
-            for use in result.uses:
-                user = use.owner.operation
-                if user not in found:
-                    found[user] = None
-                    todo.append(user)
-    return list(found)
+    return any(map(_limits, reachable([user for each in sums for user in users_of(each)], users_of)))
 
 
 def _limits(op: ir.Operation) -> bool:
@@ -135,10 +128,6 @@ def _limits(op: ir.Operation) -> bool:
     body = ScalarBody.of(op) if op.name.startswith("linalg.") else None
     if body is None:
         return False
-    return any(name.startswith(_LIMITING) for name in {*body.ops} - _SCALING) or _divides(op)
-
-
-def _divides(op: ir.Operation) -> bool:
-    """Whether a body divides by a value other than a constant."""
-    divisors = [each.operands[1] for each in op.regions[0].blocks[0] if each.operation.name == "arith.divf"]
-    return any(defining_op(each, "arith.constant") is None for each in divisors)
+    divisors = [each.operands[1] for each in ops_in(op.regions[0].blocks[0]) if each.name == "arith.divf"]
+    divides = any(defining_op(each, "arith.constant") is None for each in divisors)
+    return divides or any(name.startswith(_LIMITING) for name in {*body.ops} - _SCALING)

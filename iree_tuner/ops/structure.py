@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple, cast
 
@@ -132,17 +132,6 @@ def _assumed(assumptions: ir.Attribute) -> Extents:
 _NOT_COMPUTE = frozenset({"linalg.fill", "linalg.index", "linalg.yield"})
 
 
-@dataclass(frozen=True)
-class Structure:
-    """The properties of every structured op, as in `Workload`."""
-
-    loops: tuple[int, ...]
-    iterators: tuple[Iterator, ...]
-    types: tuple[ElementType, ...]
-    maps: tuple[IndexingMap, ...]
-    dynamic: tuple[DynamicLoop, ...] = ()
-
-
 def is_compute(op: ir.Operation) -> bool:
     """Whether an op does a dispatch's work: structured, not a fill, and not part of another op's body."""
     in_dialect = op.name.startswith(("linalg.", "iree_linalg_ext."))
@@ -167,8 +156,8 @@ def accesses(op: ir.Operation) -> tuple[IndexingMap, ...]:
     return tuple(map(IndexingMap.of, indexing_maps(op)))
 
 
-def structure(op: ir.Operation, *, dynamic: bool = False) -> Structure | None:
-    """Read an op's structure; None if it has none, or if a loop's size is not known.
+def structure(op: ir.Operation, *, dynamic: bool = False) -> Workload | None:
+    """Read an op's structure, a workload of no family; None if it has none, or if a loop's size is not known.
 
     With `dynamic`, sizes that are known only at run time are taken: their loops are 0, and listed in
     `dynamic`.
@@ -182,7 +171,9 @@ def structure(op: ir.Operation, *, dynamic: bool = False) -> Structure | None:
     sizes = loop_sizes(op)
     if sizes is None:
         return None
-    return Structure(
+    return Workload(
+        family="",
+        op="",
         loops=tuple(size or 0 for size in sizes),
         iterators=iterators(op),
         types=tuple(ElementType.of(operand.type) for operand in op.operands),
@@ -241,12 +232,12 @@ def inputs_of(op: ir.Operation) -> list[ir.Value]:
 def workload_of(
     family: str,
     op_name: str,
-    found: Structure,
+    found: Workload,
     roles: Sequence[tuple[str, Iterable[int]]],
     parameters: Sequence[tuple[str, Iterable[int]]] = (),
     may_vary: Sequence[str] = (),
 ) -> Workload | None:
-    """A workload in which each loop plays exactly one role.
+    """A workload of that `structure`, in which each loop plays exactly one role.
 
     None if the roles do not cover the loops, or a dynamic loop plays a role that is not in `may_vary`.
     """
@@ -256,17 +247,8 @@ def workload_of(
     varies = {loop for name, loops in frozen if name in may_vary for loop in loops}
     if not varies.issuperset(each.loop for each in found.dynamic):
         return None
-    return Workload(
-        family=family,
-        op=op_name,
-        loops=found.loops,
-        iterators=found.iterators,
-        types=found.types,
-        maps=found.maps,
-        roles=frozen,
-        parameters=tuple((name, tuple(values)) for name, values in parameters),
-        dynamic=found.dynamic,
-    )
+    others = tuple((name, tuple(values)) for name, values in parameters)
+    return replace(found, family=family, op=op_name, roles=frozen, parameters=others)
 
 
 # The initial values of a reduction: zeros that a fill of the same dispatch writes, or values read.

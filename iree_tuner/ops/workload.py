@@ -124,10 +124,19 @@ class Workload:
         return dict(self.parameters).get(name, ())
 
     @property
+    def parallel(self) -> tuple[int, ...]:
+        """The parallel loops."""
+        return tuple(loop for loop, kind in enumerate(self.iterators) if kind == "parallel")
+
+    @property
+    def reduced(self) -> tuple[int, ...]:
+        """The reduction loops."""
+        return tuple(loop for loop, kind in enumerate(self.iterators) if kind == "reduction")
+
+    @property
     def reduction_length(self) -> int:
         """The number of values in one result: the product of the reduction loops."""
-        kinds = zip(self.loops, self.iterators, strict=True)
-        return math.prod(size for size, kind in kinds if kind == "reduction")
+        return math.prod(self.loops[loop] for loop in self.reduced)
 
     @property
     def name(self) -> str:

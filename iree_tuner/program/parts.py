@@ -21,9 +21,8 @@ from iree.compiler.dialects import util
 from iree_tuner.compiler.context import defining_op, ops_in, symbol_of, walk
 from iree_tuner.compiler.session import CompilerSession
 from iree_tuner.compiler.unbound import hal_type
-from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.ops.canonical import captured
+from iree_tuner.ops.dag import captured
 from iree_tuner.ops.scalar_body import bounds_sums
 from iree_tuner.program.entries import ASYNC, FILLED, plain_name
 from iree_tuner.program.flow_ops import (
@@ -46,7 +45,7 @@ from iree_tuner.program.flow_ops import (
     take_byte,
 )
 from iree_tuner.program.harness import run_passes
-from iree_tuner.program.phases import select_target
+from iree_tuner.program.phases import compiled_to
 from iree_tuner.program.steps import CopiedOps, FlowStep, FlowSteps, given_as
 from iree_tuner.targets import Target
 
@@ -179,10 +178,7 @@ def take_apart(
     by export; all without. Raises CompileError if the compiler refuses, TunerError if the program has no such
     function, or none whose dispatches can be called.
     """
-    session = session_for(target.flags)
-    module = session.parse(data, name)
-    select_target(module, target)
-    session.run(module, stop="flow")
+    session, module = compiled_to("flow", data, name, target)
     return take_apart_flow(module, session, name, functions, only)
 
 

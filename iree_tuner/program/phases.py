@@ -13,7 +13,7 @@ from typing import Literal
 from iree.compiler import ir
 
 from iree_tuner.compiler.context import ops_in, symbol_of, to_bytecode, walk
-from iree_tuner.compiler.session import Diagnostic, Phase
+from iree_tuner.compiler.session import CompilerSession, Diagnostic, Phase
 from iree_tuner.compiler.unbound import device_name, executable_targets_in, is_affinity
 from iree_tuner.compiler.worker import Calls, Workers, session_for
 from iree_tuner.errors import TunerError, UsageError
@@ -264,6 +264,17 @@ def select_target(module: ir.Module, target: Target) -> None:
         # IR as text: targets keep it as bytecode
         own = ir.Module.parse(target.device_targets, module.context)
         module.operation.attributes[DEVICE_TARGETS] = own.operation.attributes[DEVICE_TARGETS]
+
+
+def compiled_to(
+    stop: Phase, data: bytes | str, name: str, target: Target
+) -> tuple[CompilerSession, ir.Module]:
+    """A program after a phase, for a target, in this worker's session. Raises CompileError."""
+    session = session_for(target.flags)
+    module = session.parse(data, name)
+    select_target(module, target)
+    session.run(module, stop=stop)
+    return session, module
 
 
 _DIALECT = "vhlo."

@@ -34,10 +34,7 @@ class Local:
     def ask(self, count: int) -> list[Assignment]:
         """New assignments near the best ones."""
         asked: list[Assignment] = []
-        while len(asked) < count:
-            proposal = self._propose()
-            if proposal is None:
-                break
+        while len(asked) < count and (proposal := self._propose()) is not None:
             self._proposed.add(proposal)
             asked.append(proposal)
         return asked

@@ -31,6 +31,7 @@ _TAUGHT = 0.25  # weight of what other workloads teach, next to the estimate: it
 _TRUST = 0.7  # slope of times against the prior
 _USUAL = 4.0  # results that this counts as
 _NOISE = 0.05  # standard deviation of a measured value, of the spread of all
+_LENGTHS = (0.25, 0.5, 1.0, 2.0)
 _JITTER = 1e-8  # on the diagonal of a kernel, which rounding may leave singular
 
 
@@ -65,7 +66,10 @@ class Model:
             if optimism not in orders:
                 orders[optimism] = ranked(mean - optimism * deviation, places)
             left = (place for place in orders[optimism] if place not in chosen)
-            chosen.append(_first_apart(list(islice(left, _LOOKED_AT)), chosen, scaled))
+            looked_at = list(islice(left, _LOOKED_AT))
+            gaps = (np.square(scaled[place] - scaled[chosen]).mean(axis=1) for place in looked_at)
+            apart = (place for place, gap in zip(looked_at, gaps, strict=True) if (gap > _TOO_NEAR).all())
+            chosen.append(next(apart, looked_at[0]))
         return self._pool.propose(chosen)
 
     def tell(self, results: Sequence[Result]) -> None:
@@ -85,13 +89,8 @@ class Model:
             if place not in self._spread:
                 self._spread.add(place)
                 self._pool.add(self._space.neighbors(self._pool.members[place]))
-        if not self._asked:
-            self._climb()
-
-    def _climb(self) -> None:
-        """Follow the prior from its best members, among plain tiles: no times are known yet."""
         seen: set[int] = set()
-        for _ in range(_CLIMBS):
+        for _ in range(0 if self._asked else _CLIMBS):  # among plain tiles: no times are known yet
             for place in ranked(self._prior(), range(len(self._pool.members)))[:_CLIMBERS]:
                 if place not in seen:
                     seen.add(place)
@@ -149,31 +148,21 @@ def _line(prior: Array, values: Array) -> tuple[float, float]:
     return float(np.median(values - slope * prior)), slope
 
 
-def _first_apart(order: Sequence[int], chosen: Sequence[int], scaled: Array) -> int:
-    for place in order:
-        gaps = [float(np.square(scaled[place] - scaled[other]).mean()) for other in chosen]
-        if all(gap > _TOO_NEAR for gap in gaps):
-            return place
-    return order[0]
-
-
 class _Process:
     """A Gaussian process, which predicts candidates from similar ones that were measured.
 
     Its kernel is Matern's of smoothness 5/2 (Rasmussen and Williams, 2006, chapter 4). The length scale is
-    chosen from `lengths` (in units of the root of the number of features) by the likelihood. Features, a row
+    chosen from `_LENGTHS` (in units of the root of the number of features) by the likelihood. Features, a row
     for each of `values`, are divided by `scales`.
     """
 
-    def __init__(
-        self, rows: Array, values: Array, scales: Array, lengths: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
-    ) -> None:
+    def __init__(self, rows: Array, values: Array, scales: Array) -> None:
         self._scales = scales
         self._rows = rows / scales
         self._spread = max(float(values.std()), 1e-3)
         self._values = values / self._spread
         root = float(np.sqrt(rows.shape[1]))
-        self._length = max((length * root for length in lengths), key=self._likelihood)
+        self._length = max((length * root for length in _LENGTHS), key=self._likelihood)
         self._factor = self._factored(self._length)
         self._weights = _solve(self._factor, self._values)
 

@@ -60,7 +60,16 @@ def _assume(node: Expr, bounds: Bounds) -> None:
             for operand in node.operands:
                 _assume(operand, bounds)
         case "smt.or":
-            _assume_any(node, bounds)
+            branches: list[Bounds] = []
+            for compared in {side for operand in node.operands for side in operand.operands}:
+                interval(compared, bounds)  # once for all branches: memberships repeat an expression
+            for operand in node.operands:
+                branch = bounds.branch()
+                _assume(operand, branch)
+                if all(low <= high for low, high in (branch[name] for name in operand.support)):
+                    branches.append(branch)
+            for name in node.support if branches else ():
+                bounds[name] = (min(b[name][0] for b in branches), max(b[name][1] for b in branches))
         case "smt.not":
             _assume_not(node.operands[0], bounds)
         case "smt.eq" if len(node.operands) == 2:
@@ -85,19 +94,6 @@ def _assume_not(node: Expr, bounds: Bounds) -> None:
             _assume(replace(node, data=3 - node.data), bounds)
         case _:
             pass
-
-
-def _assume_any(node: Expr, bounds: Bounds) -> None:
-    branches: list[Bounds] = []
-    for compared in {side for operand in node.operands for side in operand.operands}:
-        interval(compared, bounds)  # once for all branches: memberships repeat an expression
-    for operand in node.operands:
-        branch = bounds.branch()
-        _assume(operand, branch)
-        if all(low <= high for low, high in (branch[name] for name in operand.support)):
-            branches.append(branch)
-    for name in node.support if branches else ():
-        bounds[name] = (min(b[name][0] for b in branches), max(b[name][1] for b in branches))
 
 
 def _assume_equal(left: Expr, right: Expr, bounds: Bounds) -> None:
@@ -126,24 +122,20 @@ def _narrow(node: Expr, to: Interval, bounds: Bounds) -> None:
                 smallest, largest = sum(r[0] for r in others), sum(r[1] for r in others)
                 _narrow(operand, (low - largest, high - smallest), bounds)
         case "smt.int.mul":
-            _narrow_factors(node, to, bounds)
+            ranges = [interval(operand, bounds) for operand in node.operands]
+            if any(r[0] < 1 or r[1] < r[0] for r in ranges):
+                return  # the signs are open, or there is no solution
+            for index, operand in enumerate(node.operands):
+                others = ranges[:index] + ranges[index + 1 :]
+                smallest, largest = math.prod(r[0] for r in others), math.prod(r[1] for r in others)
+                most = math.inf if math.isinf(high) else high // smallest
+                least = -math.inf if math.isinf(low) or math.isinf(largest) else -(-low // largest)
+                _narrow(operand, (least, most), bounds)
         case "smt.int.div" if node.operands[1].kind == "constant" and node.operands[1].data > 0:
             divisor = node.operands[1].data
             _narrow(node.operands[0], (low * divisor, high * divisor + divisor - 1), bounds)
         case _:
             pass
-
-
-def _narrow_factors(node: Expr, to: Interval, bounds: Bounds) -> None:
-    ranges = [interval(operand, bounds) for operand in node.operands]
-    if any(r[0] < 1 or r[1] < r[0] for r in ranges):
-        return  # the signs are open, or there is no solution
-    for index, operand in enumerate(node.operands):
-        others = ranges[:index] + ranges[index + 1 :]
-        smallest, largest = math.prod(r[0] for r in others), math.prod(r[1] for r in others)
-        most = math.inf if math.isinf(to[1]) else to[1] // smallest
-        least = -math.inf if math.isinf(to[0]) or math.isinf(largest) else -(-to[0] // largest)
-        _narrow(operand, (least, most), bounds)
 
 
 def interval(node: Expr, bounds: Bounds) -> Interval:

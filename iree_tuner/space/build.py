@@ -79,7 +79,7 @@ def undivided(workload: Workload) -> Workload:
 
 def _masked(workload: Workload) -> list[int]:
     """Dynamic loops of a generic op that are tiled: none where two static ones are, as by the compiler."""
-    parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
+    parallel = list(workload.parallel)
     static = [loop for loop in parallel if workload.dynamic_loop(loop) is None and workload.loops[loop] > 1]
     return [] if len(static) > 1 else parallel
 

@@ -233,7 +233,18 @@ def _read_spirv(space: Space, lowering: str, translation: str, chosen: Chosen) -
 def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str, chosen: Chosen) -> None:
     # IR as text: candidates are stored as text
     config = iree_gpu.LoweringConfigAttr(ir.Attribute.parse(lowering))
-    actual = _gpu_entries(config, translation)
+    # The entries of both attributes under the names that they have in a knobs dictionary.
+    actual = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
+    # IR as text: candidates are stored as text
+    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
+    actual["workgroup_size"] = integers(list(info.workgroup_size))
+    actual["subgroup_size"] = integers([info.subgroup_size])[0]
+    configuration = info.configuration
+    if configuration is not None:
+        actual.update((named.name, named.attr) for named in ir.DictAttr(configuration))
+    actual[_PIPELINE_OPTIONS] = _gpu_options(
+        actual.get(_PIPELINE_OPTIONS, iree_gpu.PipelineOptionsAttr.get())
+    )
     template = {named.name: named.attr for named in ir.DictAttr(space.op.knobs)}
     template.pop(COMPANIONS, None)  # they follow the root's
     two = template.pop(_DECOMPOSITION, None)
@@ -253,34 +264,18 @@ def _read_gpu(space: Space, lowering: str, translation: str, decomposition: str,
             chosen.misfits.append(f"{name} is not set, but is always {template[name]} in this space")
 
 
-def _gpu_entries(config: iree_gpu.LoweringConfigAttr, translation: str) -> dict[str, ir.Attribute]:
-    """The entries of both attributes under the names that they have in a knobs dictionary."""
-    entries = {named.name: named.attr for named in ir.DictAttr(config.attributes)}
-    # IR as text: candidates are stored as text
-    info = iree_codegen.TranslationInfoAttr(ir.Attribute.parse(translation))
-    entries["workgroup_size"] = integers(list(info.workgroup_size))
-    entries["subgroup_size"] = integers([info.subgroup_size])[0]
-    configuration = info.configuration
-    if configuration is not None:
-        entries.update((named.name, named.attr) for named in ir.DictAttr(configuration))
-    options = entries.get(_PIPELINE_OPTIONS)
-    if options is None or isinstance(options, iree_gpu.PipelineOptionsAttr):
-        entries[_PIPELINE_OPTIONS] = _gpu_options(options)
-    return entries
-
-
-def _gpu_options(given: ir.Attribute | None) -> ir.Attribute:
-    """Pipeline options as a dictionary; a missing attribute has the compiler's default."""
-    options = iree_gpu.PipelineOptionsAttr(given or iree_gpu.PipelineOptionsAttr.get())
+def _gpu_options(given: ir.Attribute) -> ir.Attribute:
+    """Pipeline options as a dictionary; any other attribute as it is."""
+    if not isinstance(given, iree_gpu.PipelineOptionsAttr):
+        return given
+    options = iree_gpu.PipelineOptionsAttr(given)
+    flags = ("no_reduce_shared_memory_bank_conflicts", "use_igemm_convolution")
+    none = iree_gpu.ReorderWorkgroupsStrategyAttr.get(iree_gpu.ReorderWorkgroupsStrategy.None_)
     return ir.DictAttr.get(
         {
             "prefetch_num_stages": integers([options.prefetch_num_stages or 0])[0],
-            "no_reduce_shared_memory_bank_conflicts": ir.BoolAttr.get(
-                bool(options.no_reduce_shared_memory_bank_conflicts)
-            ),
-            "use_igemm_convolution": ir.BoolAttr.get(bool(options.use_igemm_convolution)),
-            "reorder_workgroups_strategy": options.reorder_workgroups_strategy
-            or iree_gpu.ReorderWorkgroupsStrategyAttr.get(iree_gpu.ReorderWorkgroupsStrategy.None_),
+            **{name: ir.BoolAttr.get(bool(getattr(options, name))) for name in flags},
+            "reorder_workgroups_strategy": options.reorder_workgroups_strategy or none,
         }
     )
 
@@ -301,7 +296,12 @@ def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Cho
         else:
             chosen.misfits.append(f"{where} is {actual}, but must be an integer in this space")
     elif isinstance(template, iree_codegen.OneOfKnobAttr):
-        _unify_option(template, actual, where, chosen)
+        fitting = [place for place, option in enumerate(template.options) if option == actual]
+        if not fitting:
+            chosen.misfits.append(f"{where} is {actual}, which is not among the options of {template.name}")
+        # Several options may be equal here; then the knob keeps a value that another entry gave it.
+        elif chosen.values.get(template.name) not in fitting:
+            chosen.note(template.name, fitting[0], where)
     elif isinstance(template, ir.ArrayAttr) and isinstance(actual, ir.ArrayAttr):
         items = list(actual)
         for position, item in enumerate(template):
@@ -311,38 +311,24 @@ def _unify(template: ir.Attribute, actual: ir.Attribute, where: str, chosen: Cho
         if not all(map(_is_off, items[len(template) :])):
             chosen.fixed(where, actual, template)
     elif isinstance(template, ir.DictAttr) and isinstance(actual, ir.DictAttr):
-        _unify_entries(template, actual, where, chosen)
+        for named in template:
+            value = actual[named.name] if named.name in actual else _absent(named.attr)
+            place = f"{where}.{named.name}"
+            if value is not None:
+                _unify(named.attr, value, place, chosen)
+            else:
+                chosen.misfits.append(f"{place} is not set, but is always {named.attr} in this space")
+        chosen.misfits.extend(
+            f"{where}.{named.name} is {named.attr}, but is never set in this space"
+            for named in actual
+            if named.name not in template and not _is_off(named.attr)
+        )
     elif isinstance(template, iree_gpu.LoweringConfigAttr) and isinstance(
         actual, iree_gpu.LoweringConfigAttr
     ):
         _unify(ir.DictAttr(template.attributes), ir.DictAttr(actual.attributes), where, chosen)
     elif template != actual:
         chosen.fixed(where, actual, template)
-
-
-def _unify_option(
-    template: iree_codegen.OneOfKnobAttr, actual: ir.Attribute, where: str, chosen: Chosen
-) -> None:
-    """Several options may be equal here; then the knob keeps a value that another entry gave it."""
-    fitting = [place for place, option in enumerate(template.options) if option == actual]
-    if not fitting:
-        chosen.misfits.append(f"{where} is {actual}, which is not among the options of {template.name}")
-    elif chosen.values.get(template.name) not in fitting:
-        chosen.note(template.name, fitting[0], where)
-
-
-def _unify_entries(template: ir.DictAttr, actual: ir.DictAttr, where: str, chosen: Chosen) -> None:
-    for named in template:
-        value = actual[named.name] if named.name in actual else _absent(named.attr)
-        if value is not None:
-            _unify(named.attr, value, f"{where}.{named.name}", chosen)
-        else:
-            chosen.misfits.append(
-                f"{where}.{named.name} is not set, but is always {named.attr} in this space"
-            )
-    for named in actual:
-        if named.name not in template and not _is_off(named.attr):
-            chosen.misfits.append(f"{where}.{named.name} is {named.attr}, but is never set in this space")
 
 
 def _is_off(attribute: ir.Attribute) -> bool:

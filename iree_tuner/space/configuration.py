@@ -61,3 +61,9 @@ class Configuration:
     """Everything that one candidate sets."""
 
     ops: tuple[OpConfiguration, ...]
+
+    @staticmethod
+    def of(info: ir.Attribute, companions: Mapping[str, ir.Attribute]) -> Configuration:
+        """The root's compilation info, and the companions' lowering configs by label."""
+        others = (OpConfiguration.of(label, "lowering_config", each) for label, each in companions.items())
+        return Configuration((OpConfiguration.of("root", "compilation_info", info), *others))

@@ -10,6 +10,7 @@ from typing import Generic, Literal, TypeVar
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
+from iree_tuner.errors import TunerError
 from iree_tuner.space.expressions import Boolean, Integer, any_of, constant, if_else, require, searching
 
 COMPANIONS = "companions"
@@ -35,6 +36,25 @@ def build_constraints(
         return module
 
 
+VARIANT = "iree_tuner.variant"
+"""Attribute of a constraints op that tells it from another one of the same pipeline."""
+
+
+def only_constraints(module: ir.Module) -> iree_codegen.ConstraintsOp:
+    """The constraints op of a module. Raises TunerError if there is not exactly one."""
+    found = list(ir.get_ops_of_type(module, iree_codegen.ConstraintsOp))
+    if len(found) != 1:
+        raise TunerError(f"expected one iree_codegen.smt.constraints op, found {len(found)}")
+    return found[0]
+
+
+def as_variant(module: ir.Module, variant: str) -> ir.Module:
+    """The module, whose constraints op is now called a variant of its pipeline."""
+    with module.context:
+        only_constraints(module).operation.attributes[VARIANT] = ir.StringAttr.get(variant)
+    return module
+
+
 def knob(name: str, values: Sequence[int], reason: str) -> Integer:
     """Declare a knob that takes one of `values`; `reason` completes "NAME (VALUE) must be ...".
 
@@ -49,6 +69,18 @@ def knob(name: str, values: Sequence[int], reason: str) -> Integer:
 def derived(name: str) -> Integer:
     """Declare a knob that an assert of the caller's makes equal to an expression."""
     return Integer(iree_codegen.KnobOp(name).result)
+
+
+def computed(name: str, wanted: Integer, what: str) -> Integer:
+    """Declare a knob that must be `what`, an expression."""
+    declared = derived(name)
+    require_equal(name, declared, wanted, what)
+    return declared
+
+
+def require_equal(name: str, value: Integer, wanted: Integer, what: str) -> None:
+    """Assert that the knob of that name is `what`; both values are shown."""
+    require(value.equals(wanted), f"{name} ({{}}) must be {what} ({{}})", value, wanted)
 
 
 def declared_knobs(op: iree_codegen.ConstraintsOp) -> dict[str, Integer]:
@@ -149,6 +181,27 @@ class Ruling(Generic[Subject]):
 def first_ruling(rulings: Sequence[Ruling[Subject]], subject: Subject) -> Ruling[Subject] | None:
     """The ruling for a space. Without one (None), all asserts of the space are rules."""
     return next((each for each in rulings if each.applies(subject)), None)
+
+
+# Sizes to try for tiles.
+
+
+def divisors(size: int) -> tuple[int, ...]:
+    """All divisors, ascending."""
+    return tuple(value for value in range(1, size + 1) if size % value == 0)
+
+
+def powers(most: int, least: int = 1, *, threes: bool = False) -> tuple[int, ...]:
+    """Powers of two in a range, ascending; optionally with three times each of them."""
+    found = {1 << i for i in range(most.bit_length())}
+    if threes:
+        found |= {3 * value for value in found}
+    return tuple(sorted(value for value in found if least <= value <= most))
+
+
+def next_power(size: int) -> int:
+    """The smallest power of two that is not less than a size."""
+    return 1 << (size - 1).bit_length()
 
 
 def rounded_up(value: Integer, step: Integer | int) -> Integer:

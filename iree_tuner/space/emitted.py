@@ -14,7 +14,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.context import defining_op, to_bytecode, walk
-from iree_tuner.compiler.worker import End, Ok, Timeout, Workers, session_for
+from iree_tuner.compiler.worker import Ok, Timeout, Workers, session_for
 from iree_tuner.ops.workload import Workload
 from iree_tuner.program.bindings import OP_TAG, Harness
 from iree_tuner.program.extract import prepare
@@ -52,17 +52,17 @@ def begin_emitting(
     if reason:
         return lambda: Emitted(note=reason)
     future = workers.submit(emit_here, harness.module, target.flags, timeout_s=_TIMEOUT_S)
-    return lambda: _emitted(workers.end(future))
 
+    def found() -> Emitted:
+        match workers.end(future):
+            case Ok(modules):
+                return Emitted(modules, "" if modules else "the compiler emits no constraints for this op")
+            case Timeout(limit_s):
+                return Emitted(note=f"the compiler emitted no constraints within {limit_s:.0f} s")
+            case end:
+                return Emitted(note=f"the compiler crashed while emitting constraints: {end}")
 
-def _emitted(end: End[tuple[bytes, ...]]) -> Emitted:
-    match end:
-        case Ok(found):
-            return Emitted(found, "" if found else "the compiler emits no constraints for this op")
-        case Timeout(limit_s):
-            return Emitted(note=f"the compiler emitted no constraints within {limit_s:.0f} s")
-        case _:
-            return Emitted(note=f"the compiler crashed while emitting constraints: {end}")
+    return found
 
 
 def emit_here(harness: bytes, flags: tuple[str, ...]) -> tuple[bytes, ...]:
@@ -70,7 +70,11 @@ def emit_here(harness: bytes, flags: tuple[str, ...]) -> tuple[bytes, ...]:
     session = session_for(flags)
     with session.context, ir.Location.unknown():
         module = session.parse(harness)
-        _mark_root(module)
+        for op in walk(module.operation):  # only the tagged root op is in the set that constraints are for
+            if "root_op" in op.attributes:
+                del op.attributes["root_op"]
+            if OP_TAG in op.attributes and ir.StringAttr(op.attributes[OP_TAG]).value == "root":
+                op.attributes["root_op"] = iree_codegen.RootOpAttr.get(0)
         prepare(module, (_PASS,), session)
         return tuple(to_bytecode(alone(op)) for op in ir.get_ops_of_type(module, iree_codegen.ConstraintsOp))
 
@@ -89,12 +93,3 @@ def alone(op: iree_codegen.ConstraintsOp) -> ir.Module:
     op.operation.detach_from_parent()
     module.body.append(op)
     return module
-
-
-def _mark_root(module: ir.Module) -> None:
-    """Only the tagged root op is in the set that constraints are emitted for."""
-    for op in walk(module.operation):
-        if "root_op" in op.attributes:
-            del op.attributes["root_op"]
-        if OP_TAG in op.attributes and ir.StringAttr(op.attributes[OP_TAG]).value == "root":
-            op.attributes["root_op"] = iree_codegen.RootOpAttr.get(0)

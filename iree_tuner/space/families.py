@@ -21,15 +21,16 @@ from iree_tuner.space.gpu.simt import simt_constraints
 from iree_tuner.space.gpu.spaces import Builder as GpuBuilder
 from iree_tuner.space.gpu.spaces import generic_constraints as gpu_generic
 from iree_tuner.space.gpu.spaces import gpu_constraints
-from iree_tuner.space.llvm_cpu.contraction import contraction_constraints
-from iree_tuner.space.llvm_cpu.convolution import convolution_constraints
-from iree_tuner.space.llvm_cpu.generic import attention_constraints, generic_constraints
+from iree_tuner.space.llvm_cpu.root_ops import (
+    attention_constraints,
+    contraction_constraints,
+    convolution_constraints,
+    generic_constraints,
+)
 from iree_tuner.space.providers import SpaceProvider, SpaceRequest
-from iree_tuner.space.spirv.cooperative import cooperative_constraints
-from iree_tuner.space.spirv.promote import promote_constraints
+from iree_tuner.space.spirv.matmul import cooperative_constraints, promote_constraints
 from iree_tuner.space.spirv.reduce import reduce_constraints
-from iree_tuner.space.spirv.tiling import distribute_constraints
-from iree_tuner.space.spirv.vectorize import Unrolled, vectorize_constraints
+from iree_tuner.space.spirv.tiling import Unrolled, distribute_constraints, vectorize_constraints
 from iree_tuner.targets import CpuLimits, GpuLimits
 
 CpuBuilder = Callable[[Workload, CpuLimits, ir.Context], ir.Module]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -113,17 +114,14 @@ class Expr:
 
     def evaluate(self, values: Mapping[str, Array], cache: dict[Expr, Array] | None = None) -> Array:
         """The value for arrays of its variables' values, which must broadcast together."""
-        cache = {} if cache is None else cache
-        if self not in cache:
-            cache[self] = self._compute(values, cache)
-        return cache[self]
-
-    def _compute(self, values: Mapping[str, Array], cache: dict[Expr, Array]) -> Array:
         if self.kind == "variable":
             return values[self.data]
         if self.kind == "constant":
             return np.asarray(self.data)
-        return self.apply([operand.evaluate(values, cache) for operand in self.operands])
+        cache = {} if cache is None else cache
+        if self not in cache:
+            cache[self] = self.apply([operand.evaluate(values, cache) for operand in self.operands])
+        return cache[self]
 
     def apply(self, operands: list[Array]) -> Array:
         """The value of this op (not a variable or a constant) for its operands' values."""
@@ -235,11 +233,6 @@ def _node(op: ir.Operation, operands: tuple[Expr, ...]) -> Expr:
             raise TunerError(f"the constraint interpreter does not know '{name}'")
 
 
-def _distinct(operands: list[Array]) -> Array:
-    pairs = [a != b for i, a in enumerate(operands) for b in operands[i + 1 :]]
-    return reduce(np.logical_and, pairs)
-
-
 def _divide(a: Array, b: Array) -> Array:
     if np.all(b > 0):
         return a // b
@@ -271,7 +264,7 @@ _OPERATIONS: dict[str, Callable[[Any, list[Array]], Array]] = {
     "smt.int.abs": lambda _, x: np.abs(x[0]),
     "smt.int.cmp": lambda predicate, x: _COMPARISONS[predicate](x[0], x[1]),
     "smt.eq": lambda _, x: reduce(np.logical_and, [x[0] == other for other in x[1:]]),
-    "smt.distinct": lambda _, x: _distinct(x),
+    "smt.distinct": lambda _, x: reduce(np.logical_and, [a != b for a, b in combinations(x, 2)]),
     "smt.and": lambda _, x: reduce(np.logical_and, x),
     "smt.or": lambda _, x: reduce(np.logical_or, x),
     "smt.xor": lambda _, x: reduce(np.logical_xor, x),
@@ -297,13 +290,11 @@ def smtlib(op: ir.Operation) -> str:
     if any(view.operation.name == _ABS for view in op.regions[0].blocks[0].operations):
         op = op.clone().operation
         for view in list(op.regions[0].blocks[0].operations):
-            if view.operation.name == _ABS:
-                _replace(view.operation)
+            absolute = view.operation
+            if absolute.name == _ABS:
+                with op.context, ir.Location.unknown(), ir.InsertionPoint(absolute):
+                    value = Integer(absolute.operands[0])
+                    other = if_else(value >= 0, value, constant(0) - value)
+                absolute.result.replace_all_uses_with(other.value)
+                absolute.erase()
     return iree_codegen.convert_constraints_op_to_smtlib(op)
-
-
-def _replace(absolute: ir.Operation) -> None:
-    with absolute.context, ir.Location.unknown(), ir.InsertionPoint(absolute):
-        value = Integer(absolute.operands[0])
-        absolute.result.replace_all_uses_with(if_else(value >= 0, value, constant(0) - value).value)
-    absolute.erase()

@@ -160,22 +160,22 @@ class Relations:
         return what in self._tables or cells <= max(_SMALL, rows.length)
 
     def _value(self, node: Expr, rows: Rows, cache: dict[Expr, Array]) -> Array:
-        if node not in cache:
-            cache[node] = self._compute(node, rows, cache)
-        return cache[node]
-
-    def _compute(self, node: Expr, rows: Rows, cache: dict[Expr, Array]) -> Array:
+        if node in cache:
+            return cache[node]
         names = tuple(sorted(node.support - self._fixed.keys()))
         if not names:
-            return node.evaluate(self._fixed)
-        if node.kind == "variable":
-            return self.domains[node.data].take(rows.column(node.data))
-        if self._worth(node, combinations(frozenset(names), self.domains), rows):
+            found = node.evaluate(self._fixed)
+        elif node.kind == "variable":
+            found = self.domains[node.data].take(rows.column(node.data))
+        elif self._worth(node, combinations(frozenset(names), self.domains), rows):
             if node not in self._tables:
                 shape = tuple(len(self.domains[name]) for name in names)
                 self._tables[node] = np.broadcast_to(node.evaluate(grid(names, self.domains)), shape).ravel()
-            return self._tables[node].take(self.key(names, rows))
-        return node.apply([self._value(operand, rows, cache) for operand in node.operands])
+            found = self._tables[node].take(self.key(names, rows))
+        else:
+            found = node.apply([self._value(operand, rows, cache) for operand in node.operands])
+        cache[node] = found
+        return found
 
 
 FRONTIER = 1 << 15
@@ -282,7 +282,11 @@ class Join:
             place = np.repeat(np.arange(rows.length), size)
             column = np.tile(np.arange(size, dtype=self.relations.index_type(name)), rows.length)
         else:
-            place, column = self._partners(source, rows, name)
+            counts, starts, values = self._list(source, name)
+            keys = self._keys(source, rows, name)
+            many = counts[keys]
+            place = np.repeat(np.arange(rows.length), many)
+            column = values[np.arange(len(place)) + (starts[keys] - np.cumsum(many) + many)[place]]
         return self.select(rows.take(place).bind(name, column), [r for r in needed if r is not source])
 
     def define(self, rows: Rows, name: str) -> Rows:
@@ -332,15 +336,6 @@ class Join:
         """The relation that leaves the fewest values, among the ones that may be tabulated."""
         tabulated = [r for r in needed if r.cells <= max(1 << 12, rows.length)]
         return min(tabulated, key=lambda r: self.relations.table(r).mean(), default=None)
-
-    def _partners(self, source: Relation, rows: Rows, name: str) -> tuple[Array, Array]:
-        """Rows, and values of `name` that a relation allows with them."""
-        counts, starts, values = self._list(source, name)
-        keys = self._keys(source, rows, name)
-        many = counts[keys]
-        place = np.repeat(np.arange(rows.length), many)
-        ends = np.cumsum(many)
-        return place, values[np.arange(len(place)) + (starts[keys] - ends + many)[place]]
 
     def _list(self, source: Relation, name: str) -> tuple[Array, Array, Array]:
         """For each combination of the relation's other variables: how many values of `name`, and which."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from iree.compiler import ir
@@ -71,7 +71,7 @@ class Rules:
             draft = Draft(Space(space.workload, module).op, space.workload, limits)
             ruling = first_ruling(SPIRV_RULINGS if limits.codegen.spirv else GPU_RULINGS, draft)
             if ruling is not None and ruling.extend is not None:
-                with module.context, ir.Location.unknown(module.context):
+                with module.context, ir.Location.unknown(module.context), draft.end():
                     ruling.extend(draft)
             self._space = Space(space.workload, module)
             self._settle = None
@@ -93,21 +93,26 @@ class Rules:
             return Judgement(unread=tuple(chosen.misfits), values=chosen.values)
         unread = [
             f"{chosen.places.get(name, name)} is {value}" for name, value in chosen.values.items()
-            if value < 0 or (value == 0 and name in self._positive)
+            # A tile of 0 means no tile, and constraints do not cover it.
+            if value < 0 or (value == 0 and name in self._space.names and 0 not in self._space.domain(name))
         ]  # fmt: skip
         if unread:
             return Judgement(unread=tuple(unread), values=chosen.values)
-        found = [_in_words(each, chosen.places) for each in self.violations(chosen.values)]
+        found = self.violations(chosen.values)
+        if places := chosen.places:  # the attributes' name of a knob: `workgroup[1]`, not `wg_1`
+            names = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
+            named = re.compile(rf"\b({names})\b")
+            found = [replace(v, message=named.sub(lambda m: places[m[0]], v.message)) for v in found]
         return Judgement(tuple(found), values=chosen.values)
 
     def violations(self, values: Mapping[str, int]) -> list[Violation]:
         """The constraints that these values of the knobs break. Knobs without a value are left open."""
         settled = self._settle(values) if self._settle is not None else values
-        asserted = self._asserted
-        if self._condition and self._broken(settled, self._condition):
+        asserted, of_rules = self._asserted, self._evaluation(settled)
+        conditions = [each for each, _ in asserted if re.search(self._condition, each.message)]
+        if self._condition and any(self._is_broken(each, *of_rules) for each in conditions):
             asserted = [each for each in asserted if not re.search(self._dependent, each[0].message)]
         found: list[Violation] = []
-        of_rules = self._evaluation(settled)
         for force, looked_at in (("rule", settled), ("warning", values)):
             evaluation = of_rules if looked_at is settled else self._evaluation(looked_at)
             for assertion, own in asserted:
@@ -115,19 +120,6 @@ class Rules:
                     message = _message(assertion, looked_at, *evaluation)
                     found.append(Violation(message, assertion.message, own))
         return found
-
-    @cached_property
-    def _positive(self) -> frozenset[str]:
-        """Knobs that must have a value: a tile of 0 means no tile, and constraints do not cover it."""
-        return frozenset(name for name in self._space.names if 0 not in self._space.domain(name))
-
-    def _broken(self, values: Mapping[str, int], pattern: str) -> bool:
-        evaluation = self._evaluation(values)
-        return any(
-            self._is_broken(each, *evaluation)
-            for each, _ in self._asserted
-            if re.search(pattern, each.message)
-        )
 
     def _evaluation(self, values: Mapping[str, int]) -> tuple[dict[str, Array], dict[Expr, Array]]:
         """All that is known with these values, and a cache for expressions of it."""
@@ -199,12 +191,3 @@ def _sides(condition: Expr, known: Mapping[str, Array], cache: dict[Expr, Array]
         return []
     left, right = (f"{int(each.evaluate(known, cache)):,}" for each in condition.operands[:2])
     return [f"{left} against {right}"]
-
-
-def _in_words(violation: Violation, places: Mapping[str, str]) -> Violation:
-    """The message with the attributes' name of a knob: `workgroup[1]`, not `wg_1`."""
-    if not places:
-        return violation
-    names = re.compile(rf"\b({'|'.join(map(re.escape, sorted(places, key=len, reverse=True)))})\b")
-    message = names.sub(lambda found: places[found[0]], violation.message)
-    return Violation(message, violation.rule, violation.force)

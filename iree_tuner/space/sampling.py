@@ -102,17 +102,12 @@ def enumerate_members(join: Join) -> Members:
         for name, column in zip(join.knobs, columns, strict=True):
             used[name][column] = True
         pieces.append(numbering.pack(columns, rows.length))
-    packed = _sorted(np.concatenate(pieces, axis=1))
+    packed = np.concatenate(pieces, axis=1)
+    packed = np.sort(packed, axis=1) if len(packed) == 1 else packed[:, np.lexsort(packed[::-1])]
     if join.auxiliaries and packed.shape[1]:  # several values of an auxiliary make one member
         packed = packed[:, np.append(True, np.any(packed[:, 1:] != packed[:, :-1], axis=0))]
     occurring = {name: domains[name][mask] for name, mask in used.items()}
     return Members(join.knobs, occurring, tuple(domains[n] for n in join.knobs), numbering, packed)
-
-
-def _sorted(packed: NDArray[np.int64]) -> NDArray[np.int64]:
-    if len(packed) == 1:
-        return np.sort(packed, axis=1)
-    return packed[:, np.lexsort(packed[::-1])]
 
 
 _FIRST_BATCH = 1 << 12

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from iree_tuner.compiler.unbound import pipeline_of
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.bounds import Domains, find_domains
+from iree_tuner.space.bounds import Domains, find_domains, grid
 from iree_tuner.space.configuration import Assignment, Configuration, OpConfiguration
-from iree_tuner.space.constraints import COMPANIONS
+from iree_tuner.space.constraints import COMPANIONS, VARIANT, only_constraints
 from iree_tuner.space.interpreter import (
     Array,
     Assertion,
@@ -113,7 +113,6 @@ def _equalities(values: Mapping[str, int]) -> list[Any]:
 # From a constraints op and an assignment to the attributes that a candidate sets.
 
 
-_ROOT = "root"
 _DECOMPOSITION = "decomposition_config"
 _TRANSLATION_ENTRIES = ("iree_codegen.denormal_fp_math_f32", "llvm_func_attrs")
 """Entries of a flat knobs dictionary that the compiler would put into the lowering config, but belong to the
@@ -130,27 +129,23 @@ def materialize(op: iree_codegen.ConstraintsOp, assignment: Mapping[str, int]) -
         if kind == "iree_gpu.spirv_pipeline":
             return spirv_configuration(pipeline, substitute(ir.DictAttr(op.knobs), assignment))
         values = dict(assignment)
-        info = _sort_entries(iree_codegen.materialize_compilation_info(op.operation, values), _optional(op))
-        found = [OpConfiguration.of(_ROOT, "compilation_info", info)]
-        if COMPANIONS in ir.DictAttr(op.knobs):
-            others = iree_codegen.materialize_configuration_attr(op.operation, COMPANIONS, values)
-            for each in ir.DictAttr(others):
-                config = iree_gpu.LoweringConfigAttr.get(ir.DictAttr(each.attr))
-                found.append(OpConfiguration.of(each.name, "lowering_config", config))
-        if _DECOMPOSITION in ir.DictAttr(op.knobs):
-            other = iree_codegen.materialize_configuration_attr(op.operation, _DECOMPOSITION, values)
-            found.append(OpConfiguration.of(_ROOT, _DECOMPOSITION, other))
-        return Configuration(tuple(found))
-
-
-def _optional(op: iree_codegen.ConstraintsOp) -> set[str]:
-    """Entries that may be left out: knobs that have a unit attribute among their options."""
-    return {
-        named.name
-        for named in ir.DictAttr(op.knobs)
-        if isinstance(knob := named.attr, iree_codegen.OneOfKnobAttr)
-        and ir.UnitAttr.get() in list(knob.options)
-    }
+        optional = {  # entries that may be left out: knobs that have a unit attribute among their options
+            named.name
+            for named in ir.DictAttr(op.knobs)
+            if isinstance(knob := named.attr, iree_codegen.OneOfKnobAttr)
+            and ir.UnitAttr.get() in list(knob.options)
+        }
+        info = _sort_entries(iree_codegen.materialize_compilation_info(op.operation, values), optional)
+        knobs, companions = ir.DictAttr(op.knobs), ir.DictAttr.get({})
+        if COMPANIONS in knobs:
+            found = iree_codegen.materialize_configuration_attr(op.operation, COMPANIONS, values)
+            companions = ir.DictAttr(found)
+        configs = {each.name: iree_gpu.LoweringConfigAttr.get(ir.DictAttr(each.attr)) for each in companions}
+        ops = Configuration.of(info, configs).ops
+        if _DECOMPOSITION in knobs:
+            two = iree_codegen.materialize_configuration_attr(op.operation, _DECOMPOSITION, values)
+            ops = (*ops, OpConfiguration.of("root", _DECOMPOSITION, two))
+        return Configuration(ops)
 
 
 def _sort_entries(materialized: ir.Attribute, optional: set[str]) -> ir.Attribute:
@@ -255,14 +250,14 @@ def _place(domain: Array, value: int) -> int:
 
 
 _PLAIN: Mapping[str, int] = {
-    # gpu/options.py, gpu/prefetch.py, gpu/scaled.py
+    # gpu/options.py, gpu/scaled.py
     "no_reduce_shared_memory_bank_conflicts": 0,  # rows in shared memory are padded
     "reorder_workgroups_strategy": 0,
     "flush_denormals": 0,
     "waves_per_eu": 0,
     "prefetch_num_stages": 2,  # KernelConfig.cpp asks for two wherever the pipeline prefetches
     "swizzle": 1,  # what the compiler chooses; it takes less shared memory than padded rows
-    # spirv/tiling.py, spirv/promote.py, spirv/cooperative.py
+    # spirv/tiling.py, spirv/matmul.py
     "swap_workgroups": 0,
     "subgroup_size": 0,
     "pipeline_depth": 0,
@@ -275,24 +270,8 @@ _PLAIN_OF_PIPELINE: Mapping[str, Mapping[str, int]] = {
 }
 
 
-def plain_values(pipeline: str, domains: Domains) -> dict[str, int]:
-    """The secondary knobs of a pipeline's space, each with its plain value.
-
-    A knob with a single value in `domains`, or never the plain one, is not secondary.
-    """
-    values = {**_PLAIN, **_PLAIN_OF_PIPELINE.get(pipeline, {})}
-    return {
-        name: value
-        for name, value in values.items()
-        if name in domains and len(domains[name]) > 1 and value in domains[name]
-    }
-
-
 _MOST_TRIED = 4096
 """Combinations of open knobs, to see what an assert says for all of them."""
-
-VARIANT = "iree_tuner.variant"
-"""Attribute of a constraints op that tells it from another one of the same pipeline."""
 
 
 @dataclass(frozen=True)
@@ -316,7 +295,7 @@ class Space:
     ) -> None:
         self.workload = workload
         self.module = module
-        self.op: iree_codegen.ConstraintsOp = op or _only_constraints(module)
+        self.op: iree_codegen.ConstraintsOp = op or only_constraints(module)
         self.program: ConstraintProgram = read_program(self.op.operation)
 
     @property
@@ -366,7 +345,15 @@ class Space:
     @cached_property
     def secondary(self) -> Mapping[str, int]:
         """The knobs that are worth trying only on good tiles, with their plain values."""
-        return plain_values(self.pipeline, self._join.relations.domains)
+        values, domains = (
+            {**_PLAIN, **_PLAIN_OF_PIPELINE.get(self.pipeline, {})},
+            self._join.relations.domains,
+        )
+        return {  # one with a single value, or never the plain one, is not secondary
+            name: value
+            for name, value in values.items()
+            if name in domains and len(domains[name]) > 1 and value in domains[name]
+        }
 
     def is_plain(self, assignment: Mapping[str, int]) -> bool:
         return all(assignment.get(name) == value for name, value in self.secondary.items())
@@ -473,8 +460,7 @@ class Space:
         if math.prod(len(domains[name]) for name in open_ones) > _MOST_TRIED:
             return None
         known = {name: np.asarray(value) for name, value in values.items()}
-        grid = np.meshgrid(*(domains[name] for name in open_ones), indexing="ij")
-        return np.unique(node.evaluate({**known, **dict(zip(open_ones, grid, strict=True))}))
+        return np.unique(node.evaluate(grid(tuple(open_ones), domains) | known))
 
     def _messages(self, places: Iterable[int], assignment: Mapping[str, int]) -> list[str]:
         return [self._message(self.program.assertions[place], assignment) for place in places]
@@ -486,10 +472,3 @@ class Space:
             shown = str(int(found[0])) if found is not None and len(found) == 1 else "?"
             message = message.replace("{}", shown, 1)
         return message
-
-
-def _only_constraints(module: ir.Module) -> iree_codegen.ConstraintsOp:
-    found = list(ir.get_ops_of_type(module, iree_codegen.ConstraintsOp))
-    if len(found) != 1:
-        raise TunerError(f"expected one iree_codegen.smt.constraints op, found {len(found)}")
-    return found[0]

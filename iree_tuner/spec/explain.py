@@ -80,7 +80,14 @@ def _row(pair: Pair) -> ExplainedEntry:
     matcher = pair.matcher_op
     assert matcher is not None, "the caller has looked"
     op, sizes, types = _matched(matcher)
-    settings, pipeline = _set_by_action(pair)
+    settings, pipeline = (), ""
+    if pair.action_op is not None:
+        annotations = [op for op in walk(pair.action_op) if op.name == _ANNOTATE]
+        constants, (*_, end) = yielded_constants(matcher), matcher.regions[0].blocks[0]
+        # For each value that the matcher passes to its action, its constant, or None.
+        passed = [next((c for c in constants if c.results[0] == value), None) for value in end.operands]
+        arguments = list(pair.action_op.regions[0].blocks[0].arguments)
+        settings, pipeline = _settings(annotations, arguments, passed)
     key = read_workload_key(matcher)
     op = read_op_name(matcher) or op
     if not sizes and not types and read_loops(matcher):  # matched op by op: sizes are spread over many ops
@@ -98,10 +105,16 @@ def _matched(matcher: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ..
         kind = op.name.removeprefix(_MATCH)
         if op.name.startswith(_MATCH) and kind in known:
             _, described = known[kind]
-            return kind, _sizes(op, described, ops), _types(op, described)
+            names = [f"{operand}_type" for operand in described.operands]
+            types = tuple(str(op.attributes[name]) for name in names if name in op.attributes)
+            return kind, _sizes(op, described, ops), types
     for op in ops:
-        if op.name == _DAG:
-            return _dag(op)
+        if op.name == _DAG:  # matched by structure: names of compute ops, types of inputs and of the result
+            inside = [each for each in walk(op) if each.name.startswith(_STRUCTURED)]
+            inside = [each for each in inside if each.name not in _NOT_SAID]
+            inputs = tuple(_shape(value.type) for value in op.regions[0].blocks[0].arguments)
+            results = tuple(_shape(value.type) for value in inside[-1].results) if inside else ()
+            return " + ".join(each.name for each in inside) or "?", (), inputs + results
     names = [str(op.attributes["op_names"]) for op in ops if op.name == "transform.match.operation_name"]
     return (names[0].strip('[]"') if names else "?"), (), ()
 
@@ -113,7 +126,11 @@ def _conditions(matcher: ir.Operation) -> tuple[str, ...]:
         op = view.operation
         if op.name not in _OF_VALUES:
             continue
-        given = {name: _number(op.attributes[name]) for name in op.attributes}
+        values = {name: op.attributes[name] for name in op.attributes}
+        given = {
+            name: str(each.value if isinstance(each, ir.IntegerAttr) else each)
+            for name, each in values.items()
+        }
         if "lower_bound" not in given and "upper_bound" in given:
             given["lower_bound"] = "0"
         text = _OF_VALUES[op.name]
@@ -121,10 +138,6 @@ def _conditions(matcher: ir.Operation) -> tuple[str, ...]:
             text = "dim {dim} is {lower_bound} or more"
         found.append(f"{_value_name(op.operands[0])}: {text.format(**given)}")
     return tuple(found)
-
-
-def _number(attribute: ir.Attribute) -> str:
-    return str(attribute.value) if isinstance(attribute, ir.IntegerAttr) else str(attribute)
 
 
 def _value_name(value: ir.Value) -> str:
@@ -152,22 +165,6 @@ def _sizes(
     return tuple(found)
 
 
-def _types(op: ir.Operation, described: MatchOp) -> tuple[str, ...]:
-    """Element types that a match op requires, in the order of the operands."""
-    names = [f"{operand}_type" for operand in described.operands]
-    return tuple(str(op.attributes[name]) for name in names if name in op.attributes)
-
-
-def _dag(op: ir.Operation) -> tuple[str, tuple[tuple[str, tuple[int, ...]], ...], tuple[str, ...]]:
-    """The parts that are matched by structure: names of compute ops, types of inputs and of the result."""
-    inside = [
-        inner for inner in walk(op) if inner.name.startswith(_STRUCTURED) and inner.name not in _NOT_SAID
-    ]
-    inputs = tuple(_shape(value.type) for value in op.regions[0].blocks[0].arguments)
-    results = tuple(_shape(value.type) for value in inside[-1].results) if inside else ()
-    return " + ".join(inner.name for inner in inside) or "?", (), inputs + results
-
-
 def _shape(kind: ir.Type) -> str:
     """`128x256xf32`, without a memref's layout and memory space."""
     if not isinstance(kind, ir.ShapedType) or not kind.has_rank:
@@ -186,27 +183,14 @@ def _rows_of_its_own(sequence: ir.Operation) -> list[ExplainedEntry]:
     for handle, there in set_on.items():
         settings, pipeline = _settings(there, [handle], [])
         if settings:
-            name = symbol_of(sequence)
-            rows.append(ExplainedEntry(name, _found_by(handle), (), (), pipeline, settings, None, None))
+            name, search = symbol_of(sequence), defining_op(handle)
+            found = "?"
+            if search is not None and "ops" in search.attributes:
+                found = ", ".join(
+                    ir.StringAttr(each).value for each in ir.ArrayAttr(search.attributes["ops"])
+                )
+            rows.append(ExplainedEntry(name, found, (), (), pipeline, settings, None, None))
     return rows
-
-
-def _found_by(handle: ir.Value) -> str:
-    """Names of the ops that a handle was searched by."""
-    op = defining_op(handle)
-    if op is None or "ops" not in op.attributes:
-        return "?"
-    return ", ".join(ir.StringAttr(name).value for name in ir.ArrayAttr(op.attributes["ops"]))
-
-
-def _set_by_action(pair: Pair) -> tuple[tuple[AttributeSetting, ...], str]:
-    """The constant attributes that the action annotates with, and the pipeline among them."""
-    assert pair.matcher_op is not None, "the caller has looked"
-    if pair.action_op is None:
-        return (), ""
-    annotations = [op for op in walk(pair.action_op) if op.name == _ANNOTATE]
-    arguments = list(pair.action_op.regions[0].blocks[0].arguments)
-    return _settings(annotations, arguments, _passed(pair.matcher_op))
 
 
 def _settings(
@@ -227,17 +211,12 @@ def _settings(
         if name == COMPILATION_INFO and iree_codegen.CompilationInfoAttr.isinstance(value):
             information = iree_codegen.CompilationInfoAttr(value)
             text = str(information.lowering_config)
-            pipeline = _pipeline(information.translation_info)
+            translation = iree_codegen.TranslationInfoAttr(information.translation_info)
+            kind, pipeline = pipeline_of(translation.pass_pipeline)
+            pipeline = pipeline or f"#{kind}"
         target = targets.index(op.operands[0]) if op.operands[0] in targets else 0
         found.append(AttributeSetting(target, name, _short(text)))
     return tuple(found), pipeline
-
-
-def _passed(matcher: ir.Operation) -> list[ir.Operation | None]:
-    """For each value that a matcher passes to its action, its constant, or None."""
-    constants = yielded_constants(matcher)
-    terminator = list(matcher.regions[0].blocks[0])[-1]
-    return [next((c for c in constants if c.results[0] == value), None) for value in terminator.operands]
 
 
 def _value(
@@ -249,11 +228,6 @@ def _value(
         return constant.attributes["value"] if constant is not None else None
     op = defining_op(value, "transform.param.constant")
     return None if op is None else op.attributes["value"]
-
-
-def _pipeline(translation: ir.Attribute) -> str:
-    kind, name = pipeline_of(iree_codegen.TranslationInfoAttr(translation).pass_pipeline)
-    return name or f"#{kind}"
 
 
 def _short(text: str) -> str:

@@ -14,9 +14,8 @@ from iree.compiler.dialects import hal, util
 
 from iree_tuner.compiler.context import walk
 from iree_tuner.compiler.unbound import parameters_of
-from iree_tuner.compiler.worker import session_for
 from iree_tuner.errors import TunerError
-from iree_tuner.program.phases import select_target
+from iree_tuner.program.phases import compiled_to
 from iree_tuner.targets import Target
 
 SPEC_FLAG = "--iree-preprocessing-transform-spec-filename"
@@ -85,11 +84,8 @@ class KernelUse:
 
 def count_calls_here(data: bytes, name: str, target: Target) -> KernelUse:
     """Count what uses kernels of the spec in the target's flags. Runs in workers."""
-    session = session_for(target.flags)
+    session, module = compiled_to("preprocessing", data, name, target)
     with session.context, ir.Location.unknown():
-        module = session.parse(data, name)
-        select_target(module, target)
-        session.run(module, stop="preprocessing")
         ops = sum(map(_replaces_ops, ir.get_ops_of_type(module, util.FuncOp)))
         session.run(module, start="preprocessing", stop="flow")
         return KernelUse(count_calls(module), ops)

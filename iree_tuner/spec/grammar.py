@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import defining_op, symbol_of, walk
+from iree_tuner.compiler.context import defining_op, ops_around, symbol_of, walk
 
 ANNOTATION = "iree_tuner"
 """Discardable attribute of a matcher's sequence. Without a dot: the verifier refuses unknown dialects."""
@@ -68,12 +68,6 @@ def entry_sequence(module: ir.Module) -> ir.Operation | None:
     return next(iter(entry_sequences(module)), None)
 
 
-def argument_marks(entry: ir.Operation) -> set[str]:
-    """An entry point's declared effect on its argument: `CONSUMED`, `READ_ONLY`, both or neither."""
-    arguments = ir.ArrayAttr(entry.attributes["arg_attrs"]) if "arg_attrs" in entry.attributes else []
-    return {named.name for each in arguments for named in ir.DictAttr(each)} & {CONSUMED, READ_ONLY}
-
-
 def runs_by_name(module: ir.Module) -> bool:
     """Whether all that a spec runs is the sequence that the compiler looks for in a spec in memory."""
     return [symbol_of(op) for op in entry_sequences(module)] == [ENTRYPOINT_NAME]
@@ -113,7 +107,11 @@ def pairs(module: ir.Module) -> list[Pair]:
     roots = [op for op in reached(module) if op.regions[0].blocks] or [module.operation]
     for op in (inner for root in roots for inner in walk(root)):
         if op.name == FOREACH_MATCH:
-            found.extend(_pairs_of(op))
+            actions = ir.ArrayAttr(op.attributes["actions"])
+            for index, matcher in enumerate(ir.ArrayAttr(op.attributes["matchers"])):
+                ops = [resolve(op, reference) for reference in (matcher, actions[index])]
+                defined = [each if each is not None and each.regions[0].blocks else None for each in ops]
+                found.append(Pair(op, index, leaf(matcher), leaf(actions[index]), *defined))
     return found
 
 
@@ -129,7 +127,7 @@ def leaf(reference: ir.Attribute) -> str:
 
 def resolve(op: ir.Operation, reference: ir.Attribute) -> ir.Operation | None:
     """The sequence that a reference in an op's attribute names, if it exists."""
-    found = _module_of(op)
+    found = next(each for each in ops_around(op) if each.name == "builtin.module")
     for name in ir.SymbolRefAttr(reference).value:
         if found.name != "builtin.module":
             return None
@@ -141,28 +139,12 @@ def resolve(op: ir.Operation, reference: ir.Attribute) -> ir.Operation | None:
     return found if is_sequence(found) else None
 
 
-def _pairs_of(op: ir.Operation) -> Iterator[Pair]:
-    actions = ir.ArrayAttr(op.attributes["actions"])
-    for index, matcher in enumerate(ir.ArrayAttr(op.attributes["matchers"])):
-        ops = [resolve(op, reference) for reference in (matcher, actions[index])]
-        defined = [found if found is not None and found.regions[0].blocks else None for found in ops]
-        yield Pair(op, index, leaf(matcher), leaf(actions[index]), *defined)
-
-
 def _body(module: ir.Operation) -> ir.Block:
     return module.regions[0].blocks[0]
 
 
 def _as_list(references: ir.Attribute) -> list[ir.Attribute]:
     return list(references) if isinstance(references, ir.ArrayAttr) else [references]
-
-
-def _module_of(op: ir.Operation) -> ir.Operation:
-    parent = op.parent
-    while parent is not None and parent.operation.name != "builtin.module":
-        parent = parent.operation.parent
-    assert parent is not None, "every op of a spec is inside a module"
-    return parent.operation
 
 
 # The message about a mistake in a spec.
@@ -202,7 +184,10 @@ def linking_problems(module: ir.Module) -> Iterator[SpecProblem]:
 
 def argument_problems(entries: Mapping[str, ir.Operation]) -> Iterator[SpecProblem]:
     """Why entry points, by their names in messages, cannot be included one after the other."""
-    marks = {name: argument_marks(op) for name, op in entries.items()}
+    marks: dict[str, set[str]] = {}  # the declared effects on the argument
+    for name, op in entries.items():
+        arguments = ir.ArrayAttr(op.attributes["arg_attrs"]) if "arg_attrs" in op.attributes else []
+        marks[name] = {each.name for one in arguments for each in ir.DictAttr(one)} & {CONSUMED, READ_ONLY}
     for name, found in marks.items():
         if not found:
             message = f"its argument is neither {READ_ONLY} nor {CONSUMED}: the compiler cannot include it"

@@ -106,7 +106,13 @@ def embed(program: ir.Module, spec: ir.Module | bytes, *, replace: bool = False)
     A spec that the program carries keeps its configurations: the two are linked, unless it is to be replaced.
     Raises TunerError if both configure the same op differently.
     """
-    data = _as_the_compiler_reads_it(spec, program.context)
+    added = parse_module(spec, program.context, "spec") if isinstance(spec, bytes) else spec
+    # In memory the compiler looks for an entry point by its name. In a file it looks for the attribute, and
+    # runs all sequences that have it.
+    if not runs_by_name(added) and entry_sequence(added) is not None:
+        data = to_bytecode(link_specs([added]))
+    else:
+        data = spec if isinstance(spec, bytes) else to_bytecode(spec)
     if IN_MEMORY in program.operation.attributes and not replace:
         own = load_spec(from_attribute(program.operation.attributes[IN_MEMORY]), program.context, nested=True)
         added = parse_module(data, program.context, "spec")
@@ -115,23 +121,10 @@ def embed(program: ir.Module, spec: ir.Module | bytes, *, replace: bool = False)
         program.operation.attributes[IN_MEMORY] = to_attribute(data)
 
 
-def _as_the_compiler_reads_it(spec: ir.Module | bytes, context: ir.Context) -> bytes:
-    """Bytecode in which the entry point has the name that the compiler looks for in memory.
-
-    In a file it looks for the attribute, and runs all sequences that have it.
-    """
-    module = parse_module(spec, context, "spec") if isinstance(spec, bytes) else spec
-    if runs_by_name(module) or entry_sequence(module) is None:
-        return spec if isinstance(spec, bytes) else to_bytecode(spec)
-    return to_bytecode(link_specs([module]))
-
-
-def embed_bytes(
-    program: bytes | str, spec: bytes, *, name: str = "program.mlir", replace: bool = False
-) -> bytes:
+def embed_bytes(program: bytes | str, spec: bytes, *, name: str = "program.mlir") -> bytes:
     """`embed` for a program's text or bytecode and a spec's bytecode; returns bytecode."""
     module = parse_module(program, new_context(), name)
-    embed(module, spec, replace=replace)
+    embed(module, spec)
     return to_bytecode(module)
 
 

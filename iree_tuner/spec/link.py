@@ -18,7 +18,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.passmanager import PassManager
 
-from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
+from iree_tuner.compiler.context import symbol_of, walk
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import TunerError
 from iree_tuner.spec.build import build_spec
@@ -86,7 +86,11 @@ def link_specs(
         ]
         for spec in copies:
             _name_entry(spec)
-        specs = [spec for spec in copies if _does_something(spec.module)]
+        # Their entry points hold more than a terminator: matchers, or ops of their own.
+        specs = [
+            spec for spec in copies
+            if any(len(list(op.regions[0].blocks[0])) > 1 for op in entry_sequences(spec.module))
+        ]  # fmt: skip
         _refuse_conflicts(specs)
         prologue: list[str] = []
         if _are_merged(specs):
@@ -101,20 +105,22 @@ def link_specs(
         if DEFAULT_ENTRYPOINT in linked.operation.attributes:
             _share_actions(linked)
         _put_prologue(linked, prologue)
-        _verify(linked)
+        try:
+            linked.operation.verify()
+        except ir.MLIRError as error:
+            reason = error.error_diagnostics[0].message if error.error_diagnostics else "no diagnostic"
+            raise TunerError(f"the linked spec does not verify: {reason}") from None
     return linked
 
 
 def _copies(spec: _LabeledSpec, context: ir.Context) -> Iterator[_LabeledSpec]:
     """A copy of a spec, or of each spec inside a module that has no entry point itself."""
     inside = nested_specs(spec.module) if entry_sequence(spec.module) is None else []
-    for op in inside:
+    for op in inside or [spec.module.operation]:
         buffer = io.BytesIO()
         op.write_bytecode(buffer)
-        label = f"@{symbol_of(op)} of {spec.label}" if symbol_of(op) else spec.label
+        label = f"@{symbol_of(op)} of {spec.label}" if inside and symbol_of(op) else spec.label
         yield _LabeledSpec(label, parse_module(buffer.getvalue(), context, label))
-    if not inside:
-        yield _LabeledSpec(spec.label, parse_module(to_bytecode(spec.module), context, spec.label))
 
 
 def _name_entry(spec: _LabeledSpec) -> None:
@@ -166,11 +172,6 @@ def _fresh(name: str, taken: set[str]) -> str:
 def _symbols(module: ir.Module) -> dict[str, ir.Operation]:
     """All named ops at the top of a module."""
     return {symbol_of(op.operation): op.operation for op in module.body if symbol_of(op.operation)}
-
-
-def _does_something(module: ir.Module) -> bool:
-    """Whether a spec's entry points hold more than a terminator: matchers, or ops of their own."""
-    return any(len(list(op.regions[0].blocks[0])) > 1 for op in entry_sequences(module))
 
 
 def _are_merged(specs: Sequence[_LabeledSpec]) -> bool:
@@ -305,7 +306,12 @@ def _link(specs: Sequence[_LabeledSpec]) -> ir.Module:
     outer.operation.attributes[WITH_NAMED_SEQUENCE] = ir.UnitAttr.get()
     taken: set[str] = set()
     for index, spec in enumerate(specs):
-        _make_names_distinct(spec.module, taken)
+        own = set(_symbols(spec.module))
+        for name in sorted((set(sequences(spec.module)) - {ENTRYPOINT_NAME}) & taken):
+            fresh = _fresh(name, taken | own)
+            _rename(spec.module, name, fresh)
+            own.add(fresh)
+        taken |= set(_symbols(spec.module))
         nested = spec.module.operation.clone(ir.InsertionPoint(outer.body))
         nested.attributes["sym_name"] = ir.StringAttr.get(f"spec_{index}")
     try:
@@ -314,16 +320,6 @@ def _link(specs: Sequence[_LabeledSpec]) -> ir.Module:
         reason = error.error_diagnostics[0].message if error.error_diagnostics else "no diagnostic"
         raise TunerError(f"the compiler cannot link these specs: {reason}") from None
     return outer
-
-
-def _make_names_distinct(module: ir.Module, taken: set[str]) -> None:
-    """Give sequences whose names are taken other names, also in all references to them."""
-    own = set(_symbols(module))
-    for name in sorted((set(sequences(module)) - {ENTRYPOINT_NAME}) & taken):
-        fresh = _fresh(name, taken | own)
-        _rename(module, name, fresh)
-        own.add(fresh)
-    taken |= set(_symbols(module))
 
 
 def _share_actions(module: ir.Module) -> None:
@@ -337,11 +333,3 @@ def _share_actions(module: ir.Module) -> None:
         if kept != name:
             ir.SymbolTable.replace_all_symbol_uses(name, kept, module.operation)
             op.erase()
-
-
-def _verify(module: ir.Module) -> None:
-    try:
-        module.operation.verify()
-    except ir.MLIRError as error:
-        reason = error.error_diagnostics[0].message if error.error_diagnostics else "no diagnostic"
-        raise TunerError(f"the linked spec does not verify: {reason}") from None

@@ -82,7 +82,11 @@ def summaries(store: Store) -> list[StudySummary]:
             "(SELECT DISTINCT study_id, run_id FROM trials) ON run_id = runs.id ORDER BY started, uid"
         )
     }
-    verdicts = _verdicts(store)
+    verdicts: dict[int, LastVerdict] = {}
+    for row in store.read("SELECT * FROM verdicts ORDER BY at, uid"):
+        chosen = None if row["assignment"] is None else stored(row["assignment"], assignment_of)
+        comparison = stored(row["comparison"], comparison_from_json)
+        verdicts[row["study_id"]] = LastVerdict(chosen, comparison, row["at"])
     found: list[StudySummary] = []
     for row in store.read("SELECT id, key FROM studies ORDER BY name, id"):
         number = row["id"]
@@ -128,15 +132,6 @@ def ranked(trials: Sequence[Trial]) -> list[Trial]:
         return (trial.outcome != "ok", trial.outcome != "too_slow", relative, trial.outcome, trial.at)
 
     return sorted(trials, key=order)  # pyright: ignore[reportArgumentType]
-
-
-def _verdicts(store: Store) -> dict[int, LastVerdict]:
-    found: dict[int, LastVerdict] = {}
-    for row in store.read("SELECT * FROM verdicts ORDER BY at, uid"):
-        chosen = None if row["assignment"] is None else stored(row["assignment"], assignment_of)
-        comparison = stored(row["comparison"], comparison_from_json)
-        found[row["study_id"]] = LastVerdict(chosen, comparison, row["at"])
-    return found
 
 
 # Trials that are no longer wanted.

@@ -124,7 +124,15 @@ def from_recording(
         "state": "done",
     }  # fmt: skip
     own = header.get("study")
-    base = from_json(cast("Record", own)) if own is not None else _foreign(header, name)
+    if own is not None:
+        base = from_json(cast("Record", own))
+    else:
+        names = ("compiler", "target", "device", "driver")
+        compiler, target, device, driver = (str(header[each]) for each in names)
+        backend = target.partition(":")[0]
+        setting = Setting(compiler, compiler, target, (), backend, device, 0, driver, protocol=0)
+        size = int(number(header["space_size"]))
+        base = StudyKey(setting, workload_of(header), "recording", name, "", size)
     known: dict[str, StudyKey] = {}
     for line in lines:
         if line["pipeline"] is None:
@@ -173,24 +181,11 @@ def workload_of(header: Mapping[str, object]) -> Workload:
         loops=tuple(int(number(header[loop])) for loop in loops),
         iterators=tuple("parallel" if loop in _terms(results[-1]) else "reduction" for loop in loops),
         types=tuple(ElementType.named(str(header[operand])) for operand in _OPERANDS),
-        maps=tuple(_numbered(text, loops) for text in results),
+        # `(m,k)` as `(d0, d1, d2) -> (d0, d2)`
+        maps=tuple(IndexingMap.through(len(loops), list(map(loops.index, _terms(text)))) for text in results),
         roles=(("batch", ()), *((loop, (place,)) for place, loop in enumerate(loops))),
     )
 
 
-def _foreign(header: Mapping[str, object], name: str) -> StudyKey:
-    words = {each: str(header[each]) for each in ("compiler", "target", "device", "driver")}
-    setting = Setting(
-        words["compiler"], words["compiler"], words["target"], (), words["target"].partition(":")[0],
-        words["device"], 0, words["driver"], protocol=0,
-    )  # fmt: skip
-    return StudyKey(setting, workload_of(header), "recording", name, "", int(number(header["space_size"])))
-
-
 def _terms(results: str) -> list[str]:
     return results.strip(" ()").replace(" ", "").split(",")
-
-
-def _numbered(results: str, loops: Sequence[str]) -> IndexingMap:
-    """`(m,k)` as `(d0, d1, d2) -> (d0, d2)`."""
-    return IndexingMap.through(len(loops), [loops.index(term) for term in _terms(results)])

@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from iree.compiler import ir
@@ -321,6 +321,4 @@ def _stored(element_type: str) -> str:
     return f"{'i' if not kind.is_float else 'f' if element_type in _NUMPY_FLOATS else 'u'}{kind.bytes}"
 
 
-@lru_cache(maxsize=1)
-def _context() -> ir.Context:
-    return new_context()
+_context = cache(new_context)

@@ -68,7 +68,12 @@ class Store:
             what = "is a folder" if path.is_dir() else "no such database"
             raise StoreError(what, location=str(path))
         if create and not readonly:
-            _make_folder(path)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                message = f"cannot create the folder of the database: {error.strerror}"
+                hint = "--db chooses another path, --no-db stores nothing"
+                raise StoreError(message, location=str(path), hint=hint) from None
         with store_errors(str(path)):
             opened = _open_to_read(path, busy_s) if readonly else _open_to_write(path, busy_s, create)
         opened.row_factory = sqlite3.Row
@@ -167,8 +172,8 @@ class Store:
         found = self.read("SELECT kind, body, at FROM findings WHERE run_id = ? ORDER BY at, id", (run_id,))
         return [Finding(row["kind"], body_of(row["body"]), row["at"]) for row in found]
 
-    def latest_findings(self, kind: str, most: int = 100) -> list[tuple[Finding, str, float]]:
-        """Findings of a kind, the newest first, each with the state of its run (see `end_run`).
+    def latest_findings(self, kind: str) -> list[tuple[Finding, str, float]]:
+        """The last 100 findings of a kind, the newest first, each with the state of its run (see `end_run`).
 
         The last item is the time between that run's first trial and its last, in seconds.
         """
@@ -177,8 +182,8 @@ class Store:
             "(SELECT coalesce(max(trials.at) - min(trials.at), 0.0) "
             "FROM trials WHERE trials.run_id = runs.id) AS tried_s "
             "FROM findings JOIN runs ON runs.id = run_id "
-            "WHERE findings.kind = ? ORDER BY at DESC, findings.id DESC LIMIT ?",
-            (text(kind), most),
+            "WHERE findings.kind = ? ORDER BY at DESC, findings.id DESC LIMIT 100",
+            (text(kind),),
         )
         return [
             (Finding(row["kind"], body_of(row["body"]), row["at"]), row["state"], row["tried_s"])
@@ -220,16 +225,6 @@ def insert(connection: sqlite3.Connection, table: str, row: Mapping[str, object]
     marks = ", ".join("?" * len(row))
     query = f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})"
     return connection.execute(query, tuple(row.values()))  # pyright: ignore[reportArgumentType]
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"cannot create the folder of the database: {error.strerror}", location=str(path),
-            hint="--db chooses another path, --no-db stores nothing",
-        ) from None  # fmt: skip
 
 
 def _connect(path: Path, busy_s: float, mode: str) -> sqlite3.Connection:

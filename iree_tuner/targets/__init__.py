@@ -27,17 +27,12 @@ __all__ = [
     "with_flags",
 ]
 
-_HOMES = {
-    "find": ("parse_target", "target_for_device", "target_for_devices"),
-    "limits": ("CpuLimits", "GpuLimits", "Limits"),
-    "registry": ("DEFAULT_DEVICE", "kind_named", "kind_of_device", "on_host"),
-    "target": ("Target", "with_flags"),
-}
+_HOMES = ("target", "registry", "find", "limits")  # those that import least first
 
 
 def __getattr__(name: str) -> object:
     """A name from the module that defines it, imported on first use, so that workers start faster."""
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{home}"), name)
+    for module in (import_module(f"{__name__}.{home}") for home in _HOMES if name in __all__):
+        if hasattr(module, name):
+            return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
@@ -42,12 +42,6 @@ def cuda_devices() -> tuple[CudaDevice, ...]:
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
         return ()
     return tuple(_device(driver, index) for index in range(count.value))
-
-
-def find_cuda_device(uri: str) -> CudaDevice | None:
-    """The device of a URI (`cuda`, `cuda://1`, `cuda://GPU-...`), if it exists."""
-    wanted = uri.partition("://")[2] or "0"
-    return next((each for each in cuda_devices() if wanted in (str(each.index), each.uuid)), None)
 
 
 def _device(driver: ctypes.CDLL, index: int) -> CudaDevice:
@@ -104,29 +98,23 @@ class Cuda(GpuKind):
     compiles_on_load = True
     varying_allocations = True
     memory_checker = "compute-sanitizer"
+    preparation = (*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS)
+    chip_flag = "--iree-cuda-target"
 
     def plain(self, chip: str, device: str | None) -> Target:
-        flags = (f"--iree-cuda-target={chip}",)
-        own = _OWN_TARGETS.get(chip)
-        if own is None:
-            flags = ("--iree-hal-target-device=cuda", *flags)
-        else:
-            flags = (*flags, f"--iree-cuda-target-features={_PTX[chip]}")
-        return Target(
-            backend=self.name,
-            chip=chip,
-            device=device,
-            flags=flags,
-            preparation=(*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS),
-            spec_prologue=(),
-            device_targets=(resources.files("iree_tuner.targets") / own).read_text() if own else "",
-        )
+        usual = super().plain(chip, device)
+        if chip not in _OWN_TARGETS:
+            return usual
+        flags = (*usual.flags[1:], f"--iree-cuda-target-features={_PTX[chip]}")
+        own = resources.files("iree_tuner.targets") / _OWN_TARGETS[chip]
+        return replace(usual, flags=flags, device_targets=own.read_text())
 
     def chip_of(self, device: str) -> str:
         """By its compute capability. Raises TunerError without a driver, UsageError for an unknown device."""
         if not cuda_devices():
             raise TunerError("no CUDA driver was found, or the driver finds no GPU", location=device)
-        found = find_cuda_device(device)
+        wanted = device.partition("://")[2] or "0"
+        found = next((each for each in cuda_devices() if wanted in (str(each.index), each.uuid)), None)
         if found is None:
             known = ", ".join(f"cuda://{each.index} ({each.name})" for each in cuda_devices())
             raise UsageError(f"no device '{device}'", hint=f"one of: {known}")

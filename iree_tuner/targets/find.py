@@ -51,13 +51,6 @@ def flags_for_options(target: Target) -> tuple[str, ...]:
     return target.flags[end - len(options_of(target)) : end]
 
 
-def with_gpu_options(target: Target, options: Sequence[str]) -> Target:
-    """A GPU target with options. Raises UsageError for an unknown one."""
-    flags = flags_of(target.backend, options, GPU_OPTIONS)
-    chip = "+".join((target.chip, *options))
-    return replace(target, chip=chip, flags=(*target.flags, *flags), axes=GPU_AXES)
-
-
 def fusing_more(target: Target) -> str:
     """The option that fuses more; empty if the target has one that does, or none is known."""
     known = any(_FUSING[0] in axis for axis in target.axes)

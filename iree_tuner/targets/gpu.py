@@ -9,10 +9,11 @@ dispatch without encodings are left out.
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from typing import Protocol
 
 from iree_tuner.errors import UsageError
-from iree_tuner.targets.find import with_gpu_options
+from iree_tuner.targets.find import GPU_AXES, GPU_OPTIONS, flags_of
 from iree_tuner.targets.kind import TargetKind
 from iree_tuner.targets.target import Target
 
@@ -33,10 +34,13 @@ class GpuKind(TargetKind, Protocol):
     """A target that knows its chips by name."""
 
     is_gpu = True
+    preparation = PREPARATION
+    chip_flag = ""
 
     def plain(self, chip: str, device: str | None) -> Target:
         """The target for one of its chips, without options."""
-        ...
+        flags = (f"--iree-hal-target-device={self.name}", f"{self.chip_flag}={chip}")
+        return Target(self.name, chip, device, flags, self.preparation)
 
     def target(self, chip: str, device: str | None) -> Target:
         base, *options = chip.split("+")
@@ -48,4 +52,5 @@ class GpuKind(TargetKind, Protocol):
                 f"unknown target '{self.name}:{chip}'",
                 hint=f"for {self.name}: {', '.join(f'{self.name}:{each}' for each in near)}",
             )
-        return with_gpu_options(self.plain(base, device), options)
+        plain, flags = self.plain(base, device), flags_of(self.name, options, GPU_OPTIONS)
+        return replace(plain, chip="+".join((base, *options)), flags=(*plain.flags, *flags), axes=GPU_AXES)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from iree_tuner.targets.gpu import BLOCK_DYNAMIC_DIMENSIONS, PREPARATION, GpuKind
 from iree_tuner.targets.kind import GpuCodegen
-from iree_tuner.targets.target import Target
 
 # Source: getAMDGPUTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp, less what the backend then
 # calls unknown (RDNA 1 and 2, gfx1102).
@@ -30,16 +29,8 @@ class Hip(GpuKind):
     executables = "rocm"
     chips = CHIPS
     emits_constraints = True
-
-    def plain(self, chip: str, device: str | None) -> Target:
-        return Target(
-            backend=self.name,
-            chip=chip,
-            device=device,
-            flags=("--iree-hal-target-device=hip", f"--iree-rocm-target={chip}"),
-            preparation=(*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS),
-            spec_prologue=(),
-        )
+    preparation = (*PREPARATION, BLOCK_DYNAMIC_DIMENSIONS)
+    chip_flag = "--iree-rocm-target"
 
     def codegen(self, arch: str) -> GpuCodegen:
         """Registers are VGPRs and AGPRs together (the makers' ISA guides)."""

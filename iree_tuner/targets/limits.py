@@ -12,7 +12,7 @@ from iree.compiler.dialects import iree_gpu
 from iree_tuner.compiler.unbound import parameters_of
 from iree_tuner.targets.kind import GpuCodegen, TargetKind
 from iree_tuner.targets.llvm_cpu import LlvmCpu, chip_for
-from iree_tuner.targets.registry import kind_named, kind_of_executables
+from iree_tuner.targets.registry import kind_named, kinds
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,16 @@ _TARGET_INFO = "iree_codegen.target_info"
 def limits_of(target: ir.Attribute) -> Limits:
     """Limits of a `#hal.executable.target` attribute, by its backend."""
     kind = _kind_of(target)
-    return gpu_limits(target, kind.name) if kind is not None and kind.is_gpu else cpu_limits(target)
+    if kind is not None and kind.is_gpu:
+        return gpu_limits(target, kind.name)
+    found = parameters_of(target)
+    names = {"native_vector_bytes": "native_vector_size", "max_stack_bytes": "max_stack_allocation_size"}
+    sizes = {field: ir.IntegerAttr(found[name]).value for field, name in names.items() if name in found}
+    # Source: hasUkernel, Codegen/Utils/Utils.cpp. By default, x86-64 and AArch64 have mmt4d's.
+    chosen = (_text(found, "ukernels") or "default").split(",")
+    architecture = _text(found, "target_triple").partition("-")[0]
+    usual = chosen == ["default"] and architecture in ("x86_64", "aarch64")
+    return CpuLimits(mmt4d_microkernel=usual or chosen == ["all"] or "mmt4d" in chosen, **sizes)
 
 
 def target_name(target: ir.Attribute) -> str:
@@ -99,7 +108,8 @@ def target_name(target: ir.Attribute) -> str:
 
 
 def _kind_of(target: ir.Attribute) -> TargetKind | None:
-    return kind_of_executables(_first(r'hal\.executable\.target<"([\w-]+)"', str(target)))
+    name = _first(r'hal\.executable\.target<"([\w-]+)"', str(target))
+    return next((each for each in kinds().values() if each.executables == name), None)
 
 
 def limits_from(data: dict[str, object]) -> Limits:
@@ -107,22 +117,6 @@ def limits_from(data: dict[str, object]) -> Limits:
     kind = GpuLimits if "arch" in data else CpuLimits
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     return kind(**fields)  # pyright: ignore[reportArgumentType]
-
-
-def cpu_limits(target: ir.Attribute) -> CpuLimits:
-    """From `#hal.executable.target<"llvm-cpu", ..., {native_vector_size, max_stack_allocation_size}>`."""
-    found = parameters_of(target)
-    names = {"native_vector_bytes": "native_vector_size", "max_stack_bytes": "max_stack_allocation_size"}
-    sizes = {field: ir.IntegerAttr(found[name]).value for field, name in names.items() if name in found}
-    return CpuLimits(mmt4d_microkernel=_has_mmt4d_microkernel(found), **sizes)
-
-
-def _has_mmt4d_microkernel(target: Mapping[str, ir.Attribute]) -> bool:
-    """Source: hasUkernel, Codegen/Utils/Utils.cpp. By default, x86-64 and AArch64 have mmt4d's."""
-    chosen = _text(target, "ukernels") or "default"
-    if chosen == "default":
-        return _text(target, "target_triple").partition("-")[0] in ("x86_64", "aarch64")
-    return chosen == "all" or "mmt4d" in chosen.split(",")
 
 
 def _text(target: Mapping[str, ir.Attribute], name: str) -> str:

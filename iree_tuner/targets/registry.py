@@ -42,11 +42,6 @@ def kind_of_device(uri: str) -> TargetKind:
     return found
 
 
-def kind_of_executables(name: str) -> TargetKind | None:
-    """The kind whose backend has this name in `#hal.executable.target`, if any."""
-    return next((each for each in kinds().values() if each.executables == name), None)
-
-
 def driver_of(uri: str) -> str:
     """`cuda` of `cuda://0`, `local-task` of `local-task://?threads=4`."""
     return uri.partition("://")[0].partition("?")[0]

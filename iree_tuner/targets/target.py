@@ -31,7 +31,7 @@ class Target:
     device: str | None
     flags: tuple[str, ...]
     preparation: tuple[str, ...]
-    spec_prologue: tuple[str, ...]
+    spec_prologue: tuple[str, ...] = ()
     axes: tuple[tuple[str, ...], ...] = ()
     placements: int = 1
     merging: tuple[str, ...] = ()

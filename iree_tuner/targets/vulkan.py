@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from iree_tuner.targets.gpu import PREPARATION, GpuKind
+from iree_tuner.targets.gpu import GpuKind
 from iree_tuner.targets.kind import GpuCodegen
-from iree_tuner.targets.target import Target
 
 # Source: getVulkanTargetDetails, Codegen/Dialect/GPU/TargetUtils/KnownTargets.cpp. An unknown name crashes
 # the compiler, of which `apple` is one in spite of the help text (docs/upstream/vulkan_apple_target.md).
@@ -30,16 +29,7 @@ class Vulkan(GpuKind):
     chips = CHIPS
     renamed = (("sm_60", "pascal"), ("sm_70", "volta"), ("sm_75", "turing"), ("arm5gen", "mali-g720"))
     several_drivers = True
-
-    def plain(self, chip: str, device: str | None) -> Target:
-        return Target(
-            backend=self.name,
-            chip=chip,
-            device=device,
-            flags=("--iree-hal-target-device=vulkan", f"--iree-vulkan-target={chip}"),
-            preparation=PREPARATION,
-            spec_prologue=(),
-        )
+    chip_flag = "--iree-vulkan-target"
 
     def codegen(self, arch: str) -> GpuCodegen:
         return GpuCodegen(spirv=True, shuffles=not arch.startswith(_NO_SHUFFLES))

@@ -5,7 +5,7 @@ For the pipelines TileAndFuse and VectorDistribute with matrix instructions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.search.cost.terms import Array, Estimate, operands_of, terms_of, total
 from iree_tuner.targets.machine import Machine
 
-_SHAPE = (16, 8, 16)  # of an instruction, where nothing says otherwise: NVIDIA's f16
+_SHAPE = (16.0, 8.0, 16.0)  # of an instruction: NVIDIA's for f16
 MOST_REGISTERS = 255.0
 _THREADS_OF_UNIT = 2048.0
 _GROUPS_OF_UNIT = 32.0
@@ -52,16 +52,13 @@ def as_product(workload: Workload) -> Workload:
     return replace(workload, roles=(("batch", workload.role("depth")), ("m", m), ("n", n), ("k", summed)))
 
 
-def estimate(
-    workload: Workload, knobs: Mapping[str, Array], second: Array, machine: Machine,
-    shapes: Sequence[tuple[int, int, int]] = (),
-) -> Estimate:  # fmt: skip
+def estimate(workload: Workload, knobs: Mapping[str, Array], second: Array, machine: Machine) -> Estimate:
     """Features and cycles of a contraction's assignments, given by a column for each knob.
 
-    `second` is 1 for the pipeline VectorDistribute, 0 for TileAndFuse. `mma_idx` selects from `shapes`.
+    `second` is 1 for the pipeline VectorDistribute, 0 for TileAndFuse.
     """
     workload = as_product(workload)
-    found = _tiles(workload, knobs, second, shapes or (_SHAPE,))
+    found = _tiles(workload, knobs, second)
     found |= _memory(workload, found, machine)
     found |= _conflicts(workload, found)
     found |= _cycles(workload, found, machine)
@@ -79,19 +76,17 @@ def estimate(
     return Estimate(found, terms, cycles)
 
 
-def _tiles(
-    workload: Workload, knobs: Mapping[str, Array], second: Array, shapes: Sequence[tuple[int, int, int]]
-) -> dict[str, Array]:
-    index = np.clip(knobs["mma_idx"], 0, len(shapes) - 1).astype(int)
-    rows, columns, depth = (np.array([shape[i] for shape in shapes], float)[index] for i in range(3))
+def _tiles(workload: Workload, knobs: Mapping[str, Array], second: Array) -> dict[str, Array]:
+    count = len(knobs["mma_idx"])
+    rows, columns, depth = _SHAPE
     m, n = (extent_of(workload, knobs, role, "wg") for role in ("m", "n"))
     last = workload.role("k")[-1]
-    step = np.maximum(1.0, knobs.get(f"red_{last}", np.ones(len(index))))
+    step = np.maximum(1.0, knobs.get(f"red_{last}", np.ones(count)))
     k = np.where(second > 0, step, step * depth)
-    threads = np.maximum(32.0, knobs.get("wg_size_x", np.full(len(index), 32.0)))
-    threads = threads * np.maximum(1.0, knobs.get("wg_size_y", np.ones(len(index))))
-    warps = threads / np.maximum(1.0, knobs.get("sg_size", np.full(len(index), 32.0)))
-    zero = np.zeros(len(index))
+    threads = np.maximum(32.0, knobs.get("wg_size_x", np.full(count, 32.0)))
+    threads = threads * np.maximum(1.0, knobs.get("wg_size_y", np.ones(count)))
+    warps = threads / np.maximum(1.0, knobs.get("sg_size", np.full(count, 32.0)))
+    zero = np.zeros(count)
     across = np.maximum(1.0, knobs.get("sg_m_cnt", zero))
     along = np.maximum(1.0, knobs.get("sg_n_cnt", zero))
     own_m = np.where(second > 0, m / across, extent_of(workload, knobs, "m", "sg") * rows)

@@ -103,16 +103,12 @@ def _resident(workload: Workload, found: Mapping[str, Array], machine: Machine) 
     }  # fmt: skip
 
 
-def _passes(workload: Workload) -> tuple[float, float]:
-    """Number of walks of the root op's iteration space, and of those for reductions."""
-    whole = math.prod(workload.loops)
-    beside = [each for each in workload.companions if math.prod(each.loops) == whole]
-    reducing = sum("reduction" in each.iterators for each in beside)
-    return 1.0 + len(beside), reducing + float("reduction" in workload.iterators)
-
-
 def _moved(workload: Workload, knobs: Mapping[str, Array], found: Mapping[str, Array]) -> dict[str, Array]:
-    passes, reducing = _passes(workload)
+    # How often the root op's iteration space is walked, and how often for a reduction.
+    whole = math.prod(workload.loops)
+    beside = [each.iterators for each in workload.companions if math.prod(each.loops) == whole]
+    passes = 1.0 + len(beside)
+    reducing = float(sum("reduction" in each for each in (workload.iterators, *beside)))
     operands = operands_of(workload)
     one = np.ones(len(found["groups"]))
     memory, far, near = 0.0 * one, 0.0 * one, 0.0 * one

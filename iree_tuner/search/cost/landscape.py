@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -29,18 +29,13 @@ class Encoder:
         label: the space's, or those of several joined by `+`.
         names: knobs of all of the spaces.
         machine: that it runs on.
-        shapes: of the matrix instructions that `mma_idx` selects.
     """
 
-    def __init__(
-        self, workload: Workload, label: str, names: Sequence[str], machine: Machine,
-        shapes: Sequence[tuple[int, int, int]] = (),
-    ) -> None:  # fmt: skip
+    def __init__(self, workload: Workload, label: str, names: Sequence[str], machine: Machine) -> None:
         self.workload = workload
         self.machine = machine
         self._labels = label.split(JOINED)
         self._names = tuple(names)
-        self._shapes = tuple(shapes)
         blank = {name: np.zeros(1) for name in self._names}
         if machine.kind == "cpu":
             self.kind = "cpu"
@@ -62,14 +57,11 @@ class Encoder:
         if self.kind == "cpu":
             return cpu.estimate(self.workload, knobs, count, self.machine)
         if self.kind == "gpu_matrix":
-            second = np.array([float(self._pipeline(each) == "VectorDistribute") for each in assignments])
-            return gpu.estimate(self.workload, knobs, second, self.machine, self._shapes)
+            pipelines = [self._labels[each.get(SPACE, 0)].partition(":")[0] for each in assignments]
+            second = np.array([float(each == "VectorDistribute") for each in pipelines])
+            return gpu.estimate(self.workload, knobs, second, self.machine)
         model = _MODELS.get(self.kind)
         return None if model is None else model.estimate(self.workload, knobs, self.machine)
-
-    def _pipeline(self, assignment: Mapping[str, int]) -> str:
-        place = assignment.get(SPACE, 0)
-        return self._labels[place].partition(":")[0]
 
     def _columns(self, assignments: Sequence[Assignment]) -> dict[str, Array]:
         return {name: np.array([each.get(name, 0) for each in assignments], float) for name in self._names}

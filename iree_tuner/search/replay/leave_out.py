@@ -24,7 +24,7 @@ _TREES = 100
 _LEAVES = 256
 
 
-def train(spaces: Sequence[RecordedSpace], seed: int = 0) -> Forest:
+def train(spaces: Sequence[RecordedSpace]) -> Forest:
     """A forest that guesses log2 of a member's time as a multiple of the best, from spaces of one kind.
 
     Each space counts the same, and its fast members count more, because their order matters. Raises
@@ -39,7 +39,7 @@ def train(spaces: Sequence[RecordedSpace], seed: int = 0) -> Forest:
     values = np.concatenate([table[1] for table in tables])
     weights = np.concatenate([_weights(table[1]) for table in tables])
     model: Any = ExtraTreesRegressor(
-        _TREES, max_leaf_nodes=_LEAVES, min_samples_leaf=3, max_features=0.5, random_state=seed
+        _TREES, max_leaf_nodes=_LEAVES, min_samples_leaf=3, max_features=0.5, random_state=0
     )
     model.fit(rows, values, sample_weight=weights)
     about = tuple(f"{space.name} {space.workload.key}" for space in spaces)

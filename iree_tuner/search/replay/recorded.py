@@ -158,7 +158,9 @@ def _space(header: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], path: 
     labels = _labels(header, candidates)
     scores: dict[Assignment, float] = {}
     times: dict[Assignment, float] = {}
-    factor = _second_look(candidates)
+    # The usual ratio of a second measurement to the first, by which all times are made comparable.
+    both = [_time(line, "again_us") / _time(line, "min_us") for line in candidates if "again_us" in line]
+    factor = statistics.median(both) if both else 1.0
     for line in candidates:
         if line["outcome"] not in OUTCOMES:
             raise ValueError(f"unknown outcome {line['outcome']!r}")
@@ -203,9 +205,3 @@ def _labels(header: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) 
     if not all(isinstance(label, str) for label in labels):
         raise TypeError("a pipeline is not a text")
     return sorted(labels)
-
-
-def _second_look(candidates: Sequence[Mapping[str, Any]]) -> float:
-    """The usual ratio of a second measurement to the first, by which all times are made comparable."""
-    both = [_time(line, "again_us") / _time(line, "min_us") for line in candidates if "again_us" in line]
-    return statistics.median(both) if both else 1.0

@@ -28,20 +28,14 @@ def limit_shared_memory(
     limit = draft.limits.shared_memory_bytes
     left, right, result = (kind.bytes for kind in draft.workload.types)
     *_, depth = draft.mma_shape()
-    with draft.extending():
-        rows, columns = (
-            product([draft.value(f"wg_{loop}") for loop in loops]) for loops in (row_loops, column_loops)
-        )
-        k = product([draft.value(f"red_{depth_loop}"), depth])
-        sizes = [product([rows, k, left]), product([columns, k, right]), product([rows, columns, result])]
-        used = total(sizes)
-        message = f"the operands and the {what} take {{}} of {limit} bytes of shared memory"
-        require(used <= limit, message, used)
-
-
-def _limit_contraction(draft: Draft) -> None:
-    m, n, k = (draft.workload.role(role) for role in "mnk")
-    limit_shared_memory(draft, m, n, k[-1], "accumulator")
+    rows, columns = (
+        product([draft.value(f"wg_{loop}") for loop in loops]) for loops in (row_loops, column_loops)
+    )
+    k = product([draft.value(f"red_{depth_loop}"), depth])
+    sizes = [product([rows, k, left]), product([columns, k, right]), product([rows, columns, result])]
+    used = total(sizes)
+    message = f"the operands and the {what} take {{}} of {limit} bytes of shared memory"
+    require(used <= limit, message, used)
 
 
 ADDED_AFTERWARDS = Supplement(
@@ -58,7 +52,13 @@ ACCUMULATOR_SUPPLEMENTS = (
         reason="the emitter counts two operands; GPUPromoteMatmulOperands stages the initial value as well, "
         "and code generation ends in 'exceeded the limit'",
         applies=adds_in_place,
-        extend=_limit_contraction,
+        extend=lambda draft: limit_shared_memory(
+            draft,
+            draft.workload.role("m"),
+            draft.workload.role("n"),
+            draft.workload.role("k")[-1],
+            "accumulator",
+        ),
     ),
     ADDED_AFTERWARDS,
 )
@@ -72,13 +72,12 @@ def _limit_accumulators(draft: Draft) -> None:
     limit = draft.limits.codegen.accumulators
     names = [f"wg_{loop}" for loop in range(len(draft.workload.loops))]
     bits = max(_REGISTER_BITS, draft.workload.types[-1].bits)
-    with draft.extending():
-        fused = fused_problem(draft.workload)
-        products = 1 + len(fused.others) if fused is not None else 1
-        tiles = [draft.value(name) for name in names if draft.has(name)]
-        results = product([*tiles, bits // _REGISTER_BITS, products])
-        taken = results // draft.value("wg_size_x")
-        require(taken <= limit, f"the accumulators take {{}} of {limit} registers of a thread", taken)
+    fused = fused_problem(draft.workload)
+    products = 1 + len(fused.others) if fused is not None else 1
+    tiles = [draft.value(name) for name in names if draft.has(name)]
+    results = product([*tiles, bits // _REGISTER_BITS, products])
+    taken = results // draft.value("wg_size_x")
+    require(taken <= limit, f"the accumulators take {{}} of {limit} registers of a thread", taken)
 
 
 REGISTER_SUPPLEMENTS = (
@@ -105,9 +104,8 @@ def _accumulator(mma: ir.Attribute) -> ElementType:
 
 def _limit(draft: Draft) -> None:
     chosen, allowed = draft.value("mma_idx"), fitting(draft)
-    with draft.extending():
-        message = f"instruction {{}} must accumulate in {draft.workload.types[-1]}, the type of the result"
-        require(chosen.is_one_of(allowed or [-1]), message, chosen)
+    message = f"instruction {{}} must accumulate in {draft.workload.types[-1]}, the type of the result"
+    require(chosen.is_one_of(allowed or [-1]), message, chosen)
 
 
 RESULT_TYPE_SUPPLEMENTS = (

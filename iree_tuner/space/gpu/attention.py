@@ -28,8 +28,7 @@ from iree_tuner.space.expressions import (
 )
 from iree_tuner.space.gpu.constraints_draft import Draft, Supplement, operand_tile
 from iree_tuner.space.gpu.instructions import column_major, name_of, shape_of
-from iree_tuner.space.gpu.options import DENORMALS, OPTION_SUPPLEMENTS, OPTIONS
-from iree_tuner.space.gpu.prefetch import require_thread_layout
+from iree_tuner.space.gpu.options import DENORMALS, OPTION_SUPPLEMENTS, OPTIONS, require_thread_layout
 
 QK, PV = "qk_attrs", "pv_attrs"
 DECOMPOSITION = "decomposition_config"
@@ -68,7 +67,7 @@ def instructions(draft: Draft, which: str) -> list[ir.Attribute]:
 
 
 def step_of(draft: Draft, which: str, place: int) -> Integer:
-    """Rows (0), columns (1) or depth (2) of the chosen instruction; call with an insertion point."""
+    """Rows (0), columns (1) or depth (2) of the chosen instruction."""
     knob = draft.value("qk_mma_idx" if which == QK else "pv_mma_idx")
     return lookup(knob, [shape_of(each)[place] for each in instructions(draft, which)])
 
@@ -80,12 +79,11 @@ def _loop(draft: Draft, role: str) -> int:
 def _open_subgroups(draft: Draft) -> None:
     draft.remove("sg_n_cnt == 1")
     draft.remove("sg_m_cnt * sg_n_cnt == 4")
-    with draft.extending():
-        for name in ("sg_m_cnt", "sg_n_cnt"):
-            count = draft.value(name)
-            require(count.is_one_of((1, 2, 4, 8)), f"{name} ({{}}) must be 1, 2, 4 or 8", count)
-        all_ = draft.value("sg_m_cnt") * draft.value("sg_n_cnt")
-        require(all_ <= 8, "there must be at most 8 subgroups, not {}", all_)
+    for name in ("sg_m_cnt", "sg_n_cnt"):
+        count = draft.value(name)
+        require(count.is_one_of((1, 2, 4, 8)), f"{name} ({{}}) must be 1, 2, 4 or 8", count)
+    all_ = draft.value("sg_m_cnt") * draft.value("sg_n_cnt")
+    require(all_ <= 8, "there must be at most 8 subgroups, not {}", all_)
 
 
 def _unaligned(draft: Draft) -> list[tuple[str, str, str]]:
@@ -115,12 +113,11 @@ def _open_masking(draft: Draft) -> None:
         draft.remove(f"dim_{loop} must be divisible by {name}")
         for part in parts.split():
             draft.remove(f"{part} must be divisible")
-        with draft.extending():
-            tile = draft.value(name)
-            usual = any_of([(constant(size) % tile).equals(0), tile.is_one_of(_USUAL_TILES)])
-            require(usual, f"{name} ({{}}) must divide {size}, or be a usual tile", tile)
-            most = max(2 * size - 1, _SMALLEST_BOUND)
-            require(tile <= most, f"{name} ({{}}) must not be mostly outside of {size}", tile)
+        tile = draft.value(name)
+        usual = any_of([(constant(size) % tile).equals(0), tile.is_one_of(_USUAL_TILES)])
+        require(usual, f"{name} ({{}}) must divide {size}, or be a usual tile", tile)
+        most = max(2 * size - 1, _SMALLEST_BOUND)
+        require(tile <= most, f"{name} ({{}}) must not be mostly outside of {size}", tile)
 
 
 def _open_promotion(draft: Draft) -> None:
@@ -129,20 +126,19 @@ def _open_promotion(draft: Draft) -> None:
             draft.remove(f"{schedule}.{operand} inner dim distributable")
     draft.declare(PROMOTE_QK, range(len(_QK_CHOICES)), "0 (none), 1 (key), 2 (query) or 3 (both)")
     draft.declare(PROMOTE_VALUE, (0, 1), "0 (read from global memory) or 1 (through shared memory)")
-    with draft.extending():
-        tiles = attention_tiles(draft)
-        for operand, promoted in enumerate(promoted_operands(draft)):
-            shape = operand_tile(draft.workload, operand, tiles)
-            # Operands that are not promoted have a layout of their own: a single element.
-            asked = [if_else(promoted, size, 1) for size in shape]
-            bits = draft.workload.types[operand].bits
-            require_thread_layout(asked, draft.value("wg_size_x"), bits, f"the {_OPERANDS[operand]}")
+    tiles = attention_tiles(draft)
+    for operand, promoted in enumerate(promoted_operands(draft)):
+        shape = operand_tile(draft.workload, operand, tiles)
+        # Operands that are not promoted have a layout of their own: a single element.
+        asked = [if_else(promoted, size, 1) for size in shape]
+        bits = draft.workload.types[operand].bits
+        require_thread_layout(asked, draft.value("wg_size_x"), bits, f"the {_OPERANDS[operand]}")
     set_matmul_entries(draft, QK, _promotions(PROMOTE_QK, _QK_CHOICES))
     set_matmul_entries(draft, PV, _promotions(PROMOTE_VALUE, _PV_CHOICES))
 
 
 def promoted_operands(draft: Draft) -> tuple[Boolean, Boolean, Boolean]:
-    """Whether query, key and value go through shared memory; call with an insertion point."""
+    """Whether query, key and value go through shared memory."""
     both = draft.value(PROMOTE_QK)
     return both.is_one_of((2, 3)), both.is_one_of((1, 3)), draft.value(PROMOTE_VALUE).equals(1)
 
@@ -168,10 +164,9 @@ def attention_tiles(draft: Draft) -> dict[int, Integer | int]:
 
 
 def _fill_score_tile(draft: Draft) -> None:
-    with draft.extending():
-        tile, columns = draft.value("red_k2"), step_of(draft, QK, 1)
-        whole = (tile % columns).equals(0)
-        require(whole, "red_k2 ({}) must be divisible by the columns of QK's instruction ({})", tile, columns)
+    tile, columns = draft.value("red_k2"), step_of(draft, QK, 1)
+    whole = (tile % columns).equals(0)
+    require(whole, "red_k2 ({}) must be divisible by the columns of QK's instruction ({})", tile, columns)
 
 
 def _open_order(draft: Draft) -> None:
@@ -180,16 +175,12 @@ def _open_order(draft: Draft) -> None:
         kinds = instructions(draft, which)
         _repeat_lookups(draft, name)
         draft.remove(f"{name} <= ")
-        with draft.extending():
-            index = draft.value(name)
-            require(
-                index < 2 * len(kinds), f"{name} ({{}}) must be one of {2 * len(kinds)} instructions", index
-            )
-            orders.append(index // len(kinds))
+        index = draft.value(name)
+        require(index < 2 * len(kinds), f"{name} ({{}}) must be one of {2 * len(kinds)} instructions", index)
+        orders.append(index // len(kinds))
         options = [*kinds, *map(column_major, kinds)]
         set_matmul_entries(draft, which, {_MMA: one_of_attribute(name, options)})
-    with draft.extending():
-        require(orders[0].equals(orders[1]), "both instructions or none must be transposed")
+    require(orders[0].equals(orders[1]), "both instructions or none must be transposed")
 
 
 def _repeat_lookups(draft: Draft, knob: str) -> None:
@@ -204,16 +195,15 @@ def _repeat_lookups(draft: Draft, knob: str) -> None:
 def _limit_memory(draft: Draft) -> None:
     draft.remove("per-matmul shared memory must fit")
     types, tiles = draft.workload.types, attention_tiles(draft)
-    with draft.extending():
-        parts: list[Integer | int] = []
-        for operand, promoted in enumerate(promoted_operands(draft)):
-            shape = operand_tile(draft.workload, operand, tiles)
-            parts.append(if_else(promoted, product([*shape, types[operand].bytes]), 0))
-        scores = product([draft.value("m_tile"), draft.value("red_k2"), types[2].bytes])
-        stays = _scores_stay(draft)
-        parts.append(if_else(stays, 0, scores) if stays is not None else 0)
-        used, most = total(parts), draft.limits.shared_memory_bytes
-        require(used <= most, f"{{}} bytes of shared memory are more than {most}", used)
+    parts: list[Integer | int] = []
+    for operand, promoted in enumerate(promoted_operands(draft)):
+        shape = operand_tile(draft.workload, operand, tiles)
+        parts.append(if_else(promoted, product([*shape, types[operand].bytes]), 0))
+    scores = product([draft.value("m_tile"), draft.value("red_k2"), types[2].bytes])
+    stays = _scores_stay(draft)
+    parts.append(if_else(stays, 0, scores) if stays is not None else 0)
+    used, most = total(parts), draft.limits.shared_memory_bytes
+    require(used <= most, f"{{}} bytes of shared memory are more than {most}", used)
 
 
 def _scores_stay(draft: Draft) -> Boolean | None:
@@ -243,11 +233,10 @@ def _names_layouts(choice: ir.Operation) -> bool:
 
 
 def _limit_registers(draft: Draft) -> None:
-    with draft.extending():
-        rows = draft.value("m_tile") // draft.value("sg_m_cnt")
-        columns = draft.value("n_tile") // draft.value("sg_n_cnt") + draft.value("red_k2")
-        each = rows * columns // draft.limits.subgroup_size
-        require(each <= _MOST_ACCUMULATORS, f"{{}} accumulators are more than {_MOST_ACCUMULATORS}", each)
+    rows = draft.value("m_tile") // draft.value("sg_m_cnt")
+    columns = draft.value("n_tile") // draft.value("sg_n_cnt") + draft.value("red_k2")
+    each = rows * columns // draft.limits.subgroup_size
+    require(each <= _MOST_ACCUMULATORS, f"{{}} accumulators are more than {_MOST_ACCUMULATORS}", each)
 
 
 ATTENTION_SUPPLEMENTS: tuple[Supplement, ...] = (

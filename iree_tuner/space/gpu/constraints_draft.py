@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
@@ -57,22 +56,18 @@ class Draft:
     def value(self, name: str) -> Integer:
         return self._knobs[name]
 
-    @contextmanager
-    def extending(self) -> Generator[None]:
-        """Ops that are built inside go to the end of the op's body."""
-        with ir.InsertionPoint(self._body):
-            yield
+    def end(self) -> ir.InsertionPoint:
+        """The end of the op's body, where supplements and rulings add to it."""
+        return ir.InsertionPoint(self._body)
 
     def declare(self, name: str, values: Sequence[int], reason: str) -> Integer:
         """A new knob, as `constraints.knob` declares it."""
-        with self.extending():
-            self._knobs[name] = knob(name, values, reason)
+        self._knobs[name] = knob(name, values, reason)
         return self._knobs[name]
 
     def declare_derived(self, name: str) -> Integer:
         """A new knob that an assert of the caller's makes equal to an expression."""
-        with self.extending():
-            self._knobs[name] = derived(name)
+        self._knobs[name] = derived(name)
         return self._knobs[name]
 
     def remove(self, start: str) -> bool:
@@ -101,8 +96,7 @@ class Draft:
         """Rows, columns and depth of the chosen matrix instruction."""
         shapes = [shape_of(attribute) for attribute in self.mma()]
         index = self.value("mma_idx")
-        with self.extending():
-            m, n, k = (lookup(index, [shape[i] for shape in shapes]) for i in range(3))
+        m, n, k = (lookup(index, [shape[i] for shape in shapes]) for i in range(3))
         return m, n, k
 
     def _asserts(self) -> list[tuple[str, ir.Operation]]:
@@ -111,6 +105,12 @@ class Draft:
             for view in self._body.operations
             if view.operation.name == "iree_codegen.smt.assert"
         ]
+
+
+def choose_instruction(name: str, shapes: Sequence[Sequence[int]]) -> tuple[Integer, ...]:
+    """Declare the knob for the place of an instruction; returns it, and the instruction's m, n and k."""
+    index = knob(name, range(len(shapes)), f"the place of one of {len(shapes)} instructions")
+    return index, *(lookup(index, [shape[i] for shape in shapes]) for i in range(3))
 
 
 # The operands and results of the root op, in the terms of its tiles.
@@ -123,30 +123,9 @@ def operand_tile(
     return [tiles.get(loop, 1) for loop in workload.maps[operand].loops]
 
 
-# Sizes to try for tiles on GPUs.
-
-
-def divisors(size: int) -> tuple[int, ...]:
-    """All divisors, ascending."""
-    return tuple(value for value in range(1, size + 1) if size % value == 0)
-
-
-def powers(most: int, *, threes: bool = False) -> tuple[int, ...]:
-    """Powers of two up to a size, ascending; optionally with three times each of them."""
-    found = {1 << i for i in range(most.bit_length())}
-    if threes:
-        found |= {3 * value for value in found}
-    return tuple(sorted(value for value in found if value <= most))
-
-
 def round_up(size: int, step: int) -> int:
     """The next multiple of a step."""
     return -(-size // step) * step
-
-
-def next_power(size: int) -> int:
-    """The smallest power of two that is not less than a size."""
-    return 1 << (size - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -166,6 +145,7 @@ class Supplement:
 
 def apply(supplements: tuple[Supplement, ...], draft: Draft) -> None:
     """Extend a draft by all supplements that apply to it, in their order."""
-    for supplement in supplements:
-        if supplement.applies(draft):
-            supplement.extend(draft)
+    with draft.end():
+        for supplement in supplements:
+            if supplement.applies(draft):
+                supplement.extend(draft)

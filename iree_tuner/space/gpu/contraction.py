@@ -14,9 +14,8 @@ from iree_tuner.space.gpu.accumulator import (
 )
 from iree_tuner.space.gpu.constraints_draft import Draft, Supplement
 from iree_tuner.space.gpu.instructions import shape_of
-from iree_tuner.space.gpu.options import CONFLICTS, OPTION_SUPPLEMENTS
+from iree_tuner.space.gpu.options import CONFLICTS, OPTION_SUPPLEMENTS, PREFETCH, thread_layouts
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS, PADDING_SUPPLEMENTS
-from iree_tuner.space.gpu.prefetch import PREFETCH, thread_layouts
 
 # Copies into shared memory that do not pass registers, where the target has them (gfx950).
 
@@ -41,26 +40,25 @@ def _open(draft: Draft) -> None:
     m, n = workload.role("m")[-1], workload.role("n")[-1]
     *_, step = draft.mma_shape()
     swizzles = [int(shape_of(each) in _SWIZZLING) for each in draft.mma()]
-    with draft.extending():
-        none = chosen.equals(0)
-        require(any_of([none, plain.equals(1)]), f"{_KNOB} ({{}}) writes rows that are not padded", chosen)
-        known = lookup(draft.value("mma_idx"), swizzles)
-        require(
-            any_of([chosen < 2, known.equals(1)]),
-            "no swizzle is known for this instruction: direct_loads ({}) must be below 2",
-            chosen,
-        )
-        depth = product([draft.value(f"red_{k}"), step])
-        bits = workload.types[0].bits
-        tiles = product([draft.value(f"wg_{m}"), depth]) + product([draft.value(f"wg_{n}"), depth])
-        most = draft.limits.shared_memory_bytes * 8 // bits
-        fits = [all_of([stages.equals(count), tiles * max(1, count) <= most]) for count in (0, 2, 3)]
-        require(
-            any_of([none, *fits]),
-            f"each of {{}} stages has its own {{}} elements of the {most} that fit into shared memory",
-            stages,
-            tiles,
-        )
+    none = chosen.equals(0)
+    require(any_of([none, plain.equals(1)]), f"{_KNOB} ({{}}) writes rows that are not padded", chosen)
+    known = lookup(draft.value("mma_idx"), swizzles)
+    require(
+        any_of([chosen < 2, known.equals(1)]),
+        "no swizzle is known for this instruction: direct_loads ({}) must be below 2",
+        chosen,
+    )
+    depth = product([draft.value(f"red_{k}"), step])
+    bits = workload.types[0].bits
+    tiles = product([draft.value(f"wg_{m}"), depth]) + product([draft.value(f"wg_{n}"), depth])
+    most = draft.limits.shared_memory_bytes * 8 // bits
+    fits = [all_of([stages.equals(count), tiles * max(1, count) <= most]) for count in (0, 2, 3)]
+    require(
+        any_of([none, *fits]),
+        f"each of {{}} stages has its own {{}} elements of the {most} that fit into shared memory",
+        stages,
+        tiles,
+    )
 
 
 def _applies(draft: Draft) -> bool:

@@ -6,12 +6,18 @@ TileAndFuse on a matrix multiplication of gathered patches (IGEMM), and VectorDi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from iree.compiler import ir
 
 from iree_tuner.ops.structure import ACCUMULATES
-from iree_tuner.space.constraints import divides_or_covers, integers, level, padded_to
+from iree_tuner.space.constraints import (
+    divides_or_covers,
+    integers,
+    level,
+    next_power,
+    padded_to,
+    powers,
+    require_equal,
+)
 from iree_tuner.space.expressions import Integer, any_of, constant, product, require
 from iree_tuner.space.gpu.accumulator import (
     ADDED_AFTERWARDS,
@@ -20,7 +26,7 @@ from iree_tuner.space.gpu.accumulator import (
     adds_in_place,
     limit_shared_memory,
 )
-from iree_tuner.space.gpu.constraints_draft import Draft, Supplement, next_power, powers
+from iree_tuner.space.gpu.constraints_draft import Draft, Supplement
 from iree_tuner.space.gpu.instructions import divides, needs_separate_accumulation
 from iree_tuner.space.gpu.matrix_problem import (
     Roles,
@@ -32,9 +38,8 @@ from iree_tuner.space.gpu.matrix_problem import (
     pads,
     roles_of,
 )
-from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS
+from iree_tuner.space.gpu.options import COPY_BITS, OPTION_SUPPLEMENTS, thread_layouts
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS, PADDING, PADDING_CONV
-from iree_tuner.space.gpu.prefetch import COPY_BITS, thread_layouts
 
 # Images and channels that no tile divides: IGEMM pads them, before it gathers patches or after it.
 
@@ -46,81 +51,63 @@ _DEPTHS = (16, 32, 64, 128, 256, 512)
 
 
 def _pad(draft: Draft) -> None:
-    roles = roles_of(draft)
-    shape = draft.mma_shape()
-    _free_tiles(draft, roles, shape)
-    depth = _free_depth(draft, roles, shape[2])
-    parallel = [f"wg_{loop}" for loop in roles.parallel]
-    draft.set_entries(**{PADDING: integers([*parallel, PAD_DEPTH])})
-    _pad_before(draft, roles, depth)
+    """Tiles divide the size as instructions fill it up or as the compiler pads it, or are usual.
 
-
-def _free_tiles(draft: Draft, roles: Roles, shape: Sequence[Integer]) -> None:
-    """Workgroup tiles divide the size as instructions fill it up or as the compiler pads it, or are usual.
-
-    The compiler makes tiles of numbers of subgroups, and pads a loop of 3 for two of them.
+    The compiler makes workgroup tiles of numbers of subgroups, and pads a loop of 3 for two of them.
     """
-    steps = {roles.rows[-1]: shape[0], roles.columns[-1]: shape[1]}
+    roles = roles_of(draft)
+    rows, columns, step = draft.mma_shape()
+    steps = {roles.rows[-1]: rows, roles.columns[-1]: columns}
     for loop in roles.parallel:
         size = draft.workload.loops[loop]
         draft.remove(f"dim_{loop} must be divisible by wg_{loop}")
         draft.remove(f"wg_{loop} <= ")
         tile = draft.value(f"wg_{loop}")
-        with draft.extending():
-            wide = constant(overpadded(size))
-            fits = [(wide % tile).equals(0), tile.is_one_of(powers(next_power(size)))]
-            if loop in steps:
-                fits.append((padded_to(size, steps[loop]) % tile).equals(0))
-            message = f"wg_{loop} ({{}}) must divide {size}, padded, or be a power of two up to it, padded"
-            require(any_of(fits), message, tile)
-
-
-def _free_depth(draft: Draft, roles: Roles, step: Integer) -> Integer:
+        wide = constant(overpadded(size))
+        fits = [(wide % tile).equals(0), tile.is_one_of(powers(next_power(size)))]
+        if loop in steps:
+            fits.append((padded_to(size, steps[loop]) % tile).equals(0))
+        message = f"wg_{loop} ({{}}) must divide {size}, padded, or be a power of two up to it, padded"
+        require(any_of(fits), message, tile)
     for start in ("aligned inner k dim", f"red_{roles.depth_loop} * mma_k <= aligned"):
         draft.remove(start)
     padded = draft.declare_derived(PAD_DEPTH)
-    with draft.extending():
-        filled = padded_to(roles.depth, step)
-        tile = draft.value(f"red_{roles.depth_loop}") * step
-        require(padded.equals(tile), f"{PAD_DEPTH} ({{}}) must be the reduction tile ({{}})", padded, tile)
-        usual = tile.is_one_of(_DEPTHS) & (tile < filled * 2)
-        message = f"the reduction tile ({{}}) must divide {roles.depth} or be a power of two"
-        require(any_of([(filled % tile).equals(0), usual]), message, tile)
-    return padded
+    filled = padded_to(roles.depth, step)
+    tile = draft.value(f"red_{roles.depth_loop}") * step
+    require_equal(PAD_DEPTH, padded, tile, "the reduction tile")
+    usual = tile.is_one_of(_DEPTHS) & (tile < filled * 2)
+    message = f"the reduction tile ({{}}) must divide {roles.depth} or be a power of two"
+    require(any_of([(filled % tile).equals(0), usual]), message, tile)
+    draft.set_entries(**{PADDING: integers([*(f"wg_{loop}" for loop in roles.parallel), PAD_DEPTH])})
+    _pad_before(draft, roles, padded)
 
 
 def _pad_before(draft: Draft, roles: Roles, depth: Integer) -> None:
     """Pad the image before patches are gathered (GPUPadConvs), as the compiler does.
 
-    All of it with channels inside; the batch alone where that is inside.
+    With channels inside, the tiled loops of the image and the filters, and channels to the reduction tile or
+    not at all: where they grow by it, results on CUDA are no numbers (docs/upstream/cuda_padded_channels.md).
+    The batch alone where that is inside.
 
     Not where the result is read first: nothing compiles then (docs/upstream/padded_conv_adds.md).
     """
-    if draft.workload.parameter(ACCUMULATES):
-        return
-    if channels_inside(draft.workload):
-        _pad_pixels(draft, roles, depth)
-    elif batch_inside(draft.workload):
-        inner = draft.workload.role("batch")[-1]
-        sizes = [f"wg_{loop}" if loop == inner else 0 for loop in range(len(draft.workload.loops))]
-        draft.set_entries(**{PADDING_CONV: integers(sizes)})
-
-
-def _pad_pixels(draft: Draft, roles: Roles, depth: Integer) -> None:
-    """Pad the tiled loops of the image and the filters; channels to the reduction tile or not at all.
-
-    Where channels grow by it, results on CUDA are no numbers (docs/upstream/cuda_padded_channels.md).
-    """
     workload = draft.workload
+    if workload.parameter(ACCUMULATES):
+        return
+    if not channels_inside(workload):
+        if batch_inside(workload):
+            inner = workload.role("batch")[-1]
+            tiles = [f"wg_{loop}" if loop == inner else 0 for loop in range(len(workload.loops))]
+            draft.set_entries(**{PADDING_CONV: integers(tiles)})
+        return
     channels = draft.declare_derived(PAD_CHANNELS)
     size = workload.loops[roles.depth_loop]
-    with draft.extending():
-        choice = any_of([channels.equals(0), channels.equals(depth)])
-        require(choice, f"{PAD_CHANNELS} ({{}}) must be 0 or the reduction tile ({{}})", channels, depth)
-        if not draft.limits.codegen.pads_reductions:
-            same = any_of([channels.equals(0), (constant(size) % depth).equals(0)])
-            message = f"{PAD_CHANNELS} ({{}}) must divide {size}: with more channels, results are no numbers"
-            require(same, message, channels)
+    choice = any_of([channels.equals(0), channels.equals(depth)])
+    require(choice, f"{PAD_CHANNELS} ({{}}) must be 0 or the reduction tile ({{}})", channels, depth)
+    if not draft.limits.codegen.pads_reductions:
+        same = any_of([channels.equals(0), (constant(size) % depth).equals(0)])
+        message = f"{PAD_CHANNELS} ({{}}) must divide {size}: with more channels, results are no numbers"
+        require(same, message, channels)
     sizes: list[int | str] = []
     for loop in range(len(workload.loops)):
         tile = f"wg_{loop}" if draft.has(f"wg_{loop}") else int(loop in workload.role("depth"))
@@ -141,12 +128,10 @@ def _divide(draft: Draft) -> None:
     shape = draft.mma_shape()
     for loop in roles.parallel:
         size, tile = draft.workload.loops[loop], draft.value(f"wg_{loop}")
-        with draft.extending():
-            require((constant(size) % tile).equals(0), f"wg_{loop} ({{}}) must divide {size}", tile)
-    with draft.extending():
-        depth = draft.value(f"red_{roles.depth_loop}") * shape[2]
-        whole = (constant(roles.depth) % depth).equals(0)
-        require(whole, f"the reduction tile ({{}}) must divide {roles.depth}", depth)
+        require((constant(size) % tile).equals(0), f"wg_{loop} ({{}}) must divide {size}", tile)
+    depth = draft.value(f"red_{roles.depth_loop}") * shape[2]
+    whole = (constant(roles.depth) % depth).equals(0)
+    require(whole, f"the reduction tile ({{}}) must divide {roles.depth}", depth)
 
 
 PADDING_SUPPLEMENTS = (
@@ -200,35 +185,30 @@ def _limit_gathers(draft: Draft) -> None:
     width = vector if channels_inside(workload) and channels % vector == 0 else 1
     pixels = workload.role("batch") + workload.role("output_image")
     depth = draft.mma_shape()[2]
-    with draft.extending():
-        patches = product([*(draft.value(f"wg_{loop}") for loop in pixels), depth])
-        elements = patches * draft.value(f"red_{roles.depth_loop}")
-        message = f"a thread gathers {{}} elements of patches, and may gather {_GATHERS * width}"
-        most = draft.value("wg_size_x") * (_GATHERS * width)
-        require(elements <= most, message, elements // draft.value("wg_size_x"))
+    patches = product([*(draft.value(f"wg_{loop}") for loop in pixels), depth])
+    elements = patches * draft.value(f"red_{roles.depth_loop}")
+    message = f"a thread gathers {{}} elements of patches, and may gather {_GATHERS * width}"
+    most = draft.value("wg_size_x") * (_GATHERS * width)
+    require(elements <= most, message, elements // draft.value("wg_size_x"))
 
 
 def _limit_scattered(draft: Draft) -> None:
     """With the window inside, neighbors along the channels are apart in memory, and read one by one."""
     roles, threads = roles_of(draft), draft.value("wg_size_x")
     filters = draft.workload.role("output_channel")[-1]
-    with draft.extending():
-        read = product([draft.value(f"wg_{filters}"), draft.value(f"red_{roles.depth_loop}")]) // threads
-        message = f"a thread reads {{}} scattered elements of the filter, and may read {_SCATTERED}"
-        require(read <= _SCATTERED, message, read)
+    read = product([draft.value(f"wg_{filters}"), draft.value(f"red_{roles.depth_loop}")]) // threads
+    message = f"a thread reads {{}} scattered elements of the filter, and may read {_SCATTERED}"
+    require(read <= _SCATTERED, message, read)
 
 
 def _stages_result(draft: Draft) -> bool:
     """Whether the result goes through shared memory: it is read first, or instructions reach over an edge."""
     if draft.pipeline != "TileAndFuse":
         return False
-    return adds_in_place(draft) or (not draft.igemm and _is_unaligned(draft))
-
-
-def _is_unaligned(draft: Draft) -> bool:
     roles, loops = roles_of(draft), draft.workload.loops
     inner = (loops[roles.rows[-1]], loops[roles.columns[-1]], roles.depth)
-    return not all(divides(mma, inner) for mma in draft.mma())
+    aligned = all(divides(mma, inner) for mma in draft.mma())
+    return adds_in_place(draft) or (not draft.igemm and not aligned)
 
 
 MEMORY_SUPPLEMENTS = (
@@ -280,34 +260,16 @@ def _move_reduction(draft: Draft) -> None:
 
 
 def _require_unit_strides(draft: Draft) -> None:
-    with draft.extending():
-        for stride in draft.workload.parameter("strides"):
-            shown = constant(stride)
-            require(shown.equals(1), "a stride of {} cannot become a contraction in this pipeline", shown)
+    for stride in draft.workload.parameter("strides"):
+        shown = constant(stride)
+        require(shown.equals(1), "a stride of {} cannot become a contraction in this pipeline", shown)
 
 
 def _require_static_tiles(draft: Draft) -> None:
     roles = roles_of(draft)
     for loop in (roles.rows[-1], roles.columns[-1]):
         size, tile = draft.workload.loops[loop], draft.value(f"wg_{loop}")
-        with draft.extending():
-            require(divides_or_covers(tile, size), f"wg_{loop} ({{}}) must divide {size} or cover it", tile)
-
-
-def _refuse_accumulation(draft: Draft) -> None:
-    with draft.extending():
-        never = constant(0).equals(1)
-        require(
-            never, "mma.sync cannot add to values in memory, and nothing separates that from a convolution"
-        )
-
-
-def _adds_with_mma_sync(draft: Draft) -> bool:
-    return (
-        draft.pipeline == "TileAndFuse"
-        and bool(draft.workload.parameter(ACCUMULATES))
-        and needs_separate_accumulation(draft.mma())
-    )
+        require(divides_or_covers(tile, size), f"wg_{loop} ({{}}) must divide {size} or cover it", tile)
 
 
 CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
@@ -349,8 +311,16 @@ CONVOLUTION_SUPPLEMENTS: tuple[Supplement, ...] = (
         name="accumulator of a direct convolution",
         reason="ConvertAccGEMMToGEMM.cpp looks for contractions and named convolutions, and by then it is "
         "a linalg.generic: 'failed to bufferize op' (docs/upstream/convert_acc_conv.md)",
-        applies=lambda draft: not draft.igemm and _adds_with_mma_sync(draft),
-        extend=_refuse_accumulation,
+        applies=lambda draft: (
+            draft.pipeline == "TileAndFuse"
+            and not draft.igemm
+            and bool(draft.workload.parameter(ACCUMULATES))
+            and needs_separate_accumulation(draft.mma())
+        ),
+        extend=lambda _: require(
+            constant(0).equals(1),
+            "mma.sync cannot add to values in memory, and nothing separates that from a convolution",
+        ),
     ),
     *PADDING_SUPPLEMENTS,
     *PADDED_SUM_SUPPLEMENTS,

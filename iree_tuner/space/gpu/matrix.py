@@ -6,25 +6,31 @@ import math
 from collections.abc import Mapping, Sequence
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen, iree_gpu
+from iree.compiler.dialects import iree_gpu
 
 from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import (
+    as_variant,
     build_constraints,
+    computed,
     derived,
+    divisors,
     integers,
     knob,
     knob_attribute,
     level,
     one_of_attribute,
+    only_constraints,
     padded_to,
+    powers,
+    require_equal,
 )
 from iree_tuner.space.expressions import Integer, constant, if_else, lookup, product, require, total
 from iree_tuner.space.gpu.accumulator import REGISTER_SUPPLEMENTS
-from iree_tuner.space.gpu.constraints_draft import Draft, apply, divisors, powers, round_up
+from iree_tuner.space.gpu.constraints_draft import Draft, apply, choose_instruction, round_up
 from iree_tuner.space.gpu.convolution import GROUPED_SUPPLEMENTS
 from iree_tuner.space.gpu.instructions import (
     Instruction,
@@ -44,10 +50,15 @@ from iree_tuner.space.gpu.matrix_problem import (
     igemm_problem,
     overpadded,
 )
-from iree_tuner.space.gpu.options import OPTION_SUPPLEMENTS, OPTIONS, pipeline_options
+from iree_tuner.space.gpu.options import (
+    COPY_BITS,
+    OPTION_SUPPLEMENTS,
+    OPTIONS,
+    PREFETCH,
+    pipeline_options,
+    require_thread_layout,
+)
 from iree_tuner.space.gpu.padding import PADDED_SUM_SUPPLEMENTS
-from iree_tuner.space.gpu.prefetch import COPY_BITS, PREFETCH, require_thread_layout
-from iree_tuner.space.space import VARIANT
 from iree_tuner.targets import GpuLimits
 
 # VectorDistribute with matrix instructions, built here: batched contractions, several products in one op.
@@ -70,9 +81,7 @@ class MatrixLayouts:
 
     def fill(self) -> Mapping[str, ir.Attribute]:
         """Declare knobs and asserts; returns the knobs dictionary."""
-        index = knob("mma_idx", range(len(self.mmas)), f"the place of one of {len(self.mmas)} instructions")
-        shapes = [shape_of(mma) for mma in self.mmas]
-        instruction = [lookup(index, [shape[i] for shape in shapes]) for i in range(3)]
+        _, *instruction = choose_instruction("mma_idx", list(map(shape_of, self.mmas)))
         pieces: list[Integer] = []
         counts: list[Integer] = []
         for what, loop, step in zip("mnk", self._loops(), instruction, strict=True):
@@ -90,8 +99,25 @@ class MatrixLayouts:
         unrolled = product([*pieces, 1 + len(self.problem.others)])
         message = f"{{}} instructions of a subgroup are unrolled in one step: at most {_MOST_INSTRUCTIONS}"
         require(unrolled <= _MOST_INSTRUCTIONS, message, unrolled)
-        self._declare_workgroup(product(counts))
-        self._limit_operands()
+        lanes = self.limits.subgroup_size
+        most = min(_MOST_SUBGROUPS, self.limits.max_threads // lanes)
+        values = [count * lanes for count in powers(most)]
+        subgroups = product(counts)
+        self.threads = knob("wg_size_x", values, f"{lanes} times a power of two, up to {most * lanes}")
+        require_equal("wg_size_x", self.threads, subgroups * lanes, "the threads of all subgroups")
+        _pin_stages()
+        # All operands go through shared memory, where they must fit, and are read by all threads.
+        problem, (left, right, _) = self.problem, self.problem.types
+        operands = [("the left operand", problem.left, left)]
+        operands += [("the right operand", loops, right) for loops in (problem.right, *problem.others)]
+        sizes: list[Integer] = []
+        for what, loops, kind in operands:
+            shape = [self.tiles.get(loop, 1) for loop in loops]
+            require_thread_layout(shape, self.threads, kind.bits, what)
+            sizes.append(product([*shape, kind.bytes]))
+        size = total(sizes)
+        limit = self.limits.shared_memory_bytes
+        require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
         return self._knobs()
 
     def _loops(self) -> tuple[int, int, int]:
@@ -103,31 +129,6 @@ class MatrixLayouts:
         tile = knob(f"{prefix}_{loop}", values, f"a divisor of {size}, at most {_LARGEST_TILE}")
         self.tiles[loop] = tile
         return tile
-
-    def _declare_workgroup(self, subgroups: Integer) -> None:
-        lanes = self.limits.subgroup_size
-        most = min(_MOST_SUBGROUPS, self.limits.max_threads // lanes)
-        values = [count * lanes for count in powers(most)]
-        self.threads = knob("wg_size_x", values, f"{lanes} times a power of two, up to {most * lanes}")
-        threads = subgroups * lanes
-        message = "wg_size_x ({}) must be the threads of all subgroups ({})"
-        require(self.threads.equals(threads), message, self.threads, threads)
-        _pin_stages()
-
-    def _limit_operands(self) -> None:
-        """All operands go through shared memory, where they must fit, and are read by all threads."""
-        kinds = self.problem.types
-        sizes: list[Integer] = []
-        rights = [
-            ("the right operand", each, kinds[1]) for each in (self.problem.right, *self.problem.others)
-        ]
-        for what, loops, kind in (("the left operand", self.problem.left, kinds[0]), *rights):
-            shape = [self.tiles.get(loop, 1) for loop in loops]
-            require_thread_layout(shape, self.threads, kind.bits, what)
-            sizes.append(product([*shape, kind.bytes]))
-        size = total(sizes)
-        limit = self.limits.shared_memory_bytes
-        require(size <= limit, f"the operands' tiles take {{}} bytes of shared memory, of {limit}", size)
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
         m, n, k = self._loops()
@@ -185,12 +186,8 @@ class MatrixTiles:
         self.padded = is_padded(problem, mmas)
         self.workgroup: dict[int, Integer] = {}
         self.subgroup: dict[int, Integer] = {}
-        self._index = knob("mma_idx", range(len(mmas)), f"the place of one of {len(mmas)} instructions")
-        shapes = [shape_of(mma) for mma in mmas]
-        self._rows, self._columns, self._depth = (
-            lookup(self._index, [shape[i] for shape in shapes]) for i in range(3)
-        )
-        self._inner = {problem.m[-1]: self._rows, problem.n[-1]: self._columns}
+        self._index, rows, columns, self._depth = choose_instruction("mma_idx", list(map(shape_of, mmas)))
+        self._inner = {problem.m[-1]: rows, problem.n[-1]: columns}
         counts = [blocks_of(mma) for mma in mmas]
         self.blocks = counts if max(counts) > 1 else []
         """Of each instruction: elements of the batch that it computes at once; empty if all compute one."""
@@ -203,8 +200,7 @@ class MatrixTiles:
         self._declare_tiles()
         self._declare_workgroup()
         if self.padded:  # the depth that the innermost reduction loop is padded to is a knob of its own
-            size = derived("pad_k")
-            require(size.equals(self.depth), "pad_k ({}) must be the reduction's step ({})", size, self.depth)
+            computed("pad_k", self.depth, "the reduction's step")
         # Draft.igemm goes by the words in brackets: three stages of gathered patches crash the compiler.
         _pin_stages(" (use_igemm_convolution=true)" if self.problem.igemm else "")
         self._limit_memory()
@@ -307,11 +303,8 @@ class MatrixTiles:
         lanes = self.limits.subgroup_size
         threads = subgroups * lanes
         values = [count * lanes for count in range(1, most + 1)]
-        size = knob("wg_size_x", values, f"a multiple of {lanes} up to {most * lanes}")
-        self.threads = size
-        require(
-            size.equals(threads), "wg_size_x ({}) must be the threads of all subgroups ({})", size, threads
-        )
+        self.threads = knob("wg_size_x", values, f"a multiple of {lanes} up to {most * lanes}")
+        require_equal("wg_size_x", self.threads, threads, "the threads of all subgroups")
 
     def _limit_memory(self) -> None:
         """Both operands' tiles stand in shared memory."""
@@ -334,15 +327,17 @@ class MatrixTiles:
         Such code takes LLVM more than linear time: 2 s for 64 elements, 30 s for 150, minutes for 200
         (grouped 2x4x64x32x32x32x3x3 f16 on sm_80 and gfx942).
         """
-        images = product([self.subgroup[loop] for loop in self.problem.images])
-        inner = self.problem.contiguous_images
-        pixels = self._extent([loop for loop in self.problem.pixels if loop != inner])
-        if inner is not None:  # read in vectors
-            width = COPY_BITS // self.problem.types[0].bits
+        problem = self.problem
+        images = product([self.subgroup[loop] for loop in problem.images])
+        gathered = next((each for each in (problem.left, problem.right) if {*problem.pixels} <= {*each}), ())
+        inner = next((loop for loop in gathered[-1:] if loop in problem.images), None)
+        pixels = self._extent([loop for loop in problem.pixels if loop != inner])
+        if inner is not None:  # images are the innermost dimension, and read in vectors
+            width = COPY_BITS // problem.types[0].bits
             pixels = product([pixels, (self.workgroup[inner] + (width - 1)) // width])
-        gathered = product([pixels, self.depth, images, self.together or 1])
+        pieces = product([pixels, self.depth, images, self.together or 1])
         message = f"{{}} gathered pieces are unrolled: at most {_MOST_GATHERED} for each of {{}} threads"
-        require(gathered <= self.threads * _MOST_GATHERED, message, gathered, self.threads)
+        require(pieces <= self.threads * _MOST_GATHERED, message, pieces, self.threads)
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
         problem, count = self.problem, len(self.problem.loops)
@@ -421,7 +416,9 @@ def matrix_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
             if not mmas or (direct and is_padded(problem, mmas)):
                 continue
             found.append(_built(MatrixTiles, problem, mmas, workload, limits))
-            if is_contraction(workload) and _is_plain(problem, mmas):
+            # VectorDistribute wants one loop each of m, n and k, and nothing to pad.
+            single = all(len(group) == 1 for group in (problem.m, problem.n, problem.k))
+            if is_contraction(workload) and single and all(divides(mma, problem.inner) for mma in mmas):
                 found.append(_built(MatrixLayouts, problem, mmas, workload, limits))
     return found
 
@@ -436,10 +433,7 @@ def _blocks(problem: MatrixProblem, workload: Workload, limits: GpuLimits) -> li
     mmas = block_instructions(problem.types, problem.loops[problem.batch[-1]], limits)
     if not mmas:
         return []
-    module = _built(MatrixTiles, problem, mmas, workload, limits)
-    (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
-    op.operation.attributes[VARIANT] = ir.StringAttr.get("blocks")
-    return [module]
+    return [as_variant(_built(MatrixTiles, problem, mmas, workload, limits), "blocks")]
 
 
 def fused_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
@@ -496,17 +490,10 @@ def _built(
     pipeline = iree_gpu.PipelineAttr.get(kind.pipeline)
     context = ir.Context.current
     module = build_constraints(pipeline, lambda: kind(problem, mmas, limits).fill(), context)
-    (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
     if problem.igemm:
-        op.operation.attributes[VARIANT] = ir.StringAttr.get("igemm")
+        as_variant(module, "igemm")
     apply(
         (*GROUPED_SUPPLEMENTS, *PADDED_SUM_SUPPLEMENTS, *REGISTER_SUPPLEMENTS, *OPTION_SUPPLEMENTS),
-        Draft(op, workload, limits),
+        Draft(only_constraints(module), workload, limits),
     )
     return module
-
-
-def _is_plain(problem: MatrixProblem, mmas: Sequence[Instruction]) -> bool:
-    """Whether there is one loop each of m, n and k, and nothing to pad, as VectorDistribute wants it."""
-    single = all(len(group) == 1 for group in (problem.m, problem.n, problem.k))
-    return single and all(divides(mma, problem.inner) for mma in mmas)

@@ -54,12 +54,6 @@ class MatrixProblem:
         return self.loops[self.m[-1]], self.loops[self.n[-1]], self.loops[self.k[-1]]
 
     @property
-    def contiguous_images(self) -> int | None:
-        """The loop that walks the images, if these are the innermost dimension of the gathered input."""
-        gathered = next((side for side in (self.left, self.right) if set(self.pixels) <= set(side)), ())
-        return next((loop for loop in gathered[-1:] if loop in self.images), None)
-
-    @property
     def rows(self) -> int:
         return math.prod(self.loops[loop] for loop in self.m)
 
@@ -117,7 +111,7 @@ def igemm_problem(workload: Workload) -> MatrixProblem | None:
     channels, image = workload.role("output_channel"), workload.role("output_image")
     if not (channels and image and workload.role("input_channel")):
         return None
-    places = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
+    places = workload.reduced
     order = _image_order(workload)
     reduced = [loop for loop in order if loop in places]
     renamed = {loop: places[i] for i, loop in enumerate(reduced)}
@@ -203,15 +197,11 @@ def _collapsed(workload: Workload, *maps: list[int]) -> list[list[int]]:
     for loop, kind in enumerate(workload.iterators):
         before = groups[-1][-1] if groups else None
         joins = kind == "reduction" and before is not None and workload.iterators[before] == "reduction"
-        if joins and before is not None and all(_follows(each, before, loop) for each in maps):
+        if joins and before is not None and all(each.index(loop) == each.index(before) + 1 for each in maps):
             groups[-1].append(loop)
         else:
             groups.append([loop])
     return groups
-
-
-def _follows(dims: list[int], first: int, second: int) -> bool:
-    return dims.index(second) == dims.index(first) + 1
 
 
 @dataclass(frozen=True)
@@ -269,8 +259,8 @@ def batch_inside(workload: Workload) -> bool:
 
 def fuses_reductions(draft: Draft) -> bool:
     """Whether IGEMM makes one loop of the filter's loops and the input channels."""
-    parallel = sum(kind == "parallel" for kind in draft.workload.iterators)
-    return draft.igemm and len(ir.ArrayAttr(draft.entries["reduction"])) == parallel + 1
+    parallel = draft.workload.parallel
+    return draft.igemm and len(ir.ArrayAttr(draft.entries["reduction"])) == len(parallel) + 1
 
 
 def overpadded(size: int) -> int:

@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen, iree_gpu
+from iree.compiler.dialects import iree_gpu
 
 from iree_tuner.compiler.unbound import derived_thread_config, flushed_denormals
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import (
     build_constraints,
+    computed,
     derived,
     integers,
     knob,
     knob_attribute,
     level,
     one_of_attribute,
+    only_constraints,
+    powers,
 )
-from iree_tuner.space.expressions import Integer, any_of, constant, lookup, product, require
+from iree_tuner.space.expressions import Integer, any_of, constant, product, require
 from iree_tuner.space.gpu.attention import ATTENTION_SUPPLEMENTS, DECOMPOSITION, LOWERING_CONFIG, PV, QK
-from iree_tuner.space.gpu.constraints_draft import Draft, apply, powers
+from iree_tuner.space.gpu.constraints_draft import Draft, apply, choose_instruction
 from iree_tuner.space.gpu.instructions import fitting_instructions
 from iree_tuner.space.gpu.options import DENORMALS, OPTIONS
 from iree_tuner.targets import GpuLimits
@@ -44,13 +48,6 @@ _SUBGROUPS = (1, 2, 4, 8, 16)
 _VECTOR_BITS = 128
 _MOST_PRODUCTS = 160
 """Multiplications that a thread does in one step, unrolled: LLVM takes minutes over many more."""
-
-
-def reduction_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module:
-    """The constraints op."""
-    with context:
-        pipeline = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.VectorDistribute)
-        return build_constraints(pipeline, _Reduction(workload, limits).fill, context)
 
 
 class _Reduction:
@@ -74,16 +71,36 @@ class _Reduction:
         subgroups = knob("sg_k2_cnt", _SUBGROUPS, "1, 2, 4, 8 or 16 subgroups")
         key_elements = self._spread("key_vector", 1, "k1", over_k1)
         self._spread("value_vector", 2, "n", over_n)
-        value_elements = self._tile_values(over_n)
-        keys = self._tile_keys(over_k2 * subgroups)
-        products = product([self._tile_rows(), keys, key_elements + value_elements])
+        # n_tile: a few vectors for each thread.
+        size = self._workload.loops[self._workload.role("n")[-1]]
+        tile, step = derived("n_tile"), over_n * self._vectors["n"]
+        some = any_of([tile.equals(step * count) for count in _VALUE_VECTORS])
+        require(some, "n_tile ({}) must be 1, 2 or 4 times {}", tile, step)
+        require(tile <= max(size, 2 * _VECTOR_BITS), f"n_tile ({{}}) must not exceed {size}", tile)
+        value_elements = tile // over_n
+        # red_k2: a few keys for each thread.
+        size, spread = self._workload.loops[self._workload.role("k2")[-1]], over_k2 * subgroups
+        tile = derived("red_k2")
+        some = any_of([tile.equals(spread * count) for count in _KEYS])
+        require(some, "red_k2 ({}) must be 1, 2 or 4 times {}", tile, spread)
+        # GPUApplyPaddingLevel: "Padding OnlineAttention without existing mask is not yet supported"; with
+        # many subgroups the compiler does not come back within a minute then.
+        require((constant(size) % tile).equals(0), f"{size} keys must be divisible by red_k2 ({{}})", tile)
+        keys = tile // spread
+        # m_tile, if there are rows; a decoding step may have none.
+        if role := self._workload.role("m"):
+            size = self._workload.loops[role[-1]]
+            fitting = [count for count in _ROWS if size % count == 0]
+            rows = knob("m_tile", fitting, f"1, 2, 4 or 8, and divide {size}")
+        else:
+            rows = constant(1)
+        products = product([rows, keys, key_elements + value_elements])
         require(
             products <= _MOST_PRODUCTS, f"{{}} products in one step are more than {_MOST_PRODUCTS}", products
         )
         threads = subgroups * self._limits.subgroup_size
         require(threads <= self._limits.max_threads, "{} threads are too many", threads)
-        size = derived("wg_size_x")
-        require(size.equals(threads), "wg_size_x ({}) must be all subgroups' threads ({})", size, threads)
+        computed("wg_size_x", threads, "all subgroups' threads")
         return self._knobs()
 
     def _spread(self, name: str, operand: int, role: str, threads: Integer) -> Integer:
@@ -96,36 +113,6 @@ class _Reduction:
         fits = (pieces % threads).equals(0)
         require(fits, f"{role}: {{}} vectors must be divisible by the {{}} threads", pieces, threads)
         return pieces // threads * vector
-
-    def _tile_values(self, threads: Integer) -> Integer:
-        """Declare n_tile, a few vectors for each thread; returns a thread's elements of it."""
-        size = self._workload.loops[self._workload.role("n")[-1]]
-        tile, step = derived("n_tile"), threads * self._vectors["n"]
-        some = any_of([tile.equals(step * count) for count in _VALUE_VECTORS])
-        require(some, "n_tile ({}) must be 1, 2 or 4 times {}", tile, step)
-        require(tile <= max(size, 2 * _VECTOR_BITS), f"n_tile ({{}}) must not exceed {size}", tile)
-        return tile // threads
-
-    def _tile_keys(self, spread: Integer) -> Integer:
-        """Declare red_k2, a few keys for each thread; returns their number."""
-        size = self._workload.loops[self._workload.role("k2")[-1]]
-        tile = derived("red_k2")
-        some = any_of([tile.equals(spread * count) for count in _KEYS])
-        require(some, "red_k2 ({}) must be 1, 2 or 4 times {}", tile, spread)
-        # GPUApplyPaddingLevel: "Padding OnlineAttention without existing mask is not yet supported"; with
-        # many subgroups the compiler does not come back within a minute then.
-        require((constant(size) % tile).equals(0), f"{size} keys must be divisible by red_k2 ({{}})", tile)
-        return tile // spread
-
-    def _tile_rows(self) -> Integer:
-        """Declare m_tile if there are rows; a decoding step may have none."""
-        role = self._workload.role("m")
-        if not role:
-            return constant(1)
-        size = self._workload.loops[role[-1]]
-        return knob(
-            "m_tile", [rows for rows in _ROWS if size % rows == 0], f"1, 2, 4 or 8, and divide {size}"
-        )
 
     def _knobs(self) -> Mapping[str, ir.Attribute]:
         workload = self._workload
@@ -179,13 +166,12 @@ def attention_constraints(workload: Workload, limits: GpuLimits, context: ir.Con
     """One op: with matrix instructions if they fit, else for reductions over keys."""
     with context:
         problem = _problem(workload, limits)
-        if problem is None:
-            return [reduction_constraints(workload, limits, context)]
         pipeline = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.VectorDistribute)
-        module = build_constraints(pipeline, problem.fill, context)
-        (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
+        module = build_constraints(pipeline, (problem or _Reduction(workload, limits)).fill, context)
+        if problem is None:
+            return [module]
         with ir.Location.unknown():
-            apply(ATTENTION_SUPPLEMENTS, Draft(op, workload, limits))
+            apply(ATTENTION_SUPPLEMENTS, Draft(only_constraints(module), workload, limits))
         module.operation.verify()
         return [module]
 
@@ -213,27 +199,24 @@ def _problem(workload: Workload, limits: GpuLimits) -> _Matrices | None:
     shapes = {mma.mnk_shape[:2] for mma in scores} & {mma.mnk_shape[:2] for mma in result}
     scores = [mma for mma in scores if mma.mnk_shape[:2] in shapes]
     result = [mma for mma in result if mma.mnk_shape[:2] in shapes]
-    return _Matrices(workload, limits, scores, result) if shapes else None
+    return _Matrices(workload, limits, {QK: scores, PV: result}) if shapes else None
 
 
+@dataclass(frozen=True)
 class _Matrices:
     """The two matrix multiplications, while their constraints op is being built."""
 
-    def __init__(
-        self,
-        workload: Workload,
-        limits: GpuLimits,
-        scores: Sequence[iree_gpu.MMAAttr],
-        result: Sequence[iree_gpu.MMAAttr],
-    ) -> None:
-        self._workload = workload
-        self._limits = limits
-        self._kinds = {QK: scores, PV: result}
+    _workload: Workload
+    _limits: GpuLimits
+    _kinds: Mapping[str, Sequence[iree_gpu.MMAAttr]]
 
     def fill(self) -> Mapping[str, ir.Attribute]:
         """Declare knobs and asserts; returns the knobs dictionary."""
         m, n, k2 = (self._workload.role(role)[-1] for role in ("m", "n", "k2"))
-        qk, pv = self._instruction("qk_mma_idx", QK), self._instruction("pv_mma_idx", PV)
+        qk, pv = (
+            choose_instruction(f"{name}_mma_idx", [mma.mnk_shape for mma in self._kinds[which]])[1:]
+            for name, which in (("qk", QK), ("pv", PV))
+        )
         require(qk[0].equals(pv[0]), "both instructions must have as many rows ({} and {})", qk[0], pv[0])
         require(qk[1].equals(pv[1]), "both instructions must have as many columns ({} and {})", qk[1], pv[1])
         sg_m, sg_n = derived("sg_m_cnt"), derived("sg_n_cnt")
@@ -243,20 +226,8 @@ class _Matrices:
         size = knob("sg_size", (self._limits.subgroup_size,), "the target's subgroup size")
         threads = sg_m * sg_n * size
         require(threads <= self._limits.max_threads, "{} threads are too many", threads)
-        workgroup = derived("wg_size_x")
-        require(
-            workgroup.equals(threads),
-            "wg_size_x ({}) must be all subgroups' threads ({})",
-            workgroup,
-            threads,
-        )
+        computed("wg_size_x", threads, "all subgroups' threads")
         return self._knobs(m, n, k2)
-
-    def _instruction(self, name: str, which: str) -> tuple[Integer, Integer, Integer]:
-        kinds = self._kinds[which]
-        index = knob(name, range(len(kinds)), f"the place of one of {len(kinds)} instructions")
-        m, n, k = (lookup(index, [mma.mnk_shape[i] for mma in kinds]) for i in range(3))
-        return m, n, k
 
     def _tile(self, name: str, loop: int, step: Integer) -> None:
         tile, size = derived(name), self._workload.loops[loop]

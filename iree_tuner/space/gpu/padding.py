@@ -8,7 +8,7 @@ from iree.compiler import ir
 
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import divides_or_covers, integers, padded_to
+from iree_tuner.space.constraints import divides_or_covers, integers, padded_to, require_equal
 from iree_tuner.space.expressions import all_of, any_of, product, require
 from iree_tuner.space.gpu.accumulator import adds_in_place
 from iree_tuner.space.gpu.constraints_draft import MMA_KIND, Draft, Supplement
@@ -37,21 +37,14 @@ def _pad(draft: Draft) -> None:
     for loop, step in ((m, shape[0]), (n, shape[1])):
         tile = draft.value(f"wg_{loop}")
         draft.replace(f"dim_{loop} must be divisible by wg_{loop}")
-        with draft.extending():
-            usual = any_of([(padded_to(workload.loops[loop], step) % tile).equals(0), tile.is_one_of(_TILES)])
-            require(usual, f"wg_{loop} ({{}}) must divide the padded size, or be a usual tile", tile)
+        usual = any_of([(padded_to(workload.loops[loop], step) % tile).equals(0), tile.is_one_of(_TILES)])
+        require(usual, f"wg_{loop} ({{}}) must divide the padded size, or be a usual tile", tile)
     draft.replace("aligned inner k dim")
     derived = draft.declare_derived(PAD_K)
-    with draft.extending():
-        depth = product([draft.value(f"red_{k}"), shape[2]])
-        require(
-            derived.equals(depth),
-            f"{PAD_K} ({{}}) must be red_{k} times the instruction's depth ({{}})",
-            derived,
-            depth,
-        )
-        usual = any_of([(padded_to(workload.loops[k], shape[2]) % depth).equals(0), depth.is_one_of(_TILES)])
-        require(usual, "the reduction tile ({}) must divide the padded size, or be a usual tile", depth)
+    depth = product([draft.value(f"red_{k}"), shape[2]])
+    require_equal(PAD_K, derived, depth, f"red_{k} times the instruction's depth")
+    usual = any_of([(padded_to(workload.loops[k], shape[2]) % depth).equals(0), depth.is_one_of(_TILES)])
+    require(usual, "the reduction tile ({}) must divide the padded size, or be a usual tile", depth)
     outer = [loop for loop in workload.role("k") if loop != k]
     padding: list[int | str] = [1 if loop in outer else f"wg_{loop}" for loop in range(len(workload.loops))]
     padding[k] = PAD_K
@@ -63,11 +56,10 @@ def _fill_two(draft: Draft) -> None:
     rows, columns, _ = draft.mma_shape()
     sizes = draft.workload.loops
     tiles = {loop: draft.value(f"wg_{loop}") for loop in range(len(sizes)) if draft.has(f"wg_{loop}")}
-    with draft.extending():
-        results = product([*(draft.value(f"sg_{loop}") for loop in _inner(draft)), rows, columns])
-        whole = [divides_or_covers(tile, sizes[loop]) for loop, tile in tiles.items()]
-        message = f"{{}} padded sums of a subgroup begin in memory: more than {_ONE_INSTRUCTION} are needed"
-        require(any_of([results > _ONE_INSTRUCTION, all_of(whole)]), message, results)
+    results = product([*(draft.value(f"sg_{loop}") for loop in _inner(draft)), rows, columns])
+    whole = [divides_or_covers(tile, sizes[loop]) for loop, tile in tiles.items()]
+    message = f"{{}} padded sums of a subgroup begin in memory: more than {_ONE_INSTRUCTION} are needed"
+    require(any_of([results > _ONE_INSTRUCTION, all_of(whole)]), message, results)
 
 
 def _inner(draft: Draft) -> tuple[int, int]:

@@ -30,8 +30,8 @@ from iree_tuner.space.gpu.matrix_problem import (
     fused_problem,
     igemm_problem,
 )  # fmt: skip
+from iree_tuner.space.gpu.options import PREFETCH, require_thread_layout
 from iree_tuner.space.gpu.padding import PAD_K, PADDING
-from iree_tuner.space.gpu.prefetch import PREFETCH, require_thread_layout
 
 _CANNOT = (
     r"must accumulate in ", r"^a stride of ", r"^mma\.sync cannot add ", r"results are no numbers$",
@@ -70,34 +70,33 @@ def _tile_and_fuse(draft: Draft) -> None:
     steps = {problem.m[-1]: shape[0], problem.n[-1]: shape[1]}
     tiles: dict[int, Integer] = {}
     counts: list[Integer] = []
-    with draft.extending():
-        for loop in (*problem.m, *problem.n):
-            size, tile = problem.loops[loop], draft.value(f"wg_{loop}")
-            piece = product([draft.value(f"sg_{loop}"), steps.get(loop, 1)])
-            cut = tiles[loop] = tile if padded else at_most(tile, size)
-            counts.append(if_else(piece >= cut, 1, (cut + piece - 1) // piece))
-            if not padded:
-                message = f"wg_{loop} ({{}}) must divide dim_{loop} ({size}), or cover it"
-                require(divides_or_covers(tile, size), message, tile)
-            whole = [(cut % piece).equals(0), piece >= cut]
-            if padded:  # a rest of less than an instruction is padded to one
-                whole.append(draft.value(f"sg_{loop}").equals(1))
-            message = f"sg_{loop}, which is {{}} elements with the instruction, must divide wg_{loop} ({{}})"
-            require(any_of(whole), message, piece, cut)
-            if draft.igemm and loop in steps:
-                message = f"wg_{loop} ({{}}) must be made of instructions of {{}}"
-                require((tile % steps[loop]).equals(0), message, tile, steps[loop])
-        depth = _depth(draft, shape[2])
-        if draft.has(PAD_K):
-            filled = rounded_up(constant(problem.loops[problem.k[-1]]), draft.value(PAD_K))
-            message = f"{PAD_K} fills the reduction up to {{}}, which its step ({{}}) must divide"
-            require((filled % depth).equals(0), message, filled, depth)
+    for loop in (*problem.m, *problem.n):
+        size, tile = problem.loops[loop], draft.value(f"wg_{loop}")
+        piece = product([draft.value(f"sg_{loop}"), steps.get(loop, 1)])
+        cut = tiles[loop] = tile if padded else at_most(tile, size)
+        counts.append(if_else(piece >= cut, 1, (cut + piece - 1) // piece))
         if not padded:
-            # "LLVM Translation failed for operation: builtin.unrealized_conversion_cast"
-            columns = tiles[problem.n[-1]]
-            require(columns > 1, f"wg_{problem.n[-1]} ({{}}) must be more than 1", columns)
-        _require_lanes(draft)
-        _stage_results(draft, problem, tiles, depth, product([*counts, draft.limits.subgroup_size]))
+            message = f"wg_{loop} ({{}}) must divide dim_{loop} ({size}), or cover it"
+            require(divides_or_covers(tile, size), message, tile)
+        whole = [(cut % piece).equals(0), piece >= cut]
+        if padded:  # a rest of less than an instruction is padded to one
+            whole.append(draft.value(f"sg_{loop}").equals(1))
+        message = f"sg_{loop}, which is {{}} elements with the instruction, must divide wg_{loop} ({{}})"
+        require(any_of(whole), message, piece, cut)
+        if draft.igemm and loop in steps:
+            message = f"wg_{loop} ({{}}) must be made of instructions of {{}}"
+            require((tile % steps[loop]).equals(0), message, tile, steps[loop])
+    depth = _depth(draft, shape[2])
+    if draft.has(PAD_K):
+        filled = rounded_up(constant(problem.loops[problem.k[-1]]), draft.value(PAD_K))
+        message = f"{PAD_K} fills the reduction up to {{}}, which its step ({{}}) must divide"
+        require((filled % depth).equals(0), message, filled, depth)
+    if not padded:
+        # "LLVM Translation failed for operation: builtin.unrealized_conversion_cast"
+        columns = tiles[problem.n[-1]]
+        require(columns > 1, f"wg_{problem.n[-1]} ({{}}) must be more than 1", columns)
+    _require_lanes(draft)
+    _stage_results(draft, problem, tiles, depth, product([*counts, draft.limits.subgroup_size]))
 
 
 def _stage_results(
@@ -139,20 +138,19 @@ def _vector_distribute(draft: Draft) -> None:
     assert problem is not None, "the ruling is of matrix instructions"
     m, n, k = problem.m[-1], problem.n[-1], problem.k[-1]
     shape = draft.mma_shape()
-    with draft.extending():
-        steps = (draft.value("sg_m_cnt") * shape[0], draft.value("sg_n_cnt") * shape[1], shape[2])
-        names = (f"wg_{m}", f"wg_{n}", f"red_{k}")
-        tiles: dict[int, Integer | int] = {
-            loop: rounded_up(at_most(draft.value(name), problem.loops[loop]), step)
-            for loop, name, step in zip((m, n, k), names, steps, strict=True)
-        }
-        names = ("image", "filter") if is_convolution(draft.workload) else ("left operand", "right operand")
-        names = (*names, *(f"{names[1]} {place + 2}" for place in range(len(problem.others))))
-        shapes = [operand_tile(draft.workload, place, tiles) for place in range(len(names))]
-        for place, (what, each) in enumerate(zip(names, shapes, strict=True)):
-            _require_layout(draft, each, place, what)
-        _limit_memory(draft, shapes)
-        _require_lanes(draft)
+    steps = (draft.value("sg_m_cnt") * shape[0], draft.value("sg_n_cnt") * shape[1], shape[2])
+    names = (f"wg_{m}", f"wg_{n}", f"red_{k}")
+    tiles: dict[int, Integer | int] = {
+        loop: rounded_up(at_most(draft.value(name), problem.loops[loop]), step)
+        for loop, name, step in zip((m, n, k), names, steps, strict=True)
+    }
+    names = ("image", "filter") if is_convolution(draft.workload) else ("left operand", "right operand")
+    names = (*names, *(f"{names[1]} {place + 2}" for place in range(len(problem.others))))
+    shapes = [operand_tile(draft.workload, place, tiles) for place in range(len(names))]
+    for place, (what, each) in enumerate(zip(names, shapes, strict=True)):
+        _require_layout(draft, each, place, what)
+    _limit_memory(draft, shapes)
+    _require_lanes(draft)
 
 
 def _require_layout(draft: Draft, shape: Sequence[Integer | int], place: int, what: str) -> None:
@@ -182,41 +180,38 @@ def _attention(draft: Draft) -> None:
     """Both multiplications have whole instructions, and must agree on the tile of scores between them."""
     workload = draft.workload
     loop = {role: workload.role(role)[-1] for role in ("m", "n", "k2")}
-    with draft.extending():
-        rows = [draft.value("sg_m_cnt") * step_of(draft, which, 0) for which in (QK, PV)]
-        keys = [step_of(draft, QK, 1), step_of(draft, PV, 2)]
-        columns = draft.value("sg_n_cnt") * step_of(draft, PV, 1)
-        own = attention_tiles(draft)
-        cut = {
-            role: at_most(draft.value(name), workload.loops[loop[role]])
-            for role, name in (("m", "m_tile"), ("n", "n_tile"), ("k2", "red_k2"))
-        }
-        for name, tile, steps in (("m_tile", cut["m"], rows), ("red_k2", cut["k2"], keys)):
-            first, second = (rounded_up(tile, step) for step in steps)
-            message = (
-                f"{name} ({{}}) is {{}} in one multiplication, and {{}} in the other, in whole instructions"
-            )
-            require(first.equals(second), message, tile, first, second)
-        size = workload.loops[loop["n"]]
-        tile = draft.value("n_tile")
-        message = f"n_tile ({{}}) must divide dim_{loop['n']} ({size}), or cover it"
-        require(divides_or_covers(tile, size), message, tile)
-        filled = {
-            **own,
-            loop["m"]: rounded_up(cut["m"], rows[1]),
-            loop["n"]: rounded_up(cut["n"], columns),
-            loop["k2"]: rounded_up(cut["k2"], keys[1]),
-        }
-        held: list[Integer | int] = []
-        for place, (what, is_read) in enumerate(
-            zip(("query", "key", "value"), promoted_operands(draft), strict=True)
-        ):
-            shape = operand_tile(workload, place, filled)
-            _require_layout(draft, [if_else(is_read, each, 1) for each in shape], place, what)
-            held.append(if_else(is_read, product([*shape, workload.types[place].bytes]), 0))
-        used, limit = total(held), draft.limits.shared_memory_bytes
-        require(used <= limit, f"the operands take {{}} of {limit} bytes of shared memory", used)
-        _require_lanes(draft)
+    rows = [draft.value("sg_m_cnt") * step_of(draft, which, 0) for which in (QK, PV)]
+    keys = [step_of(draft, QK, 1), step_of(draft, PV, 2)]
+    columns = draft.value("sg_n_cnt") * step_of(draft, PV, 1)
+    own = attention_tiles(draft)
+    cut = {
+        role: at_most(draft.value(name), workload.loops[loop[role]])
+        for role, name in (("m", "m_tile"), ("n", "n_tile"), ("k2", "red_k2"))
+    }
+    for name, tile, steps in (("m_tile", cut["m"], rows), ("red_k2", cut["k2"], keys)):
+        first, second = (rounded_up(tile, step) for step in steps)
+        message = f"{name} ({{}}) is {{}} in one multiplication, and {{}} in the other, in whole instructions"
+        require(first.equals(second), message, tile, first, second)
+    size = workload.loops[loop["n"]]
+    tile = draft.value("n_tile")
+    message = f"n_tile ({{}}) must divide dim_{loop['n']} ({size}), or cover it"
+    require(divides_or_covers(tile, size), message, tile)
+    filled = {
+        **own,
+        loop["m"]: rounded_up(cut["m"], rows[1]),
+        loop["n"]: rounded_up(cut["n"], columns),
+        loop["k2"]: rounded_up(cut["k2"], keys[1]),
+    }
+    held: list[Integer | int] = []
+    for place, (what, is_read) in enumerate(
+        zip(("query", "key", "value"), promoted_operands(draft), strict=True)
+    ):
+        shape = operand_tile(workload, place, filled)
+        _require_layout(draft, [if_else(is_read, each, 1) for each in shape], place, what)
+        held.append(if_else(is_read, product([*shape, workload.types[place].bytes]), 0))
+    used, limit = total(held), draft.limits.shared_memory_bytes
+    require(used <= limit, f"the operands take {{}} of {limit} bytes of shared memory", used)
+    _require_lanes(draft)
 
 
 def _is_matrix(draft: Draft, pipeline: str) -> bool:

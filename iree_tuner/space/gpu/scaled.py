@@ -8,7 +8,6 @@ Source: getMatmulOrIGEMMLoweringConfigAndWorkgroupSize, Dialect/GPU/TargetUtils/
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from iree.compiler import ir
 from iree.compiler.dialects import iree_gpu
@@ -17,16 +16,18 @@ from iree_tuner.compiler.unbound import derived_thread_config
 from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import (
     build_constraints,
+    computed,
     derived,
     integers,
     knob,
     knob_attribute,
     level,
     one_of_attribute,
+    require_equal,
 )
-from iree_tuner.space.expressions import Integer, any_of, constant, if_else, lookup, product, require, total
-from iree_tuner.space.gpu.options import OPTIONS, pipeline_options
-from iree_tuner.space.gpu.prefetch import PREFETCH
+from iree_tuner.space.expressions import Integer, any_of, constant, if_else, product, require, total
+from iree_tuner.space.gpu.constraints_draft import choose_instruction
+from iree_tuner.space.gpu.options import OPTIONS, PREFETCH, pipeline_options
 from iree_tuner.targets import GpuLimits
 
 _TILES = (1, 2, 4, 8)
@@ -43,12 +44,8 @@ _SHUFFLED = (
 """The compiler's own for operands of both intrinsics, 4 or 8 bits wide (getXorShuffleAttr, GPUUtils.cpp)."""
 
 
-@dataclass(frozen=True)
-class _Instruction:
-    """A block-scaled instruction: rows, columns, blocks that share a scale, and the elements of a block."""
-
-    attribute: ir.Attribute
-    shape: tuple[int, int, int, int]
+Instructions = dict[ir.Attribute, tuple[int, int, int, int]]
+"""Block-scaled ones: rows, columns, blocks that share a scale, and the elements of a block."""
 
 
 def scaled_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
@@ -61,19 +58,19 @@ def scaled_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
         return [build_constraints(pipeline, _Scaled(workload, limits, found).fill, context)]
 
 
-def _fitting(workload: Workload, limits: GpuLimits) -> list[_Instruction]:
+def _fitting(workload: Workload, limits: GpuLimits) -> Instructions:
     """Instructions for the types, whose block is the innermost reduction; call in a context."""
     left, right, _, _, result = workload.types
     block = workload.loops[workload.role("kB")[-1]] if workload.role("kB") else 0
     wanted = f"lhs_elem_type = {left}, rhs_elem_type = {right}, acc_elem_type = {result}"
-    found: list[_Instruction] = []
+    found: Instructions = {}
     for text in limits.scaled_mma:
         if text.endswith(wanted):
             # IR as text: there is no builder with these arguments in the bindings.
             mma = ir.Attribute.parse(f"#iree_gpu.scaled_mma_layout<{text}>")
             shape = _shape(text)
             if shape[3] == block:
-                found.append(_Instruction(mma, shape))
+                found[mma] = shape
     return found
 
 
@@ -89,23 +86,20 @@ def _shape(text: str) -> tuple[int, int, int, int]:
 class _Scaled:
     """A scaled contraction, while its constraints op is being built."""
 
-    def __init__(self, workload: Workload, limits: GpuLimits, found: Sequence[_Instruction]) -> None:
+    def __init__(self, workload: Workload, limits: GpuLimits, found: Instructions) -> None:
         self._workload = workload
         self._limits = limits
         self._found = found
         self._m, self._n, self._k = (workload.role(role)[-1] for role in ("m", "n", "k"))
         self._padded = any(
-            workload.loops[loop] % each.shape[place]
-            for each in found
+            workload.loops[loop] % shape[place]
+            for shape in found.values()
             for place, loop in enumerate((self._m, self._n, self._k))
         )
 
     def fill(self) -> Mapping[str, ir.Attribute]:
         """Declare knobs and asserts; returns the knobs dictionary."""
-        index = knob(
-            "mma_idx", range(len(self._found)), f"the place of one of {len(self._found)} instructions"
-        )
-        steps = [lookup(index, [each.shape[place] for each in self._found]) for place in range(3)]
+        _, *steps = choose_instruction("mma_idx", list(self._found.values()))
         rows, in_m, over_m = self._tile(self._m, steps[0])
         columns, in_n, over_n = self._tile(self._n, steps[1])
         depth = knob(f"red_{self._k}", _DEPTHS, "1, 2 or 4 instructions")
@@ -117,13 +111,12 @@ class _Scaled:
         self._limit_memory((rows, columns), blocks, if_else(plain, _ROW_PADDING_BYTES, 0))
         size = derived("wg_size_x")
         threads = product([over_m, over_n, self._limits.subgroup_size])
-        require(size.equals(threads), "wg_size_x ({}) must be all subgroups' threads ({})", size, threads)
+        require_equal("wg_size_x", size, threads, "all subgroups' threads")
         require(size <= self._limits.max_threads, "wg_size_x ({}) is too large", size)
         require(size > 0, "wg_size_x ({}) must be positive", size)
         knob(PREFETCH, (1, 2), "1 (none) or 2")
         if self._padded:
-            padded = derived("pad_k")
-            require(padded.equals(blocks), "pad_k ({}) must be the reduction tile ({})", padded, blocks)
+            computed("pad_k", blocks, "the reduction tile")
         return self._knobs()
 
     def _tile(self, loop: int, step: Integer) -> tuple[Integer, Integer, Integer]:
@@ -132,7 +125,7 @@ class _Scaled:
         each = knob(f"sg_{loop}", _TILES, "1, 2, 4 or 8 instructions")
         covered = each * step
         over = [tile.equals(covered * count) for count in _SUBGROUPS]
-        most = max(step for each in self._found for step in each.shape[:2]) * _TILES[-1] * _SUBGROUPS[-1]
+        most = max(step for shape in self._found.values() for step in shape[:2]) * _TILES[-1] * _SUBGROUPS[-1]
         require(tile <= most, f"wg_{loop} ({{}}) must be at most {most}", tile)
         require(tile > 0, f"wg_{loop} ({{}}) must be positive", tile)
         require(any_of(over), f"wg_{loop} ({{}}) must be 1, 2, 4 or 8 subgroups of {{}}", tile, covered)
@@ -148,7 +141,7 @@ class _Scaled:
 
     def _limit_memory(self, tiles: Sequence[Integer], blocks: Integer, padding: Integer) -> None:
         """Both operands and both scales go through shared memory; a row of an operand is one block."""
-        types, block = self._workload.types, self._found[0].shape[3]
+        types, block = self._workload.types, next(iter(self._found.values()))[3]
         parts: list[Integer] = []
         for operand, tile in enumerate(tiles):
             parts.append(product([tile, blocks, padding + block * types[operand].bits // 8]))
@@ -166,7 +159,7 @@ class _Scaled:
         chosen = one_of_attribute("swizzle", [plain, shuffled])
         flags = [ir.BoolAttr.get(False), ir.BoolAttr.get(True)]
         entries: dict[str, ir.Attribute] = {
-            "mma_kind": one_of_attribute("mma_idx", [each.attribute for each in self._found]),
+            "mma_kind": one_of_attribute("mma_idx", list(self._found)),
             "workgroup": level(workgroup, count),
             "subgroup": level({m: f"sg_{m}", n: f"sg_{n}"}, count),
             "reduction": level(reduction, count),

@@ -14,14 +14,17 @@ from iree_tuner.space.constraints import (
     COMPANIONS,
     build_constraints,
     derived,
+    divisors,
     flag,
     integers,
     knob,
     level,
+    next_power,
     one_of_attribute,
+    powers,
+    require_equal,
 )
 from iree_tuner.space.expressions import Integer, constant, product, require
-from iree_tuner.space.gpu.constraints_draft import divisors, next_power, powers
 from iree_tuner.space.gpu.options import OPTIONS, pipeline_options
 from iree_tuner.targets import GpuLimits
 
@@ -54,9 +57,7 @@ class SimtTiles:
     def __init__(self, workload: Workload, limits: GpuLimits) -> None:
         self.workload = workload
         self.limits = limits
-        kinds = list(enumerate(workload.iterators))
-        self.parallel = [loop for loop, kind in kinds if kind == "parallel"]
-        self.reduced = [loop for loop, kind in kinds if kind == "reduction"]
+        self.parallel, self.reduced = workload.parallel, workload.reduced
         self.by_rows = is_by_rows(workload, limits)
         """Whether threads are counted by rows and columns, as setContractConfig does."""
         self.workgroup: dict[int, Integer] = {}
@@ -66,15 +67,29 @@ class SimtTiles:
         # The compiler crashes where it copies complex numbers to shared memory (sm_80, gfx942, gfx1201).
         self._promotes = self._shares and all(kind.kind != "complex" for kind in workload.types)
 
-    def declare_tiles(self) -> None:
+    def fill(self) -> Mapping[str, ir.Attribute]:
+        """Declare knobs and asserts; returns the knobs dictionary."""
+        self._declare_tiles()
+        self._declare_workgroup()
+        self._declare_promotion()
+        self._limit_unrolling()
+        return self._knobs()
+
+    def _declare_tiles(self) -> None:
         """Tiles of workgroups and threads for parallel loops, and a step for each loop that is reduced."""
         wide = [loop for loop in self.parallel if self.workload.loops[loop] > 1]
         inner = wide[-_INNER:]
         for loop in wide:
             size = self.workload.loops[loop]
             if loop in inner:
-                widest = _WIDEST_THREAD[inner.index(loop) - len(inner)]
-                self._declare_inner(loop, size, widest)
+                # A tile may be wider than its loop: threads beyond it help with copies (setContractConfig).
+                most = min(_WIDEST_TILE, max(next_power(size), _WIDEST_BY_ROWS if self.by_rows else 1))
+                values = sorted({*powers(most), *(value for value in divisors(size) if value <= most)})
+                tile = knob(f"wg_{loop}", values, f"a divisor of {size} or a power of two, at most {most}")
+                widest = min(_WIDEST_THREAD[inner.index(loop) - len(inner)], most)
+                mine = knob(f"th_{loop}", powers(widest), f"a power of two up to {widest}")
+                require((tile % mine).equals(0), f"th_{loop} ({{}}) must divide wg_{loop} ({{}})", mine, tile)
+                self.workgroup[loop], self.thread[loop] = tile, mine
             else:
                 most = min(_WIDEST_OUTER_TILE, next_power(size))
                 self.workgroup[loop] = knob(f"wg_{loop}", powers(most), f"a power of two up to {most}")
@@ -84,16 +99,7 @@ class SimtTiles:
             if size > 1:
                 self.step[loop] = knob(f"red_{loop}", steps, f"a divisor of {size}, at most {_LONGEST_STEP}")
 
-    def _declare_inner(self, loop: int, size: int, widest: int) -> None:
-        # A tile may be wider than its loop: the threads beyond it help with copies (setContractConfig).
-        most = min(_WIDEST_TILE, max(next_power(size), _WIDEST_BY_ROWS if self.by_rows else 1))
-        values = sorted({*powers(most), *(value for value in divisors(size) if value <= most)})
-        tile = knob(f"wg_{loop}", values, f"a divisor of {size} or a power of two, at most {most}")
-        mine = knob(f"th_{loop}", powers(min(widest, most)), f"a power of two up to {min(widest, most)}")
-        require((tile % mine).equals(0), f"th_{loop} ({{}}) must divide wg_{loop} ({{}})", mine, tile)
-        self.workgroup[loop], self.thread[loop] = tile, mine
-
-    def declare_workgroup(self) -> None:
+    def _declare_workgroup(self) -> None:
         """One thread for each thread's tile, in whole subgroups.
 
         The compiler takes any number: too few threads go over the tiles in a loop, too many idle
@@ -121,9 +127,9 @@ class SimtTiles:
         size = derived(name)
         most = self.limits.max_threads
         require((size >= 1) & (size <= most), f"{name} ({{}}) must be between 1 and {most}", size)
-        require(size.equals(count), f"{name} ({{}}) must be {what} ({{}})", size, count)
+        require_equal(name, size, count, what)
 
-    def limit_unrolling(self) -> None:
+    def _limit_unrolling(self) -> None:
         """A thread's work in one step is unrolled, and its results stay in registers."""
         results = product(list(self.thread.values()))
         message = f"a thread must have at most {_MOST_OF_A_THREAD} results, not {{}}"
@@ -140,7 +146,7 @@ class SimtTiles:
                 message = f"{companion.label} is unrolled to {{}} steps of a thread: at most {_MOST_UNROLLED}"
                 require(own <= _MOST_UNROLLED, message, own)
 
-    def declare_promotion(self) -> None:
+    def _declare_promotion(self) -> None:
         """Whether both operands are copied to shared memory first, and their rows padded there."""
         if not self._promotes:
             return
@@ -163,7 +169,7 @@ class SimtTiles:
     def _tile(self, loop: int) -> Integer:
         return self.workgroup.get(loop) or self.step.get(loop) or constant(1)
 
-    def knobs(self) -> Mapping[str, ir.Attribute]:
+    def _knobs(self) -> Mapping[str, ir.Attribute]:
         whole, count = int(self.by_rows), len(self.workload.loops)
         workgroup = {**dict.fromkeys(self.parallel, 1), **dict.fromkeys(self.reduced, whole)}
         thread: dict[int, int | str] = dict.fromkeys(self.parallel, 1)
@@ -227,18 +233,14 @@ _MOST_SUBGROUPS = 16
 
 def shared_loop(workload: Workload, limits: GpuLimits) -> int | None:
     """The loop whose reduction subgroups can share, as the compiler would have them do; None without one."""
-    kinds = list(enumerate(workload.iterators))
-    reduced = [
-        loop for loop, kind in kinds
-        if kind == "reduction" and (workload.loops[loop] > 1 or workload.dynamic_loop(loop) is not None)
-    ]  # fmt: skip
+    sizes, dynamic = workload.loops, {each.loop for each in workload.dynamic}
+    reduced = [loop for loop in workload.reduced if sizes[loop] > 1 or loop in dynamic]
     if is_contraction(workload):
         reduced = [] if is_by_rows(workload, limits) else list(workload.role("k"))
     elif len(reduced) != 1:
         return None
     lanes = limits.subgroup_size
-    whole = (workload.dynamic_loop(loop) is not None or not workload.loops[loop] % lanes for loop in reduced)
-    return next((loop for loop, fits in list(zip(reduced, whole, strict=True))[-1:] if fits), None)
+    return next((loop for loop in reduced[-1:] if loop in dynamic or not sizes[loop] % lanes), None)
 
 
 class SharedReduction:
@@ -250,27 +252,23 @@ class SharedReduction:
         self.inner = inner
         self.workgroup: dict[int, Integer] = {}
 
-    def declare(self) -> None:
+    def fill(self) -> Mapping[str, ir.Attribute]:
+        """Declare knobs and asserts; returns the knobs dictionary."""
         most = _MOST_RESULTS if is_contraction(self.workload) else _MOST_ROWS
-        for loop in self._tiled:
+        parallel = self.workload.parallel
+        # A workgroup may take more than one of these loops: of a generic op of the innermost, for its rows.
+        for loop in parallel if is_contraction(self.workload) else parallel[-1:]:
             size = self.workload.loops[loop]
             values = [value for value in divisors(size) if value in powers(most)]
             if len(values) > 1:
                 self.workgroup[loop] = knob(f"wg_{loop}", values, f"a power of two that divides {size}")
         results = product(list(self.workgroup.values()) or [constant(1)])
         require(results <= most, f"a workgroup must have at most {most} results, not {{}}", results)
-        self._declare_step()
-
-    @property
-    def _tiled(self) -> list[int]:
-        """Loops that a workgroup may take more than one of: of a generic op the innermost, for its rows."""
-        kinds = list(enumerate(self.workload.iterators))
-        parallel = [loop for loop, kind in kinds if kind == "parallel"]
-        return parallel if is_contraction(self.workload) else parallel[-1:]
-
-    def _declare_step(self) -> None:
         size, lanes = self.workload.loops[self.inner], self.limits.subgroup_size
-        widest = self._widest
+        # Elements that a lane reads at once at most: of a generic op the narrowest type decides.
+        kinds = [kind.bits for kind in self.workload.types]
+        bits = max(kinds[:2]) if is_contraction(self.workload) else min(kinds)
+        widest = max(1, self.limits.max_load_bits // bits)
         vector = knob(
             "th_k", powers(widest), f"a power of two up to {widest} ({self.limits.max_load_bits} bits)"
         )
@@ -283,32 +281,18 @@ class SharedReduction:
             what = f"a power of two or a divisor of {size // lanes},"
         subgroups = knob("subgroups", counts, f"{what} up to {most}")
         threads = knob("wg_size_x", [count * lanes for count in counts], "a number of whole subgroups")
-        count = subgroups * lanes
-        require(
-            threads.equals(count), "wg_size_x ({}) must be the threads of all subgroups ({})", threads, count
-        )
+        require_equal("wg_size_x", threads, subgroups * lanes, "the threads of all subgroups")
         steps = sorted({lanes * each * vectors for each in counts for vectors in powers(widest)})
         step = knob(f"red_{self.inner}", steps, f"{lanes} times {what}")
-        wanted = threads * vector
-        message = f"red_{self.inner} ({{}}) must be one vector for each thread ({{}})"
-        require(step.equals(wanted), message, step, wanted)
+        require_equal(f"red_{self.inner}", step, threads * vector, "one vector for each thread")
         if static:  # else the rest is masked
             require((constant(size) % step).equals(0), f"red_{self.inner} ({{}}) must divide {size}", step)
+        return self._knobs()
 
-    @property
-    def _widest(self) -> int:
-        """Elements that a lane reads at once at most: of a generic op the narrowest type decides."""
-        kinds = [kind.bits for kind in self.workload.types]
-        bits = max(kinds[:2]) if is_contraction(self.workload) else min(kinds)
-        return max(1, self.limits.max_load_bits // bits)
-
-    def knobs(self) -> Mapping[str, ir.Attribute]:
-        kinds = list(enumerate(self.workload.iterators))
-        workgroup = {
-            loop: f"wg_{loop}" if loop in self.workgroup else 1 for loop, kind in kinds if kind == "parallel"
-        }
-        ones: dict[int, int | str] = {loop: 1 for loop, kind in kinds if kind == "reduction"}
-        count = len(kinds)
+    def _knobs(self) -> Mapping[str, ir.Attribute]:
+        workload, count = self.workload, len(self.workload.loops)
+        workgroup = {loop: f"wg_{loop}" if loop in self.workgroup else 1 for loop in workload.parallel}
+        ones: dict[int, int | str] = dict.fromkeys(workload.reduced, 1)
         found: dict[str, ir.Attribute] = {
             "workgroup": level(workgroup, count),
             "partial_reduction": level({**ones, self.inner: f"red_{self.inner}"}, count),
@@ -351,30 +335,15 @@ def simt_constraints(
 
     Empty for a result of one element. `shared` says whether reductions may be shared.
     """
-    kinds = zip(workload.loops, workload.iterators, strict=True)
-    if not any(size > 1 for size, kind in kinds if kind == "parallel"):
+    if not any(workload.loops[loop] > 1 for loop in workload.parallel):
         return []
 
-    def fill_tiles() -> Mapping[str, ir.Attribute]:
-        tiles = SimtTiles(workload, limits)
-        tiles.declare_tiles()
-        tiles.declare_workgroup()
-        tiles.declare_promotion()
-        tiles.limit_unrolling()
-        return tiles.knobs()
-
     inner = shared_loop(workload, limits) if shared else None
-
-    def fill_reduction() -> Mapping[str, ir.Attribute]:
-        assert inner is not None, "called only with a shared loop"
-        reduction = SharedReduction(workload, limits, inner)
-        reduction.declare()
-        return reduction.knobs()
-
     with context, ir.Location.unknown(context):
         tile_and_fuse = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.TileAndFuse)
-        found = [build_constraints(tile_and_fuse, fill_tiles, context)]
+        found = [build_constraints(tile_and_fuse, SimtTiles(workload, limits).fill, context)]
         if inner is not None:
             distribute = iree_gpu.PipelineAttr.get(iree_gpu.LoweringPipeline.VectorDistribute)
-            found.append(build_constraints(distribute, fill_reduction, context))
+            reduction = SharedReduction(workload, limits, inner)
+            found.append(build_constraints(distribute, reduction.fill, context))
         return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from iree.compiler import ir
-from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.attention import is_attention
@@ -13,6 +12,7 @@ from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.convolution import is_convolution
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
+from iree_tuner.space.constraints import VARIANT, as_variant, only_constraints
 from iree_tuner.space.gpu.accumulator import fitting
 from iree_tuner.space.gpu.constraints_draft import Draft, Supplement, apply
 from iree_tuner.space.gpu.matrix import fused_constraints, matrix_constraints
@@ -20,7 +20,6 @@ from iree_tuner.space.gpu.matrix_problem import igemm_problem
 from iree_tuner.space.gpu.online_attention import fits_matrix_instructions
 from iree_tuner.space.gpu.padding import PAD_K
 from iree_tuner.space.gpu.simt import simt_constraints
-from iree_tuner.space.space import VARIANT
 from iree_tuner.targets import GpuLimits
 
 _DEPTH = 16  # of CUDA's instructions
@@ -46,9 +45,9 @@ def gpu_constraints(
     found = _matrix_or_threads(workload, limits, context, emitted, builders, supplements)
     if supplements is not None and emitted:
         for variant, build in added.items():
-            found += [_named(module, variant) for module in build(workload, limits, context)]
+            found += [as_variant(module, variant) for module in build(workload, limits, context)]
     if supplements is not None and _reads_on(found, workload, limits):
-        found += [_named(module, "simt") for module in simt_constraints(workload, limits, context)[:1]]
+        found += [as_variant(module, "simt") for module in simt_constraints(workload, limits, context)[:1]]
     return found
 
 
@@ -65,12 +64,12 @@ def _matrix_or_threads(
             right = [module for module in modules if _counts_gathered_loops(module, workload, limits)]
             if len(right) < len(modules):
                 own = matrix_constraints(workload, limits, context)
-                gathered = [each for each in own if VARIANT in _only(each).operation.attributes]
+                gathered = [each for each in own if VARIANT in only_constraints(each).operation.attributes]
             modules = right
         for module in modules:
-            draft = Draft(_only(module), workload, limits)
+            draft = Draft(only_constraints(module), workload, limits)
             if draft.igemm:
-                _named(module, "igemm")
+                as_variant(module, "igemm")
             if supplements is not None:
                 apply(tuple(supplements), draft)
                 module.operation.verify()
@@ -94,14 +93,8 @@ def _reads_on(modules: Sequence[ir.Module], workload: Workload, limits: GpuLimit
     """
     if limits.codegen.pads_reductions or not is_contraction(workload):
         return False
-    padded = any(Draft(_only(module), workload, limits).has(PAD_K) for module in modules)
+    padded = any(Draft(only_constraints(module), workload, limits).has(PAD_K) for module in modules)
     return padded and workload.loops[workload.role("k")[-1]] % _DEPTH != 0
-
-
-def _named(module: ir.Module, variant: str) -> ir.Module:
-    with module.context:
-        _only(module).operation.attributes[VARIANT] = ir.StringAttr.get(variant)
-    return module
 
 
 def _counts_gathered_loops(module: ir.Module, workload: Workload, limits: GpuLimits) -> bool:
@@ -113,7 +106,7 @@ def _counts_gathered_loops(module: ir.Module, workload: Workload, limits: GpuLim
     """
     if not is_convolution(workload):
         return True
-    draft = Draft(_only(module), workload, limits)
+    draft = Draft(only_constraints(module), workload, limits)
     problem = igemm_problem(workload) if draft.igemm else None
     return problem is None or len(ir.ArrayAttr(draft.entries["reduction"])) == len(problem.loops)
 
@@ -122,13 +115,8 @@ def _has_instruction(module: ir.Module, workload: Workload, limits: GpuLimits) -
     """Whether an op with matrix instructions has one that fits; if not, the op has no member."""
     if is_attention(workload):
         return fits_matrix_instructions(workload, limits)
-    draft = Draft(_only(module), workload, limits)
+    draft = Draft(only_constraints(module), workload, limits)
     return not draft.has("mma_idx") or bool(fitting(draft))
-
-
-def _only(module: ir.Module) -> iree_codegen.ConstraintsOp:
-    (op,) = ir.get_ops_of_type(module, iree_codegen.ConstraintsOp)
-    return op
 
 
 def generic_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> list[ir.Module]:
@@ -158,9 +146,7 @@ def _is_product(workload: Workload) -> bool:
     """Whether values are read for several results each, and summed."""
     open_loops = {each.loop for each in workload.dynamic}
     many = [size > 1 or loop in open_loops for loop, size in enumerate(workload.loops)]
-    kinds = list(enumerate(workload.iterators))
-    wide = {loop for loop, kind in kinds if kind == "parallel" and many[loop]}
-    reduced = {loop for loop, kind in kinds if kind == "reduction" and many[loop]}
+    wide, reduced = ({loop for loop in each if many[loop]} for each in (workload.parallel, workload.reduced))
     inputs = [set(each.loops) for each in workload.maps[:-1]]
     factors = [loops for loops in inputs if loops & reduced]
     return len(factors) >= 2 and not any(wide <= loops for loops in factors)

@@ -13,7 +13,7 @@ from typing import Literal, cast
 from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
-from iree_tuner.space.configuration import Configuration, OpConfiguration
+from iree_tuner.space.configuration import Configuration
 from iree_tuner.space.constraints import COMPANIONS
 
 Pipeline = Literal[
@@ -35,9 +35,9 @@ OPTIONS = "options"
 """Keys of a knobs dictionary: the root's levels, the pipeline's options."""
 
 
-def pipeline(name: Pipeline) -> ir.Attribute:
+def pipeline(name: Pipeline, context: ir.Context | None = None) -> ir.Attribute:
     """`#iree_cpu.pipeline<NAME>`."""
-    return ir.Attribute.parse(f"#iree_cpu.pipeline<{name}>")
+    return ir.Attribute.parse(f"#iree_cpu.pipeline<{name}>", context)
 
 
 def lowering_config(levels: Mapping[str, Sequence[int]]) -> ir.Attribute:
@@ -61,12 +61,4 @@ def cpu_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, obje
         ),
     )
     companions = cast(Mapping[str, Mapping[str, Sequence[int]]], knobs.get(COMPANIONS, {}))
-    return Configuration(
-        (
-            OpConfiguration.of("root", "compilation_info", info),
-            *(
-                OpConfiguration.of(label, "lowering_config", lowering_config(levels))
-                for label, levels in companions.items()
-            ),
-        )
-    )
+    return Configuration.of(info, {label: lowering_config(levels) for label, levels in companions.items()})

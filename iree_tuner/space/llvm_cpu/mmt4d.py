@@ -29,7 +29,7 @@ from iree_tuner.ops.workload import Workload
 from iree_tuner.space.constraints import build_constraints, level
 from iree_tuner.space.expressions import Integer, product, require
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, pipeline
-from iree_tuner.space.llvm_cpu.ladders import coarseness_for, require_small_vector, tile_knob
+from iree_tuner.space.llvm_cpu.multi_tiling import coarseness_for, require_small_vector, tile_knob
 from iree_tuner.targets import CpuLimits
 
 _INNER = 3  # m0, n0, k0: the last loops
@@ -68,8 +68,7 @@ def mmt4d_constraints(workload: Workload, limits: CpuLimits, context: ir.Context
             _limit_unrolling(workload, list(vector.values()), limits)
         return {LOWERING_CONFIG: ir.DictAttr.get(_levels(workload, distribution, vector))}
 
-    with context:
-        return build_constraints(pipeline("Mmt4dTilingExpert"), fill, context)
+    return build_constraints(pipeline("Mmt4dTilingExpert", context), fill, context)
 
 
 def _coarseness(workload: Workload, loops: Sequence[int], limits: CpuLimits) -> int:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import count, takewhile
 
 from iree.compiler import ir
 
+from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.workload import Companion, Workload
-from iree_tuner.space.constraints import COMPANIONS, flag, integers, knob, knob_attribute
+from iree_tuner.space.constraints import (
+    COMPANIONS,
+    divisors,
+    flag,
+    integers,
+    knob,
+    knob_attribute,
+    next_power,
+)
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, constant, product, require
 from iree_tuner.space.llvm_cpu.attributes import LOWERING_CONFIG, OPTIONS
-from iree_tuner.space.llvm_cpu.ladders import coarseness_for, ladder, require_small_vector, tile_knob
 from iree_tuner.targets import CpuLimits
 
 PEELING = "enable_loop_peeling"
@@ -89,21 +100,17 @@ class Tiling:
             )
             require(any_of([cache.equals(0), all_of(fits)]), message, cache, vector)
             if self.workload.iterators[loop] == "reduction":
-                self._limit_initial_value(name, cache)
+                # The loop over cache tiles stands around those over vector tiles. The fill of the result
+                # is then fused only into the distribution tile, and becomes one vector.
+                limit = self.limits.max_stack_bytes
+                filled = product([*self.distribution.values(), self.workload.types[-1].bytes])
+                what = f"with {name}, the initial value of {{}} bytes"
+                message = f"{what} must stay below {limit} (large vector check)"
+                require(any_of([cache.equals(0), filled < limit]), message, filled)
         # Two at once have not been seen to gain more than one, and would make spaces several times larger.
         for first, second in itertools.combinations(self.cache, 2):
             none = [self.cache[first].equals(0), self.cache[second].equals(0)]
             require(any_of(none), f"cache_{first} and cache_{second} must not both be set")
-
-    def _limit_initial_value(self, name: str, cache: Integer) -> None:
-        """A loop over cache tiles of a reduction stands around the loops over vector tiles.
-
-        The fill of the result is then fused only into the distribution tile, and becomes one vector.
-        """
-        limit = self.limits.max_stack_bytes
-        size = product([*self.distribution.values(), self.workload.types[-1].bytes])
-        message = f"with {name}, the initial value of {{}} bytes must stay below {limit} (large vector check)"
-        require(any_of([cache.equals(0), size < limit]), message, size)
 
     def limit_contract(self) -> None:
         """The large vector check counts a contraction's whole iteration space, in the accumulator's type."""
@@ -199,7 +206,7 @@ class Tiling:
 def _rounded_up(workload: Workload) -> Workload:
     loops = list(workload.loops)
     for each in workload.dynamic:
-        loops[each.loop] = 1 << (loops[each.loop] - 1).bit_length()
+        loops[each.loop] = next_power(loops[each.loop])
     return replace(workload, loops=tuple(loops)).with_companions_sized()
 
 
@@ -210,3 +217,86 @@ def _own_loops(companion: Companion, workload: Workload) -> list[int]:
         for loop, (iterator, shared) in enumerate(zip(companion.iterators, companion.shared, strict=True))
         if iterator == "reduction" or shared is None or workload.iterators[shared] == "reduction"
     ]
+
+
+# Tile sizes of llvm-cpu's spaces, how fine their steps may be, and the compiler's limit on vectors.
+
+
+MEMBERS_WANTED = 5_000_000
+"""Ladders are made coarser until tiles alone give no more members than this."""
+
+COARSEST = 4
+
+CACHE_WAYS = 5
+"""By about how much a third tiling level multiplies a space: one loop may have it, in steps of four."""
+
+
+def ladder(size: int, coarseness: int = 0) -> tuple[int, ...]:
+    """Sizes to try for a loop, ascending, from 1 to all of it.
+
+    The compiler takes any size; a finite set must be chosen. The finest has the loop's divisors (no
+    remainders), powers of two (registers, cache lines), and three times those (no size is far from one
+    that is tried). Loop nests with many loops leave out, in this order: the latter, divisors that are no
+    powers of two, and odd powers of two (or, last, all but powers of sixteen).
+    """
+    base = {0: 2, 1: 2, 2: 2, 3: 4, 4: 16}[coarseness]
+    found = {1, size}
+    if coarseness <= 1:
+        found.update(divisors(size))
+    for first in (1, 3) if coarseness == 0 else (1,):
+        found.update(takewhile(lambda tile: tile <= size, (first * base**power for power in count())))
+    return tuple(sorted(found))
+
+
+def coarseness_for(
+    workload: Workload, element_limit: int, own_loops: Sequence[int] = (), *, cached: bool = False
+) -> int:
+    """The finest ladders that keep a tiling of the workload enumerable.
+
+    A vector tile has fewer than `element_limit` elements; `own_loops` are sizes of companions' loops that
+    have tiles of their own; `cached`: there are cache tiles between distribution and vector tiles.
+    """
+    ways = CACHE_WAYS if cached else 1
+    for coarseness in range(COARSEST):
+        companions = math.prod(len(ladder(size, coarseness)) for size in own_loops)
+        if _count(workload, element_limit, coarseness) * companions * ways <= MEMBERS_WANTED:
+            return coarseness
+    return COARSEST
+
+
+def _count(workload: Workload, element_limit: int, coarseness: int) -> int:
+    """Members with a vector tile below the limit, and a distribution tile no smaller on parallel loops."""
+    ways: Counter[int] = Counter({1: 1})
+    for size, iterator in zip(workload.loops, workload.iterators, strict=True):
+        tiles = ladder(size, coarseness)
+        longer: Counter[int] = Counter()
+        for elements, number in ways.items():
+            for position, tile in enumerate(tiles):
+                if elements * tile < element_limit:
+                    around = len(tiles) - position if iterator == "parallel" else 1
+                    longer[elements * tile] += number * around
+        ways = longer
+    return sum(ways.values())
+
+
+_STEPS = (
+    "a divisor of {size}, a power of two or three times one, at most {size}",
+    "a divisor of {size} or a power of two, at most {size}",
+    "{size} or a smaller power of two",
+    "{size} or a smaller power of four",
+    "{size} or a smaller power of sixteen",
+)
+
+
+def tile_knob(name: str, size: int, coarseness: int = 0) -> Integer:
+    """A knob for the tile of a loop of that size."""
+    return knob(name, ladder(size, coarseness), _STEPS[coarseness].format(size=size))
+
+
+def require_small_vector(
+    factors: Sequence[Integer | int], kind: ElementType, what: str, limits: CpuLimits
+) -> None:
+    """A vector of that many elements passes LLVMCPUVerifyVectorSizeLegality."""
+    size = product([*factors, kind.bytes])
+    message = f"{what}: {{}} bytes must stay below {limits.max_stack_bytes} (large vector check)"
+    require(size < limits.max_stack_bytes, message, size)

@@ -12,7 +12,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import iree_codegen
 
 from iree_tuner.compiler.unbound import attribute_from, parameters_of
-from iree_tuner.space.configuration import Configuration, OpConfiguration
+from iree_tuner.space.configuration import Configuration
 from iree_tuner.space.constraints import integers
 
 Pipeline = Literal[
@@ -37,9 +37,9 @@ companions' levels by label.
 _SWAP = "swap"
 
 
-def pipeline(name: Pipeline) -> ir.Attribute:
+def pipeline(name: Pipeline, context: ir.Context | None = None) -> ir.Attribute:
     """`#iree_gpu.spirv_pipeline<NAME>`."""
-    return ir.Attribute.parse(f"#iree_gpu.spirv_pipeline<{name}>")
+    return ir.Attribute.parse(f"#iree_gpu.spirv_pipeline<{name}>", context)
 
 
 def lowering_config(levels: Sequence[Sequence[int]], interchange: Sequence[int] = ()) -> ir.Attribute:
@@ -67,15 +67,7 @@ def spirv_configuration(pipeline_attribute: ir.Attribute, knobs: Mapping[str, ob
         ),
     )
     companions = cast(Mapping[str, Sequence[Sequence[int]]], knobs.get(COMPANIONS, {}))
-    return Configuration(
-        (
-            OpConfiguration.of("root", "compilation_info", info),
-            *(
-                OpConfiguration.of(label, "lowering_config", lowering_config(own))
-                for label, own in companions.items()
-            ),
-        )
-    )
+    return Configuration.of(info, {label: lowering_config(own) for label, own in companions.items()})
 
 
 def spirv_entries(lowering: str, translation: str) -> dict[str, ir.Attribute]:

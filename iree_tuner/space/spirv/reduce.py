@@ -13,10 +13,10 @@ from iree.compiler import ir
 from iree_tuner.ops.contraction import is_contraction
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Companion, Workload
-from iree_tuner.space.constraints import build_constraints, integers, knob
+from iree_tuner.space.constraints import build_constraints, integers, knob, powers
 from iree_tuner.space.expressions import any_of, product, require
 from iree_tuner.space.spirv.attributes import COMPANIONS, TILE_SIZES, WORKGROUP_SIZE, pipeline
-from iree_tuner.space.spirv.tiling import power_divisors, powers
+from iree_tuner.space.spirv.tiling import power_divisors
 from iree_tuner.targets import GpuLimits
 
 VECTOR_BITS = 128
@@ -24,8 +24,7 @@ VECTOR_BITS = 128
 
 def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Context) -> ir.Module | None:
     """The constraints op; None for ops that `setReductionConfig` (KernelConfig.cpp) refuses as well."""
-    reduced = [loop for loop, kind in enumerate(workload.iterators) if kind == "reduction"]
-    if not limits.codegen.shuffles or not _reducible(workload, reduced):
+    if not limits.codegen.shuffles or not _reducible(workload):
         return None
     lanes = limits.subgroup_size
     groups = [
@@ -46,15 +45,14 @@ def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
                 power_divisors(workload.loops[loop], largest),
                 "a power of two that divides",
             )
-            for loop in reduced
+            for loop in workload.reduced
         }
         taken = product(list(tiles.values()))
         vectors = powers(VECTOR_BITS // workload.types[-1].bits)
         # A longer vector is not cut: "failed to legalize operation 'arith.constant'".
         message = f"{{}} elements at once must be 1 to {vectors[-1]} for each of {{}} threads"
         require(any_of([taken.equals(threads * each) for each in vectors]), message, taken, threads)
-        parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
-        long = [loop for loop in parallel if workload.loops[loop] > 1]
+        long = [loop for loop in workload.parallel if workload.loops[loop] > 1]
         outer = [1] * (max(long) + 1) if long else []
         inner = [f"reduction_{loop}" if loop in tiles else 0 for loop in range(len(workload.loops))]
         levels = ir.ArrayAttr.get([integers(outer), integers(inner)])
@@ -64,13 +62,13 @@ def reduce_constraints(workload: Workload, limits: GpuLimits, context: ir.Contex
             found[COMPANIONS] = ir.DictAttr.get({each.label: levels for each in workload.companions})
         return found
 
-    with context:
-        return build_constraints(pipeline("SubgroupReduce"), fill, context)
+    return build_constraints(pipeline("SubgroupReduce", context), fill, context)
 
 
-def _reducible(workload: Workload, reduced: list[int]) -> bool:
+def _reducible(workload: Workload) -> bool:
     """Reductions innermost, maps that only permute, elements of 8, 16 or 32 bits; no matmul."""
-    if not reduced or reduced != list(range(reduced[0], len(workload.loops))):
+    reduced = workload.reduced
+    if not reduced or reduced != tuple(range(reduced[0], len(workload.loops))):
         return False
     if is_contraction(workload) and all(math.prod(workload.sizes(role)) > 1 for role in ("m", "n")):
         return False

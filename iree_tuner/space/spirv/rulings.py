@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from iree_tuner.space.constraints import Ruling
+from iree_tuner.space.constraints import Ruling, powers
 from iree_tuner.space.expressions import any_of, constant, require
 from iree_tuner.space.gpu.constraints_draft import Draft
 from iree_tuner.space.spirv.reduce import VECTOR_BITS
-from iree_tuner.space.spirv.tiling import powers
 
 _MEMORY = r"bytes of shared memory must be"
 
 
 def _cooperative(draft: Draft) -> None:
     """A workgroup's tile is cut into subgroups' tiles, and must hold one."""
-    with draft.extending():
-        for loop, size in enumerate(draft.workload.loops):
-            if not draft.has(f"workgroup_{loop}"):
-                continue
-            workgroup, subgroup = draft.value(f"workgroup_{loop}"), draft.value(f"subgroup_{loop}")
-            message = f"workgroup_{loop} ({{}}) must hold a tile of a subgroup, subgroup_{loop} ({{}})"
-            require(subgroup <= workgroup, message, workgroup, subgroup)
-            message = f"workgroup_{loop} ({{}}) must divide dim_{loop} ({size})"
-            require((constant(size) % workgroup).equals(0), message, workgroup)
+    for loop, size in enumerate(draft.workload.loops):
+        if not draft.has(f"workgroup_{loop}"):
+            continue
+        workgroup, subgroup = draft.value(f"workgroup_{loop}"), draft.value(f"subgroup_{loop}")
+        message = f"workgroup_{loop} ({{}}) must hold a tile of a subgroup, subgroup_{loop} ({{}})"
+        require(subgroup <= workgroup, message, workgroup, subgroup)
+        message = f"workgroup_{loop} ({{}}) must divide dim_{loop} ({size})"
+        require((constant(size) % workgroup).equals(0), message, workgroup)
 
 
 def _reduce(draft: Draft) -> None:
@@ -36,12 +34,11 @@ def _reduce(draft: Draft) -> None:
         return
     size = loops[tiled[0]]
     vectors = powers(VECTOR_BITS // draft.workload.types[-1].bits)
-    with draft.extending():
-        taken, threads = draft.value(f"reduction_{tiled[0]}"), draft.value("threads_x")
-        fits = [taken.equals(threads * each) for each in vectors]
-        alone = [taken >= size, ~(constant(size) % taken).equals(0)]
-        message = f"reduction_{tiled[0]} ({{}}) must be 1 to {vectors[-1]} elements for each of {{}} threads"
-        require(any_of([*fits, *alone]), message, taken, threads)
+    taken, threads = draft.value(f"reduction_{tiled[0]}"), draft.value("threads_x")
+    fits = [taken.equals(threads * each) for each in vectors]
+    alone = [taken >= size, ~(constant(size) % taken).equals(0)]
+    message = f"reduction_{tiled[0]} ({{}}) must be 1 to {vectors[-1]} elements for each of {{}} threads"
+    require(any_of([*fits, *alone]), message, taken, threads)
 
 
 SPIRV_RULINGS: tuple[Ruling[Draft], ...] = (

@@ -11,11 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.workload import Workload
-from iree_tuner.space.constraints import build_constraints, flag, integers, knob, knob_attribute
+from iree_tuner.space.constraints import (
+    build_constraints,
+    flag,
+    integers,
+    knob,
+    knob_attribute,
+    next_power,
+    powers,
+)
 from iree_tuner.space.expressions import Boolean, Integer, all_of, any_of, product, require
 from iree_tuner.space.spirv.attributes import (
     INTERCHANGE,
@@ -33,14 +43,9 @@ from iree_tuner.targets import GpuLimits
 _NARROW_POWER = 32
 
 
-def powers(largest: int, smallest: int = 1) -> list[int]:
-    """Powers of two in a range, ascending."""
-    return [1 << exponent for exponent in range(largest.bit_length()) if smallest <= 1 << exponent <= largest]
-
-
-def power_divisors(size: int, largest: int, smallest: int = 1) -> list[int]:
+def power_divisors(size: int, largest: int) -> list[int]:
     """Powers of two that divide a size."""
-    return [power for power in powers(min(size, largest), smallest) if size % power == 0]
+    return [power for power in powers(min(size, largest)) if size % power == 0]
 
 
 def thread_tiles(size: int) -> list[int]:
@@ -51,31 +56,9 @@ def thread_tiles(size: int) -> list[int]:
     return sorted({step for step in range(1, 9) if size % step == 0} | set(power_divisors(size, 16)))
 
 
-def thread_counts(size: int, most: int) -> list[int]:
-    """Numbers of threads along a loop: powers of two, and other divisors if there are few powers."""
-    found = power_divisors(size, most)
-    if found[-1] < _NARROW_POWER:
-        found += [count for count in range(3, min(size, 64) + 1) if size % count == 0 and count not in found]
-    return sorted(found)
-
-
-def reduction_tiles(size: int, largest: int) -> list[int]:
-    """Steps of a reduction at once: powers of two; all of a short loop; what the compiler would take."""
-    found = {*power_divisors(size, largest), _reduction_factor(size)}
-    return sorted(found | {size} if size <= 8 else found)
-
-
-def _reduction_factor(size: int) -> int:
-    """`getReductionTilingFactor`, Codegen/Utils/Utils.cpp: 4, or the smallest prime factor below 50."""
-    if size % 4 == 0:
-        return 4
-    return next((step for step in range(2, 50) if size % step == 0), 1)
-
-
 def writes_in_order(workload: Workload) -> bool:
     """Whether the result's dimensions are the parallel loops in their order."""
-    parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
-    return list(workload.maps[-1].dimensions) == parallel
+    return workload.maps[-1].dimensions == workload.parallel
 
 
 AXES = "xyz"
@@ -93,11 +76,7 @@ class SpirvTiling:
         self.workload = workload
         self.limits = limits
         self.single = single
-        long = [
-            loop
-            for loop, (size, kind) in enumerate(zip(workload.loops, workload.iterators, strict=True))
-            if kind == "parallel" and (size > 1 or loop in single)
-        ]
+        long = [loop for loop in workload.parallel if workload.loops[loop] > 1 or loop in single]
         self.distributed = tuple(long[-len(AXES) :])
         self.around = tuple(long[: -len(AXES)])
         self.workgroup: dict[int, Integer] = {}
@@ -232,7 +211,7 @@ class SpirvTiling:
         }
 
     def _parallel(self) -> range:
-        return range(max(loop for loop, kind in enumerate(self.workload.iterators) if kind == "parallel") + 1)
+        return range(max(self.workload.parallel) + 1)
 
     def _entry(self, loop: int, level: str, otherwise: int) -> int | str:
         if loop in self.thread:
@@ -262,7 +241,7 @@ def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Co
         tiling = SpirvTiling(workload, limits)
         for loop in tiling.tiled:
             size = workload.loops[loop]
-            largest = 1 << (size - 1).bit_length()
+            largest = next_power(size)
             if loop == tiling.tiled[0]:  # a subgroup with idle threads is the least that runs
                 largest = max(largest, limits.subgroup_size)
             counts = powers(min(largest, tiling.most_threads(loop)))
@@ -274,8 +253,7 @@ def distribute_constraints(workload: Workload, limits: GpuLimits, context: ir.Co
 
     if not SpirvTiling(workload, limits).tiled:
         return None
-    with context:
-        return build_constraints(pipeline("BaseDistribute"), fill, context)
+    return build_constraints(pipeline("BaseDistribute", context), fill, context)
 
 
 def in_step(workload: Workload) -> bool:
@@ -286,12 +264,114 @@ def in_step(workload: Workload) -> bool:
     loops (the op that writes their initial values follows memory), and other ops must have the same outer
     loops. Otherwise results are wrong: a depthwise convolution of NCHW images is such a case.
     """
-    parallel = [loop for loop, kind in enumerate(workload.iterators) if kind == "parallel"]
-    reduces = len(parallel) < len(workload.iterators)
-    order = list(range(len(parallel)))
-    if reduces and (parallel != order or not writes_in_order(workload)):
+    parallel = workload.parallel
+    order = tuple(range(len(parallel)))
+    if workload.reduced and (parallel != order or not writes_in_order(workload)):
         return False
-    return all(
-        list(companion.shared[: len(parallel)]) == parallel and parallel == order
-        for companion in workload.companions
-    )
+    return all(companion.shared[: len(parallel)] == parallel == order for companion in workload.companions)
+
+
+# Tiles in registers, with vector loads: BaseVectorize.
+#
+# Levels: the workgroup's tiles, a thread's, and the reduction's. (The fourth that the compiler writes for
+# named convolutions cuts the window. They are generic ops when they get here, and it changes nothing.)
+
+
+_SHORT_VECTORS = ("bf16",)
+"""Types with vectors of up to four: more fail with "failed to legalize operation 'vector.bitcast'"."""
+
+
+@dataclass(frozen=True)
+class Unrolled:
+    """The most code for one thread: iterations, and steps of each reduction loop, at once.
+
+    `single` is the role whose loop a workgroup has one iteration of, if it is one loop.
+    """
+
+    iterations: int = 256
+    steps: int = 16
+    single: str = ""
+
+
+_USUAL = Unrolled()
+
+
+def vectorize_constraints(
+    workload: Workload, limits: GpuLimits, context: ir.Context, unrolled: Unrolled = _USUAL
+) -> ir.Module | None:
+    """The constraints op; None for ops that do not vectorize."""
+    if not _vectorizable(workload):
+        return None
+
+    def fill() -> Mapping[str, ir.Attribute]:
+        single = workload.role(unrolled.single)
+        tiling = SpirvTiling(workload, limits, single=[loop for loop in single if len(single) == 1])
+        for loop in tiling.tiled:
+            _declare_tile(tiling, loop)
+        for loop in workload.reduced:
+            tiling.declare_reduction(loop, _reduction(workload, loop, unrolled.steps))
+        tiling.limit_threads()
+        tiling.limit_unrolling(unrolled.iterations)
+        tiling.declare_subgroup_size()
+        tiling.declare_swap()
+        levels = [tiling.workgroup_level(), tiling.thread_level()]
+        if any(tiling.reduction_level()):
+            levels.append(tiling.reduction_level())
+        return tiling.knobs(levels)
+
+    return build_constraints(pipeline("BaseVectorize", context), fill, context)
+
+
+def _vectorizable(workload: Workload) -> bool:
+    """`setDefaultOpConfig` in KernelConfig.cpp; sizes must divide, so that no loop has a remainder.
+
+    Tensors of up to 32 bits (64-bit integers are emulated one by one, `SPIRVEmulateI64`). Ops that are
+    matched by structure must have maps that only permute, and must not use the loops' positions. A
+    convolution's maps add two loops; it is vectorized along the others.
+    """
+    kinds = all(8 <= kind.bits <= 32 for kind in workload.types)
+    if workload.dag:
+        dag = facts_of(workload.dag)
+        kinds = (
+            kinds
+            and not dag.on_buffers
+            and not dag.uses_indices
+            and all(each.is_permutation for each in workload.maps)
+        )
+    return kinds and any(workload.loops[loop] > 1 for loop in workload.parallel)
+
+
+def _declare_tile(tiling: SpirvTiling, loop: int) -> None:
+    """The innermost tile is a row of vectors: a power of two, of one vector where nothing is reused."""
+    size = tiling.workload.loops[loop]
+    counts = power_divisors(size, tiling.most_threads(loop))  # and other divisors if there are few powers
+    if counts[-1] < _NARROW_POWER:
+        more = [count for count in range(3, min(size, 64) + 1) if size % count == 0]
+        counts = sorted({*counts, *more})
+    innermost = loop == tiling.tiled[0]
+    if tiling.workload.dag:
+        # A wider vector is left as it is where results are reduced, and then cannot become SPIR-V.
+        elements = power_divisors(size, 4)
+    else:
+        most = 4 if _has_short_vectors(tiling.workload) else 16
+        elements = power_divisors(size, most) if innermost else thread_tiles(size)
+    tiling.declare_tile(loop, elements, counts)
+
+
+def _reduction(workload: Workload, loop: int, most: int) -> list[int]:
+    """Steps at once. A filter's loop is taken in single steps or whole; the rest in powers of two.
+
+    A short loop may be whole as well. The compiler would take 4, or the smallest prime factor below 50
+    (`getReductionTilingFactor`, Codegen/Utils/Utils.cpp).
+    """
+    size = workload.loops[loop]
+    if loop in workload.role("filter"):
+        return sorted({1, size}) if size <= 5 else [1]
+    if _has_short_vectors(workload):
+        return power_divisors(size, 4)
+    factor = next((step for step in (4, *range(2, 50)) if size % step == 0), 1)
+    return sorted({*power_divisors(size, most), factor, *([size] if size <= 8 else [])})
+
+
+def _has_short_vectors(workload: Workload) -> bool:
+    return any(kind.name in _SHORT_VECTORS for kind in workload.types)

@@ -4,6 +4,6 @@ Finds what a program or a spec carries, and the constraints for its op, its pipe
 the broken ones, where, and with which values. May import `program`, `space` and `spec`, and what they import.
 """
 
-from iree_tuner.space.verify.program import verify_program
+from iree_tuner.space.verify.constraints import verify_program
 
 __all__ = ["verify_program"]

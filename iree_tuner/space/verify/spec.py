@@ -10,7 +10,7 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, func, iree_codegen, tensor
 
 from iree_tuner.compiler import linalg
-from iree_tuner.compiler.context import to_bytecode, walk
+from iree_tuner.compiler.context import ops_in, to_bytecode, walk
 from iree_tuner.compiler.linalg import generic
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.errors import TunerError
@@ -21,8 +21,8 @@ from iree_tuner.program.extract import extract
 from iree_tuner.program.source import Program
 from iree_tuner.space.compilers_choice import Written
 from iree_tuner.space.verify.constraints import Constraints, Verified, VerifyReport
+from iree_tuner.spec.check import instrument, matched
 from iree_tuner.spec.grammar import COMPILATION_INFO, Pair, pairs
-from iree_tuner.spec.probe import instrument, matched
 from iree_tuner.targets import Target
 
 _MULTIPLIES = ("transform.iree.match.contraction", "transform.iree.match.convolution")
@@ -70,7 +70,7 @@ def _add_graph(name: str, match: ir.Operation) -> None:
     types = [argument.type for argument in graph.arguments]
     if any(isinstance(each, ir.RankedTensorType) and not each.has_static_shape for each in types):
         raise _OpenError(f"its matcher leaves sizes open: {_ELSE}")
-    root = next(op for op in _body(graph)[::-1] if op.name != _YIELD)
+    root = next(op for op in ops_in(graph)[::-1] if op.name != _YIELD)
     results = [each.type for each in root.results]
     if not results or not all(isinstance(each, ir.RankedTensorType) for each in (*types, *results)):
         raise _OpenError(f"its matcher matches buffers: {_ELSE}")
@@ -80,7 +80,7 @@ def _add_graph(name: str, match: ir.Operation) -> None:
     inner = copy.regions[0].blocks[0]
     for argument, value in zip(list(inner.arguments), entry.arguments, strict=True):
         argument.replace_all_uses_with(value)
-    moved = [op for op in _body(inner) if op.name != _YIELD]
+    moved = [op for op in ops_in(inner) if op.name != _YIELD]
     for op in moved:
         op.move_before(copy)
     with ir.InsertionPoint(entry):
@@ -88,16 +88,14 @@ def _add_graph(name: str, match: ir.Operation) -> None:
     copy.erase()
 
 
-def _body(block: ir.Block) -> list[ir.Operation]:
-    return [view.operation for view in block.operations]
-
-
 def _add_product(name: str, match: ir.Operation, around: Sequence[ir.Operation]) -> None:
     """A contraction or a convolution with the types, maps and sizes that are matched."""
     if "indexing_maps" not in match.attributes:
         raise _OpenError(f"its matcher accepts any maps: {_ELSE}")
     maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(match.attributes["indexing_maps"])]
-    types = [ir.TypeAttr(match.attributes[key]).value for key in _type_names(match)]
+    names = (("lhs_type", "input_type"), ("rhs_type", "filter_type"), ("output_type",))
+    keys = [next(key for key in each if key in match.attributes) for each in names]
+    types = [ir.TypeAttr(match.attributes[key]).value for key in keys]
     sizes = _loop_sizes(match, maps, around)
     shapes = [[_last(expression, sizes) + 1 for expression in each.results] for each in maps]
     tensors = [ir.RankedTensorType.get(shape, kind) for shape, kind in zip(shapes, types, strict=True)]
@@ -123,13 +121,6 @@ def _widened(value: ir.Value, like: ir.Value) -> ir.Value:
     if isinstance(like.type, ir.FloatType):
         return arith.extf(like.type, value)
     return arith.extsi(like.type, value)
-
-
-def _type_names(match: ir.Operation) -> tuple[str, ...]:
-    return tuple(
-        next(key for key in keys if key in match.attributes)
-        for keys in (("lhs_type", "input_type"), ("rhs_type", "filter_type"), ("output_type",))
-    )
 
 
 def _loop_sizes(
@@ -206,15 +197,21 @@ def verify_spec(
         for place, executable in _hits(spec, program, target, workers):
             hits[place].append(executable)
         dispatches = extract(program, target, workers).dispatches
-    judge = _Settings(dispatches, target, spec.context, workers)
-    return VerifyReport(
-        tuple(
-            verified
-            for place, pair in enumerate(found)
-            for setting in _settings(pair, name)
-            for verified in judge.on(setting, hits.get(place, []), reasons.get(place, missed))
-        )
-    )
+    known: dict[str, Constraints] = {}
+    judged: list[Verified] = []
+    for place, pair in enumerate(found):
+        # An export is of an executable if its name begins with that one's.
+        hit = [d for d in dispatches if any(f"{d.name}_".startswith(f"{each}_") for each in hits[place])]
+        for verified, written in _settings(pair, name):
+            if not hit:
+                judged.append(verified.unchecked(reasons.get(place, missed)))
+            for dispatch in hit:
+                if dispatch.name not in known:
+                    known[dispatch.name] = Constraints.of(dispatch, target, spec.context, workers)
+                workload = dispatch.workload.name if dispatch.workload is not None else ""
+                here = replace(verified, dispatch=dispatch.name, workload=workload)
+                judged.append(known[dispatch.name].judge(written, here))
+    return VerifyReport(tuple(judged))
 
 
 def _hits(spec: ir.Module, program: Program, target: Target, workers: Workers) -> tuple[tuple[int, str], ...]:
@@ -238,34 +235,3 @@ def _settings(pair: Pair, name: str) -> Iterator[tuple[Verified, Written]]:
                 COMPILATION_INFO, place_of(op, name), lowering, translation, matcher=pair.matcher
             )
             yield empty, Written(lowering, translation, decomposition)
-
-
-class _Settings:
-    """Judges settings on dispatches, whose constraints are found when they are first needed."""
-
-    def __init__(
-        self, dispatches: Sequence[Dispatch], target: Target, context: ir.Context, workers: Workers
-    ) -> None:
-        self._dispatches = dispatches
-        self._arguments = target, context, workers
-        self._constraints: dict[str, Constraints] = {}
-
-    def on(
-        self, setting: tuple[Verified, Written], executables: Sequence[str], otherwise: str
-    ) -> Iterator[Verified]:
-        """The setting on each dispatch that is hit; not checked if there is none."""
-        verified, written = setting
-        hit = [each for each in self._dispatches if any(_is_in(each, name) for name in executables)]
-        if not hit:
-            yield verified.unchecked(otherwise)
-        for dispatch in hit:
-            if dispatch.name not in self._constraints:
-                self._constraints[dispatch.name] = Constraints.of(dispatch, *self._arguments)
-            workload = dispatch.workload.name if dispatch.workload is not None else ""
-            here = replace(verified, dispatch=dispatch.name, workload=workload)
-            yield self._constraints[dispatch.name].judge(written, here)
-
-
-def _is_in(dispatch: Dispatch, executable: str) -> bool:
-    """Whether an export is of an executable, whose name its own begins with."""
-    return dispatch.name == executable or dispatch.name.startswith(f"{executable}_")

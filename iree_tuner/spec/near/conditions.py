@@ -16,8 +16,8 @@ from iree.compiler import ir
 from iree.compiler.dialects import transform
 from iree.compiler.dialects.transform import interpreter
 
-from iree_tuner.compiler.context import symbol_of, walk
-from iree_tuner.ops.canonical import clone
+from iree_tuner.compiler.context import ops_in, symbol_of, walk
+from iree_tuner.ops.dag import clone
 from iree_tuner.ops.matching import any_op
 from iree_tuner.spec.grammar import is_sequence
 
@@ -204,18 +204,12 @@ def _up_to(matcher: ir.Operation, before: Sequence[ir.Operation], op: ir.Operati
         return Condition(clone(op, values, where), sequence)
     with where:
         last = ir.Operation.create(_STRUCTURED, operands=[values[op.operands[0]]], regions=1, loc=op.location)
-    return Condition(_first_inside(op, last, inner), sequence)
-
-
-def _first_inside(op: ir.Operation, copy: ir.Operation, count: int) -> ir.Operation:
-    """Copy the first ops inside `transform.match.structured` into an empty one; returns the last of all."""
     (argument,) = op.regions[0].blocks[0].arguments
-    block = copy.regions[0].blocks.append(argument.type, arg_locs=[op.location])
-    values: dict[ir.Value, ir.Value] = {argument: block.arguments[0]}
-    last = copy
-    for each in list(op.regions[0].blocks[0])[:count]:
-        last = clone(each.operation, values, ir.InsertionPoint(block))
-        values.update(zip(each.operation.results, last.results, strict=True))
+    block = last.regions[0].blocks.append(argument.type, arg_locs=[op.location])
+    values = {argument: block.arguments[0]}
+    for each in ops_in(op.regions[0].blocks[0])[:inner]:
+        last = clone(each, values, ir.InsertionPoint(block))
+        values.update(zip(each.results, last.results, strict=True))
     with ir.InsertionPoint(block):
         ir.Operation.create(f"{_STRUCTURED}.yield")
-    return last
+    return Condition(last, sequence)

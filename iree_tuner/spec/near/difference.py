@@ -123,7 +123,12 @@ def compare_ops(asked: ir.Operation, op: ir.Operation, place: str) -> Comparison
     wanted, given = _attributes(asked), _attributes(op)
     for name in sorted(wanted.keys() | given.keys()):
         if name in _LISTS and name in wanted and name in given:
-            yield from _compare_lists(name, ir.ArrayAttr(given[name]), ir.ArrayAttr(wanted[name]), place)
+            (kind, what), ours, theirs = _LISTS[name], ir.ArrayAttr(given[name]), ir.ArrayAttr(wanted[name])
+            if name == "iterator_types":
+                yield compare("rank", f"number of loops of {place}", len(ours), len(theirs))
+            yield compare(kind, f"number of {what}s of {place}", len(ours), len(theirs))
+            for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+                yield compare(kind, f"{what} {number} of {place}", one, other)
         else:
             kind, what = ("constant", "value") if name == "value" else ("attribute", f"attribute {name}")
             yield compare(kind, f"{what} of {place}", given.get(name, "none"), wanted.get(name, "none"))
@@ -172,15 +177,6 @@ def text_of(value: object) -> str:
 def _attributes(op: ir.Operation | ir.OpView) -> dict[str, ir.Attribute]:
     """All attributes except those that follow from the number of operands, which is compared before."""
     return {name: op.attributes[name] for name in op.attributes if name != "operandSegmentSizes"}
-
-
-def _compare_lists(name: str, given: ir.ArrayAttr, wanted: ir.ArrayAttr, place: str) -> Comparisons:
-    kind, what = _LISTS[name]
-    if name == "iterator_types":
-        yield compare("rank", f"number of loops of {place}", len(given), len(wanted))
-    yield compare(kind, f"number of {what}s of {place}", len(given), len(wanted))
-    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
-        yield compare(kind, f"{what} {number} of {place}", one, other)
 
 
 def _same_op(what: str, op: ir.Operation, before: ir.Operation) -> Difference | None:

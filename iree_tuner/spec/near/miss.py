@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler.context import symbol_of, to_bytecode, walk
+from iree_tuner.compiler.context import ops_in, symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompileError, CompilerSession
 from iree_tuner.spec.grammar import DEFAULT_ENTRYPOINT, pairs
 from iree_tuner.spec.io import embed
@@ -84,8 +84,8 @@ def near_misses(
     found: list[NearMiss | None] = []
     module = session.parse(spec)  # kept by name: ops that are cloned do not keep it alive
     for group in _groups(module, unseen):
-        stopped = stop_at(session, sources, spec, group[0].index)
-        for dispatch, ops in stopped.ops.items():
+        _program, visited = stop_at(session, sources, spec, group[0].index)
+        for dispatch, ops in visited.items():
             for number, matcher in enumerate(group):
                 if (dispatch, matcher.index) not in hits:
                     found.append(_nearest(matcher, group[:number], dispatch, ops))
@@ -120,48 +120,35 @@ def _nearest(
         index = first_failure(matcher.conditions, op)
         if index is None:
             taker = next((each for each in earlier if first_failure(each.conditions, op) is None), None)
-            return taker and _taken(matcher, dispatch, op, taker)
+            if taker is None:
+                return None
+            what, held = f"all conditions hold, but @{taker.name} comes first", (len(matcher.conditions), 0)
+            return NearMiss(matcher.name, dispatch, op.name, "earlier", "", what, "", "", None, held)
         held = (each.op.name for each in matcher.conditions[:index])
         if matcher.takes is None and not any(".match." in name for name in held):
             continue  # all that held only navigates from one op or value to another
-        miss = _missed(matcher, dispatch, op, index)
+        condition = matcher.conditions[index]
+        found = reason(FailedCondition(condition, op, message_of(condition, op) or ""))
+        miss = NearMiss(
+            matcher.name, dispatch, op.name, found.kind, condition.op.name, found.what, found.found,
+            found.expected, condition.line, (index, found.held),
+        )  # fmt: skip
         if nearest is None or miss.held > nearest.held:
             nearest = miss
     return nearest
 
 
-def _missed(matcher: _Matcher, dispatch: str, op: ir.Operation, index: int) -> NearMiss:
-    condition = matcher.conditions[index]
-    found = reason(FailedCondition(condition, op, message_of(condition, op) or ""))
-    return NearMiss(
-        matcher.name, dispatch, op.name, found.kind, condition.op.name, found.what, found.found,
-        found.expected, condition.line, (index, found.held),
-    )  # fmt: skip
-
-
-def _taken(matcher: _Matcher, dispatch: str, op: ir.Operation, taker: _Matcher) -> NearMiss:
-    what = f"all conditions hold, but @{taker.name} comes first"
-    held = len(matcher.conditions), 0
-    return NearMiss(matcher.name, dispatch, op.name, "earlier", "", what, "", "", None, held)
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """A program, which holds the ops, whose compilation was stopped at a `foreach_match`.
-
-    `ops` are those that the `foreach_match` would visit, by executable, in its order; none for an executable
-    that the spec is not applied to.
-    """
-
-    program: ir.Module
-    ops: dict[str, list[ir.Operation]]
-
-
-def stop_at(session: CompilerSession, sources: bytes, spec: bytes, index: int) -> Stopped:
+def stop_at(
+    session: CompilerSession, sources: bytes, spec: bytes, index: int
+) -> tuple[ir.Module, dict[str, list[ir.Operation]]]:
     """Compile a program with a spec until the spec gets to the `foreach_match` of a pair, by its `index`.
 
     All that the spec does before is done. A pass that does not exist ends the compilation of each dispatch
     there, and leaves its IR as it is. `sources` is the program at `executable-sources`, `spec` bytecode.
+
+    Returns:
+        the program, which holds the ops; and by executable, the ops that the `foreach_match` would visit, in
+        its order, none for an executable that the spec is not applied to.
     """
     copy = session.parse(spec)
     match = pairs(copy)[index].foreach_match
@@ -176,14 +163,11 @@ def stop_at(session: CompilerSession, sources: bytes, spec: bytes, index: int) -
     with suppress(CompileError):  # it is meant to stop
         session.run(program, start="executable-sources", stop="executable-configurations")
     inside = "restrict_root" not in match.attributes
-    found = [op.operation for op in program.body.operations if op.operation.name == "hal.executable"]
-    return Stopped(program, {symbol_of(each): _visited(each, inside=inside) for each in found})
-
-
-def _visited(executable: ir.Operation, *, inside: bool) -> list[ir.Operation]:
-    """The ops that were passed to `foreach_match`, with all ops inside them; the note is taken off."""
-    roots = [op for op in walk(executable) if _REACHED in op.attributes]
-    for root in roots:
-        del root.attributes[_REACHED]
-    found = [op for root in roots for op in (walk(root) if inside else (root,))]
-    return list(dict.fromkeys(found))
+    visited: dict[str, list[ir.Operation]] = {}
+    for executable in [op for op in ops_in(program.body) if op.name == "hal.executable"]:
+        roots = [op for op in walk(executable) if _REACHED in op.attributes]
+        for root in roots:
+            del root.attributes[_REACHED]
+        found = [op for root in roots for op in (walk(root) if inside else (root,))]
+        visited[symbol_of(executable)] = list(dict.fromkeys(found))
+    return program, visited

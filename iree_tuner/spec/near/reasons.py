@@ -13,9 +13,9 @@ from functools import partial
 from iree.compiler import ir
 from iree.compiler.dialects import transform
 
-from iree_tuner.compiler.context import defining_op, walk
+from iree_tuner.compiler.context import defining_op, ops_in, walk
 from iree_tuner.ops.element_type import ElementType
-from iree_tuner.ops.family import OpFamily, match_ops
+from iree_tuner.ops.family import match_ops
 from iree_tuner.ops.matching import ANY_SIZE
 from iree_tuner.ops.structure import bounds, extent, indexing_maps, iterators, loop_sizes
 from iree_tuner.spec.grammar import is_sequence
@@ -54,11 +54,14 @@ _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 def reason(failure: FailedCondition) -> Difference:
     """The first requirement of a condition that is not met."""
-    before = set(failure.op.attributes)
-    explain = _REASONS.get(failure.match.name)
-    if explain is None and failure.match.name.removeprefix(MATCH) in match_ops():
-        explain = _typed
-    found = first_difference(explain(failure)) if explain else None
+    before, match = set(failure.op.attributes), failure.match
+    of_op = _OF_OPS.get(match.name)
+    if match.name.removeprefix(MATCH) in match_ops():
+        of_op = _typed
+    if of_op is not None:
+        found = first_difference(each for op in failure.ops(match.operands[0]) for each in of_op(match, op))
+    else:
+        found = first_difference(_OF_VALUES[match.name](failure)) if match.name in _OF_VALUES else None
     for name in set(failure.op.attributes) - before:  # indexing maps are kept on named ops when asked for
         del failure.op.attributes[name]
     return found or Difference("other", failure.message)
@@ -80,7 +83,9 @@ def kind_asked(condition: Condition) -> Callable[[ir.Operation], bool] | None:
     if known is not None:
         family, _ = known
         names = [each.op for each in family.match_ops if each.op]
-        return partial(_is_named, names=names) if names else partial(_has_roles, family=family)
+        if names:
+            return partial(_is_named, names=names)
+        return lambda op: _is_linalg(op) and family.roles(op) is not None
     return _is_linalg if match.name == STRUCTURED else None
 
 
@@ -93,38 +98,29 @@ def _is_linalg(op: ir.Operation) -> bool:
     return op.name.startswith("linalg.") and op.name not in ("linalg.fill", "linalg.index", "linalg.yield")
 
 
-def _has_roles(op: ir.Operation, family: OpFamily) -> bool:
-    return _is_linalg(op) and family.roles(op) is not None
+def _name(match: ir.Operation, op: ir.Operation) -> Comparisons:
+    names = _names(match)
+    if op.name not in names:
+        yield Difference("name", f"name of {called(match.operands[0])}", op.name, " or ".join(names))
 
 
-def _name(failure: FailedCondition) -> Comparisons:
-    handle = failure.match.operands[0]
-    names = _names(failure.match)
-    for op in failure.ops(handle):
-        if op.name not in names:
-            yield Difference("name", f"name of {called(handle)}", op.name, " or ".join(names))
+def _producer(match: ir.Operation, op: ir.Operation) -> Comparisons:
+    handle = match.operands[0]
+    number = ir.IntegerAttr(match.attributes["operand_number"]).value
+    if number >= len(op.operands):
+        yield _too_few("operands", f"number of operands of {called(handle)}", len(op.operands), number)
+    elif isinstance(op.operands[number].owner, ir.Block):
+        yield Difference(
+            "operands", f"operand {number}{of(handle)}", "a block argument", "the result of an op"
+        )
 
 
-def _producer(failure: FailedCondition) -> Comparisons:
-    handle = failure.match.operands[0]
-    number = ir.IntegerAttr(failure.match.attributes["operand_number"]).value
-    for op in failure.ops(handle):
-        if number >= len(op.operands):
-            yield _too_few("operands", f"number of operands of {called(handle)}", len(op.operands), number)
-        elif isinstance(op.operands[number].owner, ir.Block):
-            yield Difference(
-                "operands", f"operand {number}{of(handle)}", "a block argument", "the result of an op"
-            )
-
-
-def _position(failure: FailedCondition) -> Comparisons:
-    handle = failure.match.operands[0]
-    kind = "results" if failure.match.name == "transform.get_result" else "operands"
-    for op in failure.ops(handle):
-        count = len(op.results if kind == "results" else op.operands)
-        for position in positions_in(failure.match, "raw_position_list", count):
-            if not 0 <= position < count:
-                yield _too_few(kind, f"number of {kind} of {called(handle)}", count, position)
+def _position(match: ir.Operation, op: ir.Operation) -> Comparisons:
+    kind = "results" if match.name == "transform.get_result" else "operands"
+    count = len(op.results if kind == "results" else op.operands)
+    for position in positions_in(match, "raw_position_list", count):
+        if not 0 <= position < count:
+            yield _too_few(kind, f"number of {kind} of {called(match.operands[0])}", count, position)
 
 
 def _type(failure: FailedCondition) -> Comparisons:
@@ -133,23 +129,19 @@ def _type(failure: FailedCondition) -> Comparisons:
         yield compare_types(f"type of {what}", value.type, wanted)
 
 
-def _multiple(failure: FailedCondition) -> Comparisons:
-    size = ir.IntegerAttr(failure.match.attributes["size"]).value
-    yield from _dimension(failure, "divisibility", f"a multiple of {size}")
-
-
-def _bounds(failure: FailedCondition) -> Comparisons:
-    ends = [failure.match.attributes.get(name, None) for name in ("lower_bound", "upper_bound")]
-    lower, upper = (None if each is None else ir.IntegerAttr(each).value for each in ends)
-    wanted = f"at least {lower}" if upper is None else f"at most {upper}"
-    if lower is not None and upper is not None:
-        wanted = f"{lower} to {upper}"
-    yield from _dimension(failure, "bounds", wanted)
-
-
-def _dimension(failure: FailedCondition, kind: str, wanted: str) -> Comparisons:
+def _dimension(failure: FailedCondition) -> Comparisons:
     """The dimension of a value that does not satisfy the interpreter."""
-    dim = ir.IntegerAttr(failure.match.attributes["dim"]).value
+    asked = {name: failure.match.attributes[name] for name in failure.match.attributes}
+    dim, size, lower, upper = (
+        ir.IntegerAttr(asked[name]).value if name in asked else None
+        for name in ("dim", "size", "lower_bound", "upper_bound")
+    )
+    assert dim is not None, "both match ops name one"
+    kind, wanted = "bounds", f"at least {lower}" if upper is None else f"at most {upper}"
+    if size is not None:
+        kind, wanted = "divisibility", f"a multiple of {size}"
+    elif lower is not None and upper is not None:
+        wanted = f"{lower} to {upper}"
     for what, value in values_of(failure.condition, failure.match.operands[0], failure.op):
         if not isinstance(value.type, ir.ShapedType):
             yield Difference("type", f"type of {what}", text_of(value.type), "a tensor")
@@ -171,88 +163,72 @@ def _size(value: ir.Value, shaped: ir.ShapedType, dim: int) -> str:
     return ", ".join(words)
 
 
-def _no_config(failure: FailedCondition) -> Comparisons:
-    for op in failure.ops(failure.match.operands[0]):
-        for name in ("lowering_config", "compilation_info"):
-            yield compare("config", name, op.attributes.get(name, "none"), "none")
+def _no_config(_: ir.Operation, op: ir.Operation) -> Comparisons:
+    for name in ("lowering_config", "compilation_info"):
+        yield compare("config", name, op.attributes.get(name, "none"), "none")
 
 
-def _typed(failure: FailedCondition) -> Comparisons:
+def _typed(match: ir.Operation, op: ir.Operation) -> Comparisons:
     """An op of a family with other types or indexing maps."""
-    _, described = match_ops()[failure.match.name.removeprefix(MATCH)]
-    asked = failure.match.attributes
-    for op in failure.ops(failure.match.operands[0]):
-        if described.op:
-            yield compare("name", "op", op.name, described.op)
-        if described.operand_count:
-            mask = "none" if len(op.operands) == described.operand_count else "present"
-            yield compare("operands", "mask", mask, "none")
-        for name, operand in zip(described.operands, op.operands, strict=False):
-            if f"{name}_type" in asked:
-                given, wanted = (
-                    ElementType.of(operand.type),
-                    ElementType.of(ir.TypeAttr(asked[f"{name}_type"]).value),
-                )
-                yield compare("element_type", f"element type of {name}", given, wanted)
-        if "indexing_maps" in asked:
-            maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(asked["indexing_maps"])]
-            yield compare("map", "number of indexing maps", len(indexing_maps(op)), len(maps))
-            for name, given, wanted in zip(described.operands, indexing_maps(op), maps, strict=True):
-                yield compare("map", f"indexing map of {name}", given, wanted)
+    _, described = match_ops()[match.name.removeprefix(MATCH)]
+    asked = match.attributes
+    if described.op:
+        yield compare("name", "op", op.name, described.op)
+    if described.operand_count:
+        mask = "none" if len(op.operands) == described.operand_count else "present"
+        yield compare("operands", "mask", mask, "none")
+    for name, operand in zip(described.operands, op.operands, strict=False):
+        if f"{name}_type" in asked:
+            given, wanted = (
+                ElementType.of(operand.type),
+                ElementType.of(ir.TypeAttr(asked[f"{name}_type"]).value),
+            )
+            yield compare("element_type", f"element type of {name}", given, wanted)
+    if "indexing_maps" in asked:
+        maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(asked["indexing_maps"])]
+        yield compare("map", "number of indexing maps", len(indexing_maps(op)), len(maps))
+        for name, given, wanted in zip(described.operands, indexing_maps(op), maps, strict=True):
+            yield compare("map", f"indexing map of {name}", given, wanted)
 
 
-def _regions(failure: FailedCondition) -> Comparisons:
-    asked = failure.match.regions[0].blocks[0].operations[0].operation
-    for op in failure.ops(failure.match.operands[0]):
-        yield from compare_bodies(asked, op, op.name)
-
-
-def _dag(failure: FailedCondition) -> Comparisons:
-    for op in failure.ops(failure.match.operands[0]):
-        yield from compare_dags(last_of(failure.match), op)
-
-
-def _loops(failure: FailedCondition) -> Comparisons:
+def _loops(match: ir.Operation, op: ir.Operation) -> Comparisons:
     """Loops of another kind than `transform.match.structured.dim` requires, or too few."""
-    asked = failure.match.attributes
-    for op in failure.ops(failure.match.operands[0]):
-        kinds = iterators(op)
-        for loop in positions_in(failure.match, "raw_dim_list", len(kinds)):
-            if not 0 <= loop < len(kinds):
-                yield _too_few("rank", "number of loops", len(kinds), loop)
-            elif wanted := next((kind for kind in ("parallel", "reduction") if kind in asked), None):
-                yield compare("iterator", f"iterator of loop {loop}", kinds[loop], wanted)
+    asked = match.attributes
+    kinds = iterators(op)
+    for loop in positions_in(match, "raw_dim_list", len(kinds)):
+        if not 0 <= loop < len(kinds):
+            yield _too_few("rank", "number of loops", len(kinds), loop)
+        elif wanted := next((kind for kind in ("parallel", "reduction") if kind in asked), None):
+            yield compare("iterator", f"iterator of loop {loop}", kinds[loop], wanted)
 
 
-def _body(failure: FailedCondition) -> Comparisons:
+def _body(match: ir.Operation, op: ir.Operation) -> Comparisons:
     """Ops of a body that differ from those that `transform.match.structured.body` requires."""
-    asked = failure.match.attributes
-    for op in failure.ops(failure.match.operands[0]):
-        names = ", ".join(each.operation.name for each in list(op.regions[0].blocks[0])[:-1]) or "no ops"
-        if "contraction" in asked:
-            wanted = ", ".join(ir.StringAttr(each).value for each in ir.ArrayAttr(asked["contraction"]))
-            yield compare("body", "body", names, wanted)
-        elif "passthrough" in asked:
-            yield compare("body", "body", names, "no ops")
+    asked = match.attributes
+    names = ", ".join(each.operation.name for each in list(op.regions[0].blocks[0])[:-1]) or "no ops"
+    if "contraction" in asked:
+        wanted = ", ".join(ir.StringAttr(each).value for each in ir.ArrayAttr(asked["contraction"]))
+        yield compare("body", "body", names, wanted)
+    elif "passthrough" in asked:
+        yield compare("body", "body", names, "no ops")
 
 
-def _map(failure: FailedCondition) -> Comparisons:
+def _map(match: ir.Operation, op: ir.Operation) -> Comparisons:
     """Indexing maps that are not permutations, or too few operands for `transform.match.structured.input`."""
-    asked = failure.match.attributes
-    kind = failure.match.name.removeprefix(f"{STRUCTURED}.")
-    for op in failure.ops(failure.match.operands[0]):
-        first = len(op.operands) - len(op.results) if kind == "init" else 0
-        count = len(op.operands) - len(op.results) if kind == "input" else len(op.results)
-        for position in positions_in(failure.match, "raw_position_list", count):
-            if not 0 <= position < count:
-                yield _too_few("operands", f"number of {kind}s", count, position)
-                continue
-            found = indexing_maps(op)[first + position]
-            what = f"indexing map of {kind} {position}"
-            if "projected_permutation" in asked and not found.is_projected_permutation:
-                yield Difference("map", what, text_of(found), "a projected permutation")
-            elif "permutation" in asked and not found.is_permutation:
-                yield Difference("map", what, text_of(found), "a permutation")
+    asked = match.attributes
+    kind = match.name.removeprefix(f"{STRUCTURED}.")
+    first = len(op.operands) - len(op.results) if kind == "init" else 0
+    count = len(op.operands) - len(op.results) if kind == "input" else len(op.results)
+    for position in positions_in(match, "raw_position_list", count):
+        if not 0 <= position < count:
+            yield _too_few("operands", f"number of {kind}s", count, position)
+            continue
+        found = indexing_maps(op)[first + position]
+        what = f"indexing map of {kind} {position}"
+        if "projected_permutation" in asked and not found.is_projected_permutation:
+            yield Difference("map", what, text_of(found), "a projected permutation")
+        elif "permutation" in asked and not found.is_permutation:
+            yield Difference("map", what, text_of(found), "a permutation")
 
 
 def _too_few(kind: str, what: str, count: int, position: int) -> Difference:
@@ -325,21 +301,17 @@ def _not_found(failure: FailedCondition, search: ir.Operation) -> Comparisons:
         named = [each for each in walk(op) if each.name in names]
         if not named:
             yield Difference("body", f"number of {' and '.join(names)}{of(search.operands[0])}", "0", "1")
-        elif len(named) == 1:
-            yield from _filtered(search, named[0])
-
-
-def _filtered(search: ir.Operation, op: ir.Operation) -> Comparisons:
-    """Compare an op with the attributes and operand types that `transform.structured.match` requires."""
-    if "op_attrs" in search.attributes:
-        for each in ir.DictAttr(search.attributes["op_attrs"]):
-            given = op.attributes.get(each.name, "none")
-            yield compare("attribute", f"attribute {each.name} of {op.name}", given, each.attr)
-    if "filter_operand_types" in search.attributes:
-        types = [ir.TypeAttr(each).value for each in ir.ArrayAttr(search.attributes["filter_operand_types"])]
-        yield compare("operands", f"number of operands of {op.name}", len(op.operands), len(types))
-        for number, (operand, wanted) in enumerate(zip(op.operands, types, strict=True)):
-            yield compare("type", f"type of operand {number} of {op.name}", operand.type, wanted)
+        if len(named) != 1:
+            continue
+        (only,), asked = named, search.attributes
+        for each in ir.DictAttr(asked["op_attrs"]) if "op_attrs" in asked else ():
+            given = only.attributes.get(each.name, "none")
+            yield compare("attribute", f"attribute {each.name} of {only.name}", given, each.attr)
+        if "filter_operand_types" in asked:
+            types = [ir.TypeAttr(each).value for each in ir.ArrayAttr(asked["filter_operand_types"])]
+            yield compare("operands", f"number of operands of {only.name}", len(only.operands), len(types))
+            for number, (operand, wanted) in enumerate(zip(only.operands, types, strict=True)):
+                yield compare("type", f"type of operand {number} of {only.name}", operand.type, wanted)
 
 
 def _is_constant(param: ir.Value) -> bool:
@@ -375,7 +347,16 @@ def values_of(condition: Condition, handle: ir.Value, op: ir.Operation) -> list[
     if match is None:
         return []
     if match.name == DAG:
-        return _matched_by_dag(match, ops_of(condition, match.operands[0], op), ir.OpResult(handle))
+        visited = ops_of(condition, match.operands[0], op)
+        if ir.OpResult(handle).result_number == 1:
+            return [(f"result {number}", each) for op in visited for number, each in enumerate(op.results)]
+        matched: list[tuple[str, ir.Value]] = []
+        for each in visited:
+            inputs: dict[ir.Value, ir.Value] = {}
+            first_difference(compare_dags(last_of(match), each, inputs))
+            arguments = enumerate(match.regions[0].blocks[0].arguments)
+            matched += [(f"input {number}", inputs[one]) for number, one in arguments if one in inputs]
+        return matched
     kind = _POSITIONS[match.name]
     found: list[tuple[str, ir.Value]] = []
     for each in ops_of(condition, match.operands[0], op):
@@ -425,29 +406,13 @@ def names_searched(search: ir.Operation) -> list[str]:
     return [] if names is None else [ir.StringAttr(each).value for each in ir.ArrayAttr(names)]
 
 
-def _matched_by_dag(
-    match: ir.Operation, ops: Sequence[ir.Operation], result: ir.OpResult
-) -> list[tuple[str, ir.Value]]:
-    if result.result_number == 1:
-        return [(f"result {number}", each) for op in ops for number, each in enumerate(op.results)]
-    block = match.regions[0].blocks[0]
-    found: list[tuple[str, ir.Value]] = []
-    for op in ops:
-        inputs: dict[ir.Value, ir.Value] = {}
-        first_difference(compare_dags(last_of(match), op, inputs))
-        known = [(number, each) for number, each in enumerate(block.arguments) if each in inputs]
-        found += [(f"input {number}", inputs[each]) for number, each in known]
-    return found
-
-
 def last_of(match: ir.Operation) -> ir.Operation:
     """The op that a DAG in a matcher is compared from."""
     return list(match.regions[0].blocks[0])[-2].operation
 
 
-_REASONS: dict[str, Callable[[FailedCondition], Comparisons]] = {
+_OF_OPS: dict[str, Callable[[ir.Operation, ir.Operation], Comparisons]] = {
     "transform.match.operation_name": _name,
-    "transform.match.param.cmpi": compared_numbers,
     "transform.get_producer_of_operand": _producer,
     "transform.get_operand": _position,
     "transform.get_result": _position,
@@ -455,12 +420,16 @@ _REASONS: dict[str, Callable[[FailedCondition], Comparisons]] = {
     f"{STRUCTURED}.body": _body,
     f"{STRUCTURED}.input": _map,
     f"{STRUCTURED}.init": _map,
-    DAG: _dag,
-    f"{MATCH}regions": _regions,
-    f"{MATCH}cast_compatible_type": _type,
-    f"{MATCH}dim_is_multiple_of": _multiple,
-    f"{MATCH}dim_bounds": _bounds,
+    DAG: lambda match, op: compare_dags(last_of(match), op),
+    f"{MATCH}regions": lambda match, op: compare_bodies(ops_in(match.regions[0].blocks[0])[0], op, op.name),
     f"{MATCH}has_no_lowering_config": _no_config,
+}
+_OF_VALUES: dict[str, Callable[[FailedCondition], Comparisons]] = {
+    "transform.match.param.cmpi": compared_numbers,
+    f"{MATCH}cast_compatible_type": _type,
+    f"{MATCH}dim_is_multiple_of": _dimension,
+    f"{MATCH}dim_bounds": _dimension,
     f"{MATCH}dims_equal": listed_numbers,
 }
-"""How the reason is found for each op of a matcher that can fail, of those whose values are known."""
+"""How the reason is found for each op of a matcher that can fail, of those whose values are known: from each
+op that its first operand stands for, or from values and parameters."""

@@ -8,8 +8,7 @@ import pytest
 
 from iree_tuner.ops.family import Chain
 from iree_tuner.ops.workload import Companion
-from iree_tuner.search.cost.cpu import chain_cycles, estimate
-from iree_tuner.search.cost.cpu_core import sums, tiles_of, traffic
+from iree_tuner.search.cost.cpu import chain_cycles, estimate, sums, tiles_of, traffic
 from iree_tuner.search.cost.terms import body_instructions, keeps_order, operands_of
 from iree_tuner.targets.machine import Machine
 

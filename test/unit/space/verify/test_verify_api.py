@@ -13,8 +13,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError
 from iree_tuner.program.carried import carrying
 from iree_tuner.program.extract import extract
-from iree_tuner.space.verify.constraints import VerifyReport
-from iree_tuner.space.verify.program import verify_program
+from iree_tuner.space.verify.constraints import VerifyReport, verify_program
 from iree_tuner.space.verify.spec import verify_spec
 from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import parse_target
