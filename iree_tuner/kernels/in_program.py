@@ -247,7 +247,6 @@ class TuningSpec(CandidateSource):
         return ProgramVersion(TUNED, with_flags(target, self._flags), changes=(change,))
 
     def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
-        del changes, workers, folder
         return replace(to, program=with_spec(to.program, self._data))
 
 

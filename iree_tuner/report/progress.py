@@ -73,7 +73,6 @@ class Progress:
 
     def started(self, task: Task, share: float, trials: int) -> None:
         """Show that a search begins or continues."""
-        del trials  # of one search, and there may be several
         self._tried = self._counts.get(task.workload.key, 0)
         self._show(f"searching {task.workload.name} ({share:.0%} of the run time)")
 

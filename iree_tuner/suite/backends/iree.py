@@ -63,7 +63,7 @@ class Iree(TriedBackend):
     def title(self) -> str:
         return _TITLES.get(self.name, self.name)
 
-    def missing(self, device: str) -> str:  # noqa: ARG002 (of the protocol)
+    def missing(self, device: str) -> str:  # of the protocol
         """Nothing. A missing device is found when it is opened."""
         return ""
 
