@@ -37,9 +37,8 @@ from iree_tuner.kernels.site import Site, find_results
 from iree_tuner.kernels.source import Chosen, Competitors, Kernels, changes_of, chosen_in
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.variants import KernelVariants
-from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.program import ProgramComparison
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, JudgePlan
 from iree_tuner.ops.family import ROOT
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import select_target

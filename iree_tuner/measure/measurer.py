@@ -13,9 +13,8 @@ from iree_tuner.compiler.worker import Calls, Crash, Ok, Timeout, WorkerError, W
 from iree_tuner.device.bench import Bench, JointBench
 from iree_tuner.device.device_facts import DeviceFacts, facts_of
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.sampling import ScreenPlan
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, JudgePlan, judge
 from iree_tuner.measure.timing import (
     ENDED_BY,
     DeviceError,

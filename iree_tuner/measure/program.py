@@ -18,7 +18,6 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.program_worker import (
     CALL_S,
     Failed,
@@ -33,7 +32,7 @@ from iree_tuner.measure.program_worker import (
     same_here,
     save_here,
 )
-from iree_tuner.measure.statistics import Comparison, compare_rows, over_cases
+from iree_tuner.measure.statistics import Comparison, JudgePlan, compare_rows, judge, over_cases
 from iree_tuner.measure.timing import leave_here
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags

@@ -13,7 +13,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, speedup_of, times_of
 from iree_tuner.program.extract import Extraction
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Task
@@ -55,7 +55,6 @@ class Progress:
             self._status.stop()
 
     def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
-        """Print the number of dispatches and workloads."""
         for diagnostic in extraction.diagnostics:
             self._console.print(str(diagnostic), style="yellow", markup=False)
         dispatches, workloads = len(extraction.dispatches), len(tasks)
@@ -64,20 +63,16 @@ class Progress:
         self._show("measuring the baselines")
 
     def working(self, what: str) -> None:
-        """Show the current step."""
         self._show(what)
 
     def noted(self, message: str) -> None:
-        """Print a note."""
         self._console.print(message, style="yellow", markup=False)
 
     def started(self, task: Task, share: float, trials: int) -> None:
-        """Show that a search begins or continues."""
         self._tried = self._counts.get(task.workload.key, 0)
         self._show(f"searching {task.workload.name} ({share:.0%} of the run time)")
 
     def standing(self, standings: Sequence[SearchStanding]) -> None:
-        """Update the table of searches."""
         self._standings = standings
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
@@ -94,22 +89,17 @@ class Progress:
         told: list[str] = []
         if result.all_trials:
             told.append(f"{len(result.all_trials)} tried")
-        if (comparison := result.comparison) is not None:
-            low, high = comparison.interval
-            told.append(f"{result.verdict}, {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})")
+        if result.comparison is not None:
+            told.append(f"{result.verdict}, {times_of(result.comparison)}")
         told += filter(None, (result.note,))
         line = f"  {result.share:4.0%}  {result.task.workload.name}: {', '.join(told) or result.verdict}"
         self._console.print(line, markup=False)
 
     def compared(self, what: str, comparison: Comparison) -> None:
         """Print a comparison of two versions of the whole program."""
-        low, high = comparison.interval
-        self._console.print(
-            f"program, {what}: {comparison.speedup:.2f}x (98% CI {low:.2f} to {high:.2f})", markup=False
-        )
+        self._console.print(f"program, {what}: {speedup_of(comparison)}", markup=False)
 
     def stopping(self) -> None:
-        """Answer Ctrl-C."""
         tell_stopping()
 
     def _show(self, text: str) -> None:
