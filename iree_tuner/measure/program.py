@@ -6,10 +6,11 @@ import hashlib
 import math
 import tempfile
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -21,8 +22,7 @@ from iree_tuner.errors import TunerError
 from iree_tuner.measure.program_worker import (
     CALL_S,
     Failed,
-    Output,
-    Saved,
+    Ran,
     Table,
     default_here,
     forget_here,
@@ -124,15 +124,19 @@ class _FailedError(Exception):
 
 
 class ProgramBench:
-    """Calls of the measuring worker about programs that are kept as files."""
+    """Calls of the measuring worker about programs, which are kept as files while it is entered.
+
+    For the arguments, see `compare_programs`.
+    """
 
     def __init__(
-        self, folder: Path, device: str, workers: Calls, run: ProgramRun, batch_s: float,
-        for_host: Callable[[], bytes] | None, runtimes: Sequence[RuntimeFlags] = (),
+        self, device: str, workers: Calls, run: ProgramRun, batch_s: float,
+        for_host: Callable[[], bytes] | None = None, runtimes: Sequence[RuntimeFlags] = (),
         widened: Callable[[], bytes] | None = None,
     ) -> None:  # fmt: skip
-        self._folder = folder
-        self._marker = folder / "running"
+        self._files = tempfile.TemporaryDirectory(prefix="iree_tuner_")
+        self._folder = Path(self._files.name)
+        self._marker = self._folder / "running"
         self._table = Table((), device, run, WrittenPath(self._marker), batch_s)
         self._workers = workers
         self._limit_s = _TIMEOUT_S
@@ -141,6 +145,14 @@ class ProgramBench:
         self._widened = widened
         self._runtimes = runtimes
         self._runtime_of: dict[str, RuntimeFlags] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(RuntimeError):  # closed meanwhile
+            self._workers.submit(forget_here)
+        self._files.cleanup()
 
     def write(self, vmfbs: Sequence[bytes]) -> list[str]:
         """A file for each program, as each is loaded. Raises TunerError if there is no room."""
@@ -183,7 +195,7 @@ class ProgramBench:
             made, self._widened = self._widened(), None
             self._table = replace(self._table, widened=self.write([made])[0] if made else "")
 
-    def save(self, path: str, folder: Path) -> Saved:
+    def save(self, path: str, folder: Path) -> Ran:
         """Write a program's results. Raises TunerError if it does not run."""
         found = self._workers.call(save_here, self._of([path]), 0, str(folder), timeout_s=_TIMEOUT_S)
         if isinstance(found, Failed):
@@ -342,21 +354,6 @@ class ProgramBench:
             self._workers.end(self._workers.submit(leave_here, timeout_s=_TIMEOUT_S))
 
 
-@contextmanager
-def program_bench(
-    device: str, workers: Calls, run: ProgramRun, batch_s: float,
-    for_host: Callable[[], bytes] | None = None, runtimes: Sequence[RuntimeFlags] = (),
-    widened: Callable[[], bytes] | None = None,
-) -> Generator[ProgramBench]:  # fmt: skip
-    """A bench with temporary files; for the arguments, see `compare_programs`."""
-    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        try:
-            yield ProgramBench(Path(folder), device, workers, run, batch_s, for_host, runtimes, widened)
-        finally:
-            with suppress(RuntimeError):  # closed meanwhile
-                workers.submit(forget_here)
-
-
 def compare_programs(
     placed: Sequence[Sequence[bytes]], device: str, workers: Calls, rounds: int, depth: ErrorDepth,
     run: ProgramRun = _AS_GIVEN, *, batch_s: float = 0.05, seconds: float = 120.0,
@@ -391,7 +388,7 @@ def compare_programs(
             not fit, or it fails.
         WorkerError: the default died or did not come back.
     """
-    with program_bench(device, workers, run, batch_s, for_host, runtimes, widened) as bench:
+    with ProgramBench(device, workers, run, batch_s, for_host, runtimes, widened) as bench:
         paths = [bench.write(vmfbs) for vmfbs in placed]
         function = bench.check_default(paths[0][:1], depth)
         blank = ProgramComparison(function, None, Agreement(True, 0.0))
@@ -405,25 +402,6 @@ def compare_programs(
             if rounds:
                 bench.compare(paths, group, found, JudgePlan(rounds, seconds=seconds))
         return [found[index] for index in sorted(found)]
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A program that ran.
-
-    Attributes:
-        function: the entry functions, in order.
-        outputs: their results, in files.
-        agreement: with another compilation of it, or None.
-        checks: for each of the program's own checks, its function and why it fails; empty if it passes.
-        overwrites: that invocations change constants of the program; or empty.
-    """
-
-    function: str
-    outputs: tuple[Output, ...]
-    agreement: Agreement | None
-    checks: tuple[str, ...] = ()
-    overwrites: str = ""
 
 
 def run_program(
@@ -446,15 +424,14 @@ def run_program(
         TunerError: one of them does not run; or the results cannot be written.
         WorkerError: one of them died or did not come back.
     """
-    with program_bench(device, workers, run, 0.0, widened=widened if default else None) as bench:
+    with ProgramBench(device, workers, run, 0.0, widened=widened if default else None) as bench:
         paths = bench.write([vmfb, default] if default else [vmfb])
         function = bench.check_default(paths)
-        saved = bench.save(paths[0], folder)
-        agreement = None
-        if default:
-            blank = ProgramComparison(function, None, Agreement(True, 0.0))
-            agreement = bench.checked([paths[::-1]], 1, blank, depth).agreement
-        return Ran(function, saved.outputs, agreement, saved.checks, saved.overwrites)
+        ran = bench.save(paths[0], folder)
+        if not default:
+            return ran
+        blank = ProgramComparison(function, None, Agreement(True, 0.0))
+        return replace(ran, agreement=bench.checked([paths[::-1]], 1, blank, depth).agreement)
 
 
 def time_program(
@@ -468,6 +445,6 @@ def time_program(
         TunerError: the program cannot be run as asked, or fails.
         WorkerError: it died or did not come back.
     """
-    with program_bench(device, workers, run, batch_s) as bench:
+    with ProgramBench(device, workers, run, batch_s) as bench:
         bench.check_default(paths := bench.write([vmfb]))
         return tuple(sample for (sample,) in bench.rounds(paths, rounds, 0))
