@@ -126,12 +126,7 @@ class LoadedParts:
         assert function is not None, "`take_apart` exports it"
         self._context.invoke(function, arguments, results)
         made = [cast("rt.VmRef | float | int", results.get_variant(index)) for index in range(results.size)]
-        return [
-            read_back(self.device, cast(rt.HalBufferView, each.deref(rt.HalBufferView)))
-            if isinstance(each, rt.VmRef)
-            else each
-            for each in made
-        ]
+        return [read_back(self.device, each) if isinstance(each, rt.VmRef) else each for each in made]
 
     def varies(self, part: ProgramPart, read: Sequence[Held], before: Sequence[Array], byte: int) -> bool:
         """Whether results also differ on the same memory, and therefore do not depend on its contents."""
