@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from iree_tuner.measure.timing import leave_here
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.runtime import OUT_OF_MEMORY
+
+T = TypeVar("T")
 
 _AS_GIVEN = ProgramRun()
 _SHALLOW = ErrorDepth()
@@ -181,11 +183,7 @@ class ProgramBench:
         name, start = "", time.monotonic()
         for path in paths:
             self._workers.call(load_here, self._of([path]), 0, timeout_s=_TIMEOUT_S)
-            found = self._workers.call(default_here, self._of([path]), depth, timeout_s=_TIMEOUT_S)
-            if isinstance(found, Failed):
-                self._replace_worker()
-                raise TunerError(found.message)
-            name = found
+            name = self._made(self._workers.call(default_here, self._of([path]), depth, timeout_s=_TIMEOUT_S))
         elapsed_s = (time.monotonic() - start) / len(paths)
         self._limit_s = min(_TIMEOUT_S, max(_LEAST_S, _PATIENCE * elapsed_s))
         return name
@@ -197,11 +195,8 @@ class ProgramBench:
 
     def save(self, path: str, folder: Path) -> Ran:
         """Write a program's results. Raises TunerError if it does not run."""
-        found = self._workers.call(save_here, self._of([path]), 0, str(folder), timeout_s=_TIMEOUT_S)
-        if isinstance(found, Failed):
-            self._replace_worker()
-            raise TunerError(found.message)
-        return found
+        table = self._of([path])
+        return self._made(self._workers.call(save_here, table, 0, str(folder), timeout_s=_TIMEOUT_S))
 
     def checked(
         self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: ErrorDepth
@@ -336,13 +331,15 @@ class ProgramBench:
                 if running == 0:
                     raise
                 raise _FailedError(running, str(error)) from None
-            if isinstance(found, Failed):
-                self._replace_worker()
-                if found.index == 0:
-                    raise TunerError(found.message)
-                raise _FailedError(found.index, found.message)
-            rows += found
+            rows += self._made(found)
         return rows
+
+    def _made(self, found: T | Failed) -> T:
+        """What a call returned. Raises TunerError if the first program failed, _FailedError for another."""
+        if not isinstance(found, Failed):
+            return found
+        self._replace_worker()
+        raise TunerError(found.message) if found.index == 0 else _FailedError(found.index, found.message)
 
     def _of(self, paths: Sequence[str]) -> Table:
         runtimes = tuple(self._runtime_of[path] for path in paths)
