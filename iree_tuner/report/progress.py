@@ -47,7 +47,7 @@ class Progress:
         self._standings: Sequence[SearchStanding] = ()
 
     def __enter__(self) -> Self:
-        self._show("reading the program")
+        self.working("reading the program")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -60,17 +60,26 @@ class Progress:
         dispatches, workloads = len(extraction.dispatches), len(tasks)
         found = f"{dispatches} dispatch{'es' * (dispatches != 1)}"
         self._console.print(f"{found}, {workloads} workload{'s' * (workloads != 1)} to tune")
-        self._show("measuring the baselines")
+        self.working("measuring the baselines")
 
     def working(self, what: str) -> None:
-        self._show(what)
+        if not (self._console.is_terminal or self._console.is_jupyter):
+            return
+        spinner = Group(*self._table(), Spinner("dots", Text(what)))
+        if self._status is None:
+            # Do not redirect standard output: results are printed there at the same time.
+            self._status = Live(
+                spinner, console=self._console, transient=True, redirect_stdout=False, redirect_stderr=False
+            )
+            self._status.start()
+        self._status.update(spinner)
 
     def noted(self, message: str) -> None:
         self._console.print(message, style="yellow", markup=False)
 
     def started(self, task: Task, share: float, trials: int) -> None:
         self._tried = self._counts.get(task.workload.key, 0)
-        self._show(f"searching {task.workload.name} ({share:.0%} of the run time)")
+        self.working(f"searching {task.workload.name} ({share:.0%} of the run time)")
 
     def standing(self, standings: Sequence[SearchStanding]) -> None:
         self._standings = standings
@@ -80,7 +89,7 @@ class Progress:
         self._tried += len(trials)
         self._counts[task.workload.key] = self._tried
         gain = f"best {1 / best.score:.2f}x" if best is not None else "none faster so far"
-        self._show(f"{task.workload.name}: {self._tried} tried, {gain}")
+        self.working(f"{task.workload.name}: {self._tried} tried, {gain}")
 
     def finished(self, result: WorkloadResult) -> None:
         """Print a line for each workload that was searched, and for large workloads that were not."""
@@ -101,18 +110,6 @@ class Progress:
 
     def stopping(self) -> None:
         tell_stopping()
-
-    def _show(self, text: str) -> None:
-        if not (self._console.is_terminal or self._console.is_jupyter):
-            return
-        spinner = Group(*self._table(), Spinner("dots", Text(text)))
-        if self._status is None:
-            # Do not redirect standard output: results are printed there at the same time.
-            self._status = Live(
-                spinner, console=self._console, transient=True, redirect_stdout=False, redirect_stderr=False
-            )
-            self._status.start()
-        self._status.update(spinner)
 
     def _table(self) -> Iterator[Table]:
         if len(self._standings) < 2:
