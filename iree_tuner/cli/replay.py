@@ -162,7 +162,10 @@ def replay(
     found = list(_summaries(spaces, strategies, seeds, budget, batch, as_json=as_json))
     totals = [overall([each for each in found if each.strategy == name]) for name in strategies]
     for total in totals if as_json else ():
-        print_json(_overall_to_json(total))
+        near = {f"within_{WITHIN[-1] * 100:.0f}_percent_after_{SHOWN_AFTER}": round(total.near, 4)}
+        print_json({
+            "recordings": total.recordings, "strategy": total.strategy, **_medians_to_json(total), **near,
+        })  # fmt: skip
     console = answers_to(as_json=as_json)
     console.print(
         f"Each cell: evaluations until within 2 %, until within 10 %, and speed after {SHOWN_AFTER}"
@@ -200,10 +203,17 @@ def _summaries(
                     runs.append(run)
                     progress.advance(task)
                     if as_json:
-                        print_json(_run_to_json(space.name, run))
+                        print_json({
+                            "recording": space.name, "strategy": run.strategy, "seed": run.seed,
+                            **{label: run.evaluations_to(within) for label, within in _NAMED.items()},
+                            "best_after": [finite(round(best, 5)) for best in run.best_after],
+                        })  # fmt: skip
                 summary = summarize(space.name, runs)
                 if as_json:
-                    print_json(_summary_to_json(summary))
+                    print_json({
+                        "recording": summary.recording, "strategy": summary.strategy, "seeds": summary.seeds,
+                        "members": summary.members, **_medians_to_json(summary),
+                    })  # fmt: skip
                 yield summary
 
 
@@ -214,24 +224,6 @@ def _progress(*, as_json: bool) -> Progress:
         TimeRemainingColumn(), console=people, transient=True, redirect_stdout=False, redirect_stderr=False,
         disable=not people.is_terminal or (as_json and sys.stdout.isatty()),
     )  # fmt: skip
-
-
-def _run_to_json(recording: str, run: ReplayRun) -> dict[str, object]:
-    found: dict[str, object] = {"recording": recording, "strategy": run.strategy, "seed": run.seed}
-    found |= {name: run.evaluations_to(within) for name, within in _NAMED.items()}
-    return found | {"best_after": [finite(round(best, 5)) for best in run.best_after]}
-
-
-def _summary_to_json(summary: ReplaySummary) -> dict[str, object]:
-    found: dict[str, object] = {"recording": summary.recording, "strategy": summary.strategy}
-    found |= {"seeds": summary.seeds, "members": summary.members}
-    return found | _medians_to_json(summary)
-
-
-def _overall_to_json(total: Overall) -> dict[str, object]:
-    found: dict[str, object] = {"recordings": total.recordings, "strategy": total.strategy}
-    found |= _medians_to_json(total)
-    return found | {f"within_{WITHIN[-1] * 100:.0f}_percent_after_{SHOWN_AFTER}": round(total.near, 4)}
 
 
 def _medians_to_json(found: ReplaySummary | Overall) -> dict[str, object]:

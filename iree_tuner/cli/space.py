@@ -14,7 +14,7 @@ from typing import Annotated, Any, cast
 from cyclopts import Parameter
 
 from iree_tuner.cli.extract import chosen_target
-from iree_tuner.cli.inputs import NO_FLAGS, ProgramName, opened
+from iree_tuner.cli.inputs import NO_FLAGS, Dimensions, ProgramName, opened
 from iree_tuner.cli.output import Json, answers, knobs_text, one_line, people, print_json
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
@@ -245,9 +245,6 @@ class SpaceFlags:
     device
         Use the target of this device instead. A file that the compiler dumped names its own target, which is
         the default for it.
-    dim
-        Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input 0.
-        Repeatable.
     pipeline
         Print only this pipeline's spaces: `TileAndFuse`, `TileAndFuse:igemm`, `VectorDistribute`.
     count
@@ -277,7 +274,7 @@ class SpaceFlags:
 
     target: str | None = None
     device: str = DEFAULT_DEVICE
-    dim: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    dim: Dimensions = ()
     pipeline: str | None = None
     count: Annotated[bool, Parameter(negative="")] = False
     sample: int = 0
