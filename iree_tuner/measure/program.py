@@ -335,7 +335,7 @@ class ProgramBench:
         return rows
 
     def _made(self, found: T | Failed) -> T:
-        """What a call returned. Raises TunerError if the first program failed, _FailedError for another."""
+        """A result of the worker. Raises TunerError if the first program failed, _FailedError for another."""
         if not isinstance(found, Failed):
             return found
         self._replace_worker()
