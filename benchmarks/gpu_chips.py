@@ -24,8 +24,8 @@ from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
 from iree_tuner.measure.builder import Builder
-from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.statistics import JudgePlan
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
 from iree_tuner.program.source import load_program

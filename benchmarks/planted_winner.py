@@ -30,8 +30,7 @@ from iree.compiler.dialects import arith, func, linalg, tensor
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.program_request import request
 from iree_tuner.device.slack import ErrorDepth
-from iree_tuner.measure.judging import JudgePlan
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, JudgePlan
 from iree_tuner.program.source import Program, load_program
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.spec.entry import SpecEntry

@@ -17,7 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from iree_tuner.measure.statistics import compare_pairs
+import numpy as np
+
+from iree_tuner.measure.statistics import compare_rows
 
 TOOLS = Path(sys.executable).parent
 TARGET = (
@@ -70,7 +72,7 @@ def main() -> None:
 
     flags = inputs_of(options.program)
     text = options.program.read_text()
-    groups: list[tuple[list[float], list[float]]] = []
+    groups: list[np.ndarray] = []
     with tempfile.TemporaryDirectory() as folder:
         for place in range(PLACES):
             source = Path(folder) / "program.mlir"
@@ -82,8 +84,8 @@ def main() -> None:
             for round_index in range(options.rounds):
                 for which in (0, 1) if round_index % 2 == 0 else (1, 0):
                     pairs[which].append(time_us((default, tuned)[which], flags, options.device))
-            groups.append(pairs)
-    found = compare_pairs(groups)
+            groups.append(np.array(pairs).T)
+    (found,) = compare_rows(groups)
     low, high = found.interval
     places = ", ".join(f"{ratio:.2f}" for ratio in found.by_group)
     print(

@@ -17,7 +17,7 @@ from iree_tuner.compiler.context import to_bytecode
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.device_facts import DeviceFacts
 from iree_tuner.measure.program import ProgramComparison
-from iree_tuner.measure.statistics import Comparison, Verdict
+from iree_tuner.measure.statistics import Comparison, Verdict, comparison_facts, times_of
 from iree_tuner.profiling.profile import Profile, to_json
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.provided_memory import with_provided_memory
@@ -298,24 +298,10 @@ class TuningResult:
         return f"{program}, {len(self.wins)} of {len(self.results)} workloads faster alone"
 
 
-def times_of(comparison: Comparison | None) -> str:
-    """Format a speedup and its confidence interval for a table. Empty without a comparison."""
-    if comparison is None:
-        return ""
-    low, high = comparison.interval
-    return f"{comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
-
-
-def speedup_of(comparison: Comparison) -> str:
-    """Format a speedup and its confidence interval for a sentence."""
-    low, high = comparison.interval
-    return f"{comparison.speedup:.2f}x (98% CI {low:.2f} to {high:.2f})"
-
-
 def workload_record(result: WorkloadResult) -> WorkloadRecord:
     """A workload's result."""
     workload, entry = result.task.workload, result.entry
-    compared = _timed(result.comparison)
+    compared = comparison_facts(result.comparison)
     if compared:
         compared["verdict"] = result.verdict
     return WorkloadRecord(
@@ -332,7 +318,7 @@ def workload_record(result: WorkloadResult) -> WorkloadRecord:
 
 def _competitor(found: Competitor) -> KernelRecord:
     final = found.final
-    compared = _timed(final.comparison) or dict.fromkeys(("verdict", "speedup", "interval"), UNSET)
+    compared = comparison_facts(final.comparison) or dict.fromkeys(("verdict", "speedup", "interval"), UNSET)
     return KernelRecord(
         kernel=found.kind.name, count=found.kind.size, trials=len(found.trials),
         outcomes=Counter(trial.outcome for trial in found.trials), note=final.note, over=found.kind.over,
@@ -355,7 +341,7 @@ def whole_record(result: TuningResult) -> WholeRecord:
     run: dict[str, Any] = {}
     if whole is not None and whole.comparison is not None:
         run = {"function": whole.function, "memory_provided": whole.memory_provided}
-        run |= _timed(whole.comparison)
+        run |= comparison_facts(whole.comparison)
     return WholeRecord(
         program=result.program.name, target=str(result.target), workloads=len(result.results),
         wins=len(result.wins), sizes=[Size(dim=case, **_compared(each.comparison)) for case, each in by_case],
@@ -397,10 +383,3 @@ def _timeline(use: TimeUse) -> TimelineRecord:
 
 def _compared(comparison: Comparison | None) -> dict[str, Any]:
     return {name: getattr(comparison, name) for name in ("verdict", "speedup", "interval") if comparison}
-
-
-def _timed(comparison: Comparison | None) -> dict[str, Any]:
-    if comparison is None:
-        return {}
-    times_us = {"default_us": comparison.default_us, "time_us": comparison.candidate_us}
-    return _compared(comparison) | times_us | {"pairs": comparison.pairs}

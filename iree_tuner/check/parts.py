@@ -126,12 +126,7 @@ class LoadedParts:
         assert function is not None, "`take_apart` exports it"
         self._context.invoke(function, arguments, results)
         made = [cast("rt.VmRef | float | int", results.get_variant(index)) for index in range(results.size)]
-        return [
-            read_back(self.device, cast(rt.HalBufferView, each.deref(rt.HalBufferView)))
-            if isinstance(each, rt.VmRef)
-            else each
-            for each in made
-        ]
+        return [read_back(self.device, each) if isinstance(each, rt.VmRef) else each for each in made]
 
     def varies(self, part: ProgramPart, read: Sequence[Held], before: Sequence[Array], byte: int) -> bool:
         """Whether results also differ on the same memory, and therefore do not depend on its contents."""
@@ -392,27 +387,23 @@ class _DispatchJudge:
                 got = self._other.call(self._theirs[place], read, byte)
             except RUNTIME_ERRORS as error:
                 return DispatchFault(part.dispatch, place, "fails", first_line(error))
-            if first is None:
-                first = got
-                # A default that depends on what was in memory is nothing to compare with.
-                found = None if place in self._own else self._agreement(part, got, expected, read)
-                if found is not None and not found.ok:
-                    message = f"seed {seed}: {found.message}"
-                    return DispatchFault(part.dispatch, place, "wrong", message, found.worst)
-                continue
-            for ours, before, own in zip(got, first, expected, strict=True):
-                if not equal([ours], [before], own.holes):
-                    if self._other.varies(self._theirs[place], read, first, FILLINGS[0]):
-                        # From run to run, as where threads race: each must be right.
-                        found = None if place in self._own else self._agreement(part, got, expected, read)
-                        if found is None or found.ok:
-                            return None
-                        message = f"seed {seed}, in some of its runs: {found.message}"
-                        return DispatchFault(part.dispatch, place, "wrong", message, found.worst)
-                    message = (
-                        f"its results depend on uninitialized memory: {difference(ours, before, own.holes)}"
-                    )
+            when = f"seed {seed}"
+            if first is not None:
+                every = zip(got, first, [each.holes for each in expected], strict=True)
+                changed = next((each for each in every if not equal([each[0]], [each[1]], each[2])), None)
+                if changed is None:
+                    continue
+                if not self._other.varies(self._theirs[place], read, first, FILLINGS[0]):
+                    message = f"its results depend on uninitialized memory: {difference(*changed)}"
                     return DispatchFault(part.dispatch, place, "unwritten", message)
+                when += ", in some of its runs"  # as where threads race: each must be right
+            # A default that depends on what was in memory is nothing to compare with.
+            found = None if place in self._own else self._agreement(part, got, expected, read)
+            if found is not None and not found.ok:
+                return DispatchFault(part.dispatch, place, "wrong", f"{when}: {found.message}", found.worst)
+            if first is not None:
+                return None
+            first = got
         return None
 
     def _agreement(

@@ -9,14 +9,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, opened
-from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, comparison_to_json, people, print_json
+from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, people, print_json
 from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import UsageError
 from iree_tuner.measure.program import compare_programs, time_program
+from iree_tuner.measure.statistics import comparison_facts, speedup_of
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
-from iree_tuner.result import speedup_of
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import MEASURING, DeviceOptions, at_least
 from iree_tuner.tuning.versions import depth_of, widened_of
@@ -85,7 +85,7 @@ def _compared(
     )  # fmt: skip
     comparison, note = found.comparison, found.error or found.agreement.note
     if as_json:
-        print_json({"version": "tuned", "note": note, **comparison_to_json(comparison)})
+        print_json({"version": "tuned", "note": note, **comparison_facts(comparison)})
     console = answers_to(as_json=as_json)
     if comparison is None:
         console.print(f"tuned: {found.error}")

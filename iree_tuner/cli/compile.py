@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,9 +21,10 @@ from iree_tuner.program.provided_memory import with_provided_memory
 from iree_tuner.program.source import Program
 from iree_tuner.spec.check import MatcherHits, check_against_program
 from iree_tuner.spec.external import SPEC_FLAG, KernelUse, count_calls_here
-from iree_tuner.spec.io import embed_bytes, load_spec
+from iree_tuner.spec.io import load_spec
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.options import CompilerFlags
+from iree_tuner.tuning.versions import with_spec
 
 
 def compile_(
@@ -94,7 +94,7 @@ def _compiled(
     """Compile the program with the spec, and count at the same time what hits: matchers, and kernels."""
     tuned, matchers = source, ()
     if spec is not None:
-        tuned = replace(source, data=embed_bytes(source.data, to_bytecode(spec), name=source.name))
+        tuned = with_spec(source, to_bytecode(spec))
     with Workers(2) as workers:
         compiling = submit_program(tuned, target, workers)
         counting = workers.submit(count_calls_here, source.data, source.name, target) if counted else None

@@ -22,6 +22,7 @@ from iree_tuner.cli.table import print_table, table
 from iree_tuner.device.outcome import Outcome
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.files import STANDARD, planned_output, writing
+from iree_tuner.measure.statistics import times_of
 from iree_tuner.store import Store
 from iree_tuner.store.exchange import Added, csv_rows, records, to_t4
 from iree_tuner.store.exchange import merge as merge_stores
@@ -404,5 +405,4 @@ def _score(trial: Trial | None) -> str:
 def _verdict(found: LastVerdict | None) -> str:
     if found is None:
         return "not compared"
-    low, high = found.comparison.interval
-    return f"{found.comparison.verdict} {found.comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
+    return f"{found.comparison.verdict} {times_of(found.comparison)}"

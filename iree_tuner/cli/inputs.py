@@ -90,6 +90,16 @@ class InputFlags:
 
 NO_FLAGS, INPUTS = CompilerFlags(), InputFlags()
 
+Dimensions = Annotated[
+    tuple[str, ...],
+    Parameter(
+        negative="",
+        help="Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input 0. "
+        "Repeatable.",
+    ),
+]
+"""Sizes, for commands that run no program."""
+
 _READERS, _READER = "iree_tuner.programs", "reader of programs"
 
 

@@ -6,14 +6,11 @@ import json
 import sys
 import unicodedata
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Group, Parameter
 from rich.console import Console
 from rich.text import Text
-
-if TYPE_CHECKING:
-    from iree_tuner.measure.statistics import Comparison
 
 # Make text safe to print on a terminal.
 
@@ -70,16 +67,6 @@ def print_json(record: Mapping[str, object]) -> None:
     """Print one line of JSON."""
     sys.stdout.write(json.dumps(record) + "\n")
     sys.stdout.flush()
-
-
-def comparison_to_json(found: Comparison | None) -> dict[str, object]:
-    """Convert a comparison to JSON-ready data. Empty without a comparison."""
-    if found is None:
-        return {}
-    return {
-        "speedup": found.speedup, "interval": list(found.interval), "verdict": found.verdict,
-        "default_us": found.default_us, "time_us": found.candidate_us, "pairs": found.pairs,
-    }  # fmt: skip
 
 
 def knobs_text(knobs: Mapping[str, object]) -> str:

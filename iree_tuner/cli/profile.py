@@ -58,23 +58,18 @@ class OtherRuntimes:
     xla: Path | None = None
 
     def profilers(self, device: str) -> list[tuple[Profiler, Path]]:
-        """Find those that are asked for. Raises UsageError for a device that they do not run on."""
+        """Find those that are asked for. Raises UsageError for one that is not there, or not for a device."""
         found: list[tuple[Profiler, Path]] = []
         for name, path in (("onnx", self.onnx), ("xla", self.xla)):
             if path is None:
                 continue
             if not on_host(device):
                 raise UsageError(f"--{name} requires a CPU", hint="--device local-task")
-            found.append((_profiler(name), path))
+            entry = brought("iree_tuner.profilers", "profiler").get(name)
+            if entry is None:
+                raise UsageError(f"--{name}: no installed package profiles this runtime")
+            found.append((cast(Profiler, loaded(entry, "profiler")), path))
         return found
-
-
-def _profiler(name: str) -> Profiler:
-    """Find the profiler of another runtime. Raises UsageError if no package has it."""
-    found = brought("iree_tuner.profilers", "profiler").get(name)
-    if found is None:
-        raise UsageError(f"--{name}: no installed package profiles this runtime")
-    return cast(Profiler, loaded(found, "profiler"))
 
 
 _ALONE = OtherRuntimes()
@@ -133,7 +128,12 @@ def profile(
         compared = [profiled(path) for profiled, path in profilers]
     if output is not None:
         write(output, json.dumps(to_json(found), indent=1) + "\n")
-    _tell(found, compared, every=every, as_json=as_json)
+    for record in records(found, compared) if as_json else ():
+        print_json(record)
+    console = answers_to(as_json=as_json)
+    _show(found, every, console)
+    if compared:
+        _show_kinds(found, compared, console)
     return 0
 
 
@@ -164,15 +164,6 @@ def records(found: Profile, others: Sequence[OtherProfile] = ()) -> list[Mapping
         *({"row": "kind", **asdict(each)} for each in (by_kind(found, others) if others else ())),
         {"row": "profile", **whole},
     ]  # fmt: skip
-
-
-def _tell(found: Profile, others: Sequence[OtherProfile], *, every: bool, as_json: bool) -> None:
-    for record in records(found, others) if as_json else ():
-        print_json(record)
-    console = answers_to(as_json=as_json)
-    _show(found, every, console)
-    if others:
-        _show_kinds(found, others, console)
 
 
 def _show(found: Profile, every: bool, console: Console) -> None:
@@ -252,15 +243,11 @@ def _part(time_us: float, found: Profile) -> str:
 def roofline_line(roofline: Roofline) -> str:
     """Format a roofline in one line."""
     peaks = ", ".join(f"{kind} {value / 1e9:.0f} GFLOP/s" for kind, value in roofline.flops_per_s)
-    levels = ", ".join(
-        f"{each.bytes_per_s / 1e9:.0f} GB/s {_place(each.capacity_bytes)}"
-        for each in roofline.levels
-        if each.bytes_per_s is not None
-    )
-    return f"roofline of {roofline.name} ({roofline.how}): {peaks}; {levels}"
-
-
-def _place(capacity_bytes: int | None) -> str:
-    if capacity_bytes is None:
-        return "from memory"
-    return f"for data of up to {capacity_bytes / (1 << 20):.0f} MiB"
+    levels: list[str] = []
+    for each in roofline.levels:
+        size = "from memory"
+        if each.capacity_bytes is not None:
+            size = f"for data of up to {each.capacity_bytes / (1 << 20):.0f} MiB"
+        if each.bytes_per_s is not None:
+            levels.append(f"{each.bytes_per_s / 1e9:.0f} GB/s {size}")
+    return f"roofline of {roofline.name} ({roofline.how}): {peaks}; {', '.join(levels)}"

@@ -12,7 +12,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.db import NoDatabase, with_database
-from iree_tuner.cli.inputs import ProgramName, opened, tell_caution
+from iree_tuner.cli.inputs import Dimensions, ProgramName, opened, tell_caution
 from iree_tuner.cli.output import people, print_json
 from iree_tuner.errors import TunerError
 from iree_tuner.files import planned_folder, write
@@ -34,14 +34,7 @@ def record(
     ],
     options: RecordingOptions = _DEFAULTS,
     no_db: NoDatabase = False,
-    dim: Annotated[
-        tuple[str, ...],
-        Parameter(
-            negative="",
-            help="Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input "
-            "0. Repeatable.",
-        ),
-    ] = (),
+    dim: Dimensions = (),
     as_json: Annotated[
         bool, Parameter(name="--json", negative="", help="Print JSON, one object per workload.")
     ] = False,

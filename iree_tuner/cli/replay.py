@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +18,7 @@ from rich.table import Table
 from iree_tuner.cli.output import answers, answers_to, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.errors import TunerError, UsageError
-from iree_tuner.search.cost.terms import Array, CostTerm, Estimate
+from iree_tuner.search.cost.terms import Array, Estimate
 from iree_tuner.search.replay.leave_out import can_train, others, train_prior
 from iree_tuner.search.replay.recorded import RecordedSpace, find_recordings, read_recording
 from iree_tuner.search.replay.run import (
@@ -34,22 +33,8 @@ from iree_tuner.search.replay.run import (
     summarize,
 )
 from iree_tuner.search.strategy import DEFAULT, check_strategy
-from iree_tuner.space.configuration import Assignment
 
 _TITLES = {"estimate": "first by the cost model", "time": "fastest recorded"}
-
-
-@dataclass(frozen=True)
-class _Explained:
-    """One member of a space with its estimate and its recorded time."""
-
-    by: str  # the ranking that selected it: `estimate` or `time`
-    member: Assignment  # its knobs
-    cycles: float  # the estimate
-    estimated_place: int  # its rank by the estimate, from 1
-    time_us: float | None  # the recorded time. None if it did not run
-    recorded_place: int | None  # its rank by the recorded time, from 1. None if it did not run
-    terms: tuple[tuple[str, float, str, str], ...]  # name, value, unit and description of each term
 
 
 def explain(spaces: Sequence[RecordedSpace], count: int, *, as_json: bool) -> None:
@@ -64,31 +49,20 @@ def explain(spaces: Sequence[RecordedSpace], count: int, *, as_json: bool) -> No
             people.print(f"{space.name}: the cost model does not support it")
             continue
         told += 1
-        for each in _explained(space, estimate, count):
-            if as_json:
-                print_json(_to_json(space, each))
-            else:
-                _print(space, each)
+        expected = _order(np.log2(np.maximum(estimate.cycles, 1e-9)))
+        times = np.array([space.times_us.get(member, np.inf) for member in space.members])
+        ran = [row for row in _order(times) if np.isfinite(times[row])]
+        for by, rows in (("estimate", expected[:count]), ("time", ran[:count])):
+            if rows and not as_json:
+                answers.print(f"\n{space.name}: {_TITLES[by]}", style="bold")
+            for place, row in enumerate(rows, 1):
+                ranks = expected.index(row) + 1, ran.index(row) + 1 if row in ran else None
+                if as_json:
+                    print_json(_to_json(space, estimate, by, row, ranks))
+                else:
+                    _print(space, estimate, place, row, ranks)
     if not told:
         raise TunerError("the cost model supports none of these recordings")
-
-
-def _explained(space: RecordedSpace, estimate: Estimate, count: int) -> list[_Explained]:
-    """The members selected by the estimate, then those selected by the time."""
-    expected = _order(np.log2(np.maximum(estimate.cycles, 1e-9)))
-    times = np.array([space.times_us.get(member, np.inf) for member in space.members])
-    ran = [place for place in _order(times) if np.isfinite(times[place])]
-    by_estimate = {row: place for place, row in enumerate(expected, 1)}
-    by_time = {row: place for place, row in enumerate(ran, 1)}
-    return [
-        _Explained(
-            by, space.members[row], float(estimate.cycles[row]), by_estimate[row],
-            float(times[row]) if row in by_time else None, by_time.get(row),
-            tuple(_told(term, estimate.features, row) for term in estimate.terms),
-        )
-        for by, rows in (("estimate", expected[:count]), ("time", ran[:count]))
-        for row in rows
-    ]  # fmt: skip
 
 
 def _order(values: Array) -> list[int]:
@@ -96,40 +70,47 @@ def _order(values: Array) -> list[int]:
     return [int(place) for place in np.argsort(np.round(values, 6), kind="stable")]
 
 
-def _told(term: CostTerm, features: Mapping[str, Array], row: int) -> tuple[str, float, str, str]:
-    numbers = {name: float(column[row]) for name, column in features.items()}
-    return term.name, float(term.value[row]), term.unit, term.why.format_map(numbers)
+def _terms(estimate: Estimate, row: int) -> list[tuple[str, float, str, str]]:
+    """The name, value, unit and description of each term of a member's estimate."""
+    numbers = {name: float(column[row]) for name, column in estimate.features.items()}
+    return [
+        (term.name, float(term.value[row]), term.unit, term.why.format_map(numbers))
+        for term in estimate.terms
+    ]
 
 
-def _to_json(space: RecordedSpace, each: _Explained) -> dict[str, object]:
+def _to_json(
+    space: RecordedSpace, estimate: Estimate, by: str, row: int, ranks: tuple[int, int | None]
+) -> dict[str, object]:
+    """A member as JSON-ready data; `ranks` are those by the estimate and, if it ran, by the time."""
+    member = space.members[row]
     return {
-        "recording": space.name, "by": each.by, "knobs": dict(each.member),
-        "estimated_cycles": round(each.cycles, 1), "estimated_place": each.estimated_place,
-        "time_us": each.time_us, "best_us": space.best_us, "recorded_place": each.recorded_place,
+        "recording": space.name, "by": by, "knobs": dict(member),
+        "estimated_cycles": round(float(estimate.cycles[row]), 1), "estimated_place": ranks[0],
+        "time_us": float(space.times_us[member]) if ranks[1] else None, "best_us": space.best_us,
+        "recorded_place": ranks[1],
         "terms": [
             {"name": name, "value": round(value, 4), "unit": unit, "why": why}
-            for name, value, unit, why in each.terms
+            for name, value, unit, why in _terms(estimate, row)
         ],
     }  # fmt: skip
 
 
-def _print(space: RecordedSpace, each: _Explained) -> None:
-    members = len(space.members)
-    first = each.estimated_place if each.by == "estimate" else each.recorded_place
-    if first == 1:
-        answers.print(f"\n{space.name}: {_TITLES[each.by]}", style="bold")
-    answers.print(f"\n{first}. {knobs_text(each.member)}", soft_wrap=True)
+def _print(
+    space: RecordedSpace, estimate: Estimate, place: int, row: int, ranks: tuple[int, int | None]
+) -> None:
+    member, cycles = space.members[row], float(estimate.cycles[row])
+    answers.print(f"\n{place}. {knobs_text(member)}", soft_wrap=True)
     recorded = "it did not run"
-    if each.time_us is not None:
-        times = each.time_us / space.best_us
-        recorded = f"recorded {each.time_us:,.1f} us, {times:.2f} times the best, rank {each.recorded_place}"
-    answers.print(
-        f"   estimated {each.cycles:,.0f} cycles, rank {each.estimated_place} of {members}; {recorded}"
-    )
+    if ranks[1] is not None:
+        time_us = space.times_us[member]
+        times = time_us / space.best_us
+        recorded = f"recorded {time_us:,.1f} us, {times:.2f} times the best, rank {ranks[1]}"
+    answers.print(f"   estimated {cycles:,.0f} cycles, rank {ranks[0]} of {len(space.members)}; {recorded}")
     terms = Table(box=None, padding=(0, 1), pad_edge=False, show_header=False)
     for justify in ("left", "right", "left", "left"):
         terms.add_column(justify=justify)
-    for name, value, unit, why in each.terms:
+    for name, value, unit, why in _terms(estimate, row):
         terms.add_row(f"   {name}", f"{value:,.0f}" if unit == "cycles" else f"{value:,.2f}", unit, why)
     answers.print(terms)
 
@@ -181,7 +162,10 @@ def replay(
     found = list(_summaries(spaces, strategies, seeds, budget, batch, as_json=as_json))
     totals = [overall([each for each in found if each.strategy == name]) for name in strategies]
     for total in totals if as_json else ():
-        print_json(_overall_to_json(total))
+        near = {f"within_{WITHIN[-1] * 100:.0f}_percent_after_{SHOWN_AFTER}": round(total.near, 4)}
+        print_json({
+            "recordings": total.recordings, "strategy": total.strategy, **_medians_to_json(total), **near,
+        })  # fmt: skip
     console = answers_to(as_json=as_json)
     console.print(
         f"Each cell: evaluations until within 2 %, until within 10 %, and speed after {SHOWN_AFTER}"
@@ -219,10 +203,17 @@ def _summaries(
                     runs.append(run)
                     progress.advance(task)
                     if as_json:
-                        print_json(_run_to_json(space.name, run))
+                        print_json({
+                            "recording": space.name, "strategy": run.strategy, "seed": run.seed,
+                            **{label: run.evaluations_to(within) for label, within in _NAMED.items()},
+                            "best_after": [finite(round(best, 5)) for best in run.best_after],
+                        })  # fmt: skip
                 summary = summarize(space.name, runs)
                 if as_json:
-                    print_json(_summary_to_json(summary))
+                    print_json({
+                        "recording": summary.recording, "strategy": summary.strategy, "seeds": summary.seeds,
+                        "members": summary.members, **_medians_to_json(summary),
+                    })  # fmt: skip
                 yield summary
 
 
@@ -233,24 +224,6 @@ def _progress(*, as_json: bool) -> Progress:
         TimeRemainingColumn(), console=people, transient=True, redirect_stdout=False, redirect_stderr=False,
         disable=not people.is_terminal or (as_json and sys.stdout.isatty()),
     )  # fmt: skip
-
-
-def _run_to_json(recording: str, run: ReplayRun) -> dict[str, object]:
-    found: dict[str, object] = {"recording": recording, "strategy": run.strategy, "seed": run.seed}
-    found |= {name: run.evaluations_to(within) for name, within in _NAMED.items()}
-    return found | {"best_after": [finite(round(best, 5)) for best in run.best_after]}
-
-
-def _summary_to_json(summary: ReplaySummary) -> dict[str, object]:
-    found: dict[str, object] = {"recording": summary.recording, "strategy": summary.strategy}
-    found |= {"seeds": summary.seeds, "members": summary.members}
-    return found | _medians_to_json(summary)
-
-
-def _overall_to_json(total: Overall) -> dict[str, object]:
-    found: dict[str, object] = {"recordings": total.recordings, "strategy": total.strategy}
-    found |= _medians_to_json(total)
-    return found | {f"within_{WITHIN[-1] * 100:.0f}_percent_after_{SHOWN_AFTER}": round(total.near, 4)}
 
 
 def _medians_to_json(found: ReplaySummary | Overall) -> dict[str, object]:

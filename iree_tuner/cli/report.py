@@ -10,22 +10,19 @@ from rich.console import Console
 from rich.table import Table
 
 from iree_tuner.cli.table import print_table, table
+from iree_tuner.measure.statistics import Comparison, speedup_of, times_of
 from iree_tuner.program.dump_body import own_target
 from iree_tuner.report.view import use_of
 from iree_tuner.result import (
     SPEEDUP,
-    Pace,
     TuningResult,
     change_records,
-    speedup_of,
-    times_of,
     whole_record,
     workload_record,
 )
 from iree_tuner.store.record import Use, as_json
 from iree_tuner.tuning.flags import ENVIRONMENT
 from iree_tuner.tuning.reading import NothingToTuneError
-from iree_tuner.tuning.result import Competitor
 from iree_tuner.tuning.timeline import TimeUse
 
 
@@ -77,8 +74,12 @@ def _not_searched(result: TuningResult) -> Iterator[str]:
 
 
 def _tell_how_it_was_found(console: Console, result: TuningResult) -> None:
-    if result.pace.candidates:
-        console.print(_pace(result.pace))
+    pace = result.pace
+    if pace.candidates:
+        console.print(
+            f"{pace.candidates} candidates in {pace.searched_s:.0f} s ({pace.per_hour:.0f} per hour); "
+            f"devices measured {pace.busy:.0%} of that time"
+        )
     print_table(console, _stages(result.time))
     if result.time.checked_s >= _SHOWN_S:
         checked_s = result.time.checked_s
@@ -145,13 +146,6 @@ def _stages(use: TimeUse) -> Table:
         ]
         stages.add_row(name, f"{seconds:.1f}", f"{seconds / use.total_s:.0%}", *busy)
     return stages
-
-
-def _pace(pace: Pace) -> str:
-    return (
-        f"{pace.candidates} candidates in {pace.searched_s:.0f} s ({pace.per_hour:.0f} per hour); "
-        f"devices measured {pace.busy:.0%} of that time"
-    )
 
 
 def _tell_how_to_use(
@@ -228,28 +222,27 @@ def _table(result: TuningResult, *, verbose: bool) -> Table:
     workloads = table(*names, words=("workload",))
     searched = [item for item in result.results if item.all_trials or item.comparison]
     for item in searched:
-        comparison = item.comparison
         taken = item.replaced_by and not item.entry
+        verdict = item.replaced_by if taken else "corrected" if item.verdict == "mended" else item.verdict
+        default_us, tuned_us, speedup = _times(item.comparison)
         workloads.add_row(
-            item.task.workload.name, f"{item.share:.1%}", str(len(item.trials)),
-            f"{comparison.default_us:.1f}" if comparison else "",
-            f"{comparison.candidate_us:.1f}" if comparison and item.entry else "", times_of(comparison),
-            item.replaced_by if taken else "corrected" if item.verdict == "mended" else item.verdict,
+            item.task.workload.name, f"{item.share:.1%}", str(len(item.trials)), default_us,
+            tuned_us if item.entry else "", speedup, verdict,
         )  # fmt: skip
         for each in item.competitors:
-            if verbose or each.final.comparison is not None:
-                workloads.add_row(*_competitor(each))
+            comparison = each.final.comparison
+            if verbose or comparison is not None:
+                name = " ".join(filter(None, (f"  {each.kind.name}", each.kind.over)))
+                verdict = comparison.verdict if comparison else ""
+                workloads.add_row(name, "", str(len(each.trials)), *_times(comparison), verdict)
     return workloads
 
 
-def _competitor(found: Competitor) -> tuple[str, ...]:
-    comparison = found.final.comparison
-    return (
-        " ".join(filter(None, (f"  {found.kind.name}", found.kind.over))), "", str(len(found.trials)),
-        f"{comparison.default_us:.1f}" if comparison else "",
-        f"{comparison.candidate_us:.1f}" if comparison else "", times_of(comparison),
-        comparison.verdict if comparison else "",
-    )  # fmt: skip
+def _times(found: Comparison | None) -> tuple[str, str, str]:
+    """The default's time, the candidate's, and the speedup; empty without a comparison."""
+    if found is None:
+        return "", "", ""
+    return f"{found.default_us:.1f}", f"{found.candidate_us:.1f}", times_of(found)
 
 
 def _without_comparison(result: TuningResult) -> Iterator[str]:

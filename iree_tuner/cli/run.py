@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -140,11 +140,17 @@ def report_results(ran: Ran, outputs: RunOutputs) -> None:
 
 
 def report_checks(ran: Ran, *, as_json: bool) -> None:
-    """Print what the program overwrites, and what its own checks say."""
+    """Print what the program overwrites, how many of its `check.expect_*` ops pass, and why others fail."""
     if ran.overwrites:
         people.print(f"note: {ran.overwrites}")
-    if ran.checks:
-        _tell_checks(ran.checks, as_json)
+    if not ran.checks:
+        return
+    failed = [why for why in ran.checks if why]
+    if as_json:
+        print_json({"checks": len(ran.checks), "failed": failed})
+    people.print(f"{len(ran.checks) - len(failed)} of {len(ran.checks)} checks of the program pass")
+    for why in failed:
+        people.print(f"check fails in {why}", style="red")
 
 
 def report_agreement(what: str, other: str, found: Agreement, as_json: bool) -> None:
@@ -168,13 +174,3 @@ def _to_json(output: Output, number: int, *, saved: bool) -> dict[str, object]:
     record |= {name: value if math.isfinite(value) else None for name, value in figures.items()}
     record["first"] = [value if math.isfinite(value) else None for value in output.first]
     return record | ({"path": output.path} if saved else {})
-
-
-def _tell_checks(checks: Sequence[str], as_json: bool) -> None:
-    """Print how many of the program's `check.expect_*` ops pass, and why others fail."""
-    failed = [why for why in checks if why]
-    if as_json:
-        print_json({"checks": len(checks), "failed": failed})
-    people.print(f"{len(checks) - len(failed)} of {len(checks)} checks of the program pass")
-    for why in failed:
-        people.print(f"check fails in {why}", style="red")

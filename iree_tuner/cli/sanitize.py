@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +10,8 @@ from cyclopts import Parameter
 
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, ProgramName, opened
 from iree_tuner.cli.output import Json, answers_to, people, print_json
-from iree_tuner.cli.spec import with_own_flags
 from iree_tuner.cli.table import print_table, table
-from iree_tuner.cli.tuned import with_kernels
-from iree_tuner.compiler.context import new_context, to_bytecode
-from iree_tuner.spec.io import embed_bytes, load_spec
+from iree_tuner.cli.tuned import TunedFlags
 from iree_tuner.targets import DEFAULT_DEVICE, target_for_device
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import CompilerFlags
@@ -59,12 +56,12 @@ def sanitize_(
     """
     source, target = inputs.sized(opened(program)), compiling.on(target_for_device(device, chip))
     request = inputs.request(source, compiling.flags)
-    if spec is not None:
-        module = load_spec(spec, new_context())
-        target = with_own_flags(target, module)
-        source = replace(source, data=embed_bytes(source.data, to_bytecode(module), name=source.name))
-    with with_kernels(target, kernels) as target, Lab(target, 1) as lab, people.status("running dispatches"):
-        found = sanitize(source, request, lab, tool)
+    with (
+        TunedFlags(spec=spec, kernels=kernels).applied(source, target) as (tuned, target),
+        Lab(target, 1) as lab,
+        people.status("running dispatches"),
+    ):
+        found = sanitize(tuned, request, lab, tool)
     console = answers_to(as_json=as_json)
     hits = table("dispatch", "found by", "count", "access", words=("dispatch", "found by", "access"))
     for hit in found.hits:

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from cyclopts import Parameter
-from rich.console import Console
 
 from iree_tuner.cli.extract import chosen_target
-from iree_tuner.cli.inputs import NO_FLAGS, ProgramName, opened
-from iree_tuner.cli.output import Json, knobs_text, one_line, people, print_json
+from iree_tuner.cli.inputs import NO_FLAGS, Dimensions, ProgramName, opened
+from iree_tuner.cli.output import Json, answers, knobs_text, one_line, people, print_json
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.errors import TunerError, UsageError
@@ -147,11 +146,9 @@ def _print(name: str, built: Space, assignment: Assignment, result: Built, as_js
             "digest": result.digest if result.outcome == "ok" else "",
         })  # fmt: skip
         return
-    line = " ".join(f"{knob}={value}" for knob, value in assignment.items())
     end = f": {headline(result.message)}" if result.message else ""
-    Console(soft_wrap=True, highlight=False, markup=False).print(
-        f"{result.outcome:15} {result.seconds:6.2f} s  {line}{end}"
-    )
+    line = f"{result.outcome:15} {result.seconds:6.2f} s  {knobs_text(assignment)}{end}"
+    answers.print(line, soft_wrap=True)
 
 
 # Print a search space.
@@ -164,15 +161,14 @@ def show(given: WorkloadSpaces, built: Space, shown: SpaceFlags) -> bool:
     if shown.as_json:
         print_json(_record(given.name, built, shown))
         return True
-    console = Console(soft_wrap=True, highlight=False, markup=False)
     if shown.smtlib:
-        console.print(smtlib(built.op.operation))
+        answers.print(smtlib(built.op.operation), soft_wrap=True)
     elif shown.mlir:
-        console.print(built.text)
+        answers.print(built.text, soft_wrap=True)
     elif shown.count:
-        console.print(f"{one_line(given.name)}: {built.label}: {built.count()}")
+        answers.print(f"{one_line(given.name)}: {built.label}: {built.count()}", soft_wrap=True)
     else:
-        _show_all(given, built, shown, console)
+        _show_all(given, built, shown)
     return True
 
 
@@ -198,12 +194,9 @@ def _show_why(given: WorkloadSpaces, built: Space, text: str, as_json: bool) -> 
         chosen = dict(assignment) if assignment else None
         print_json({**record, "assignment": chosen, "violations": reasons})
         return legal
-    console = Console(soft_wrap=True, highlight=False, markup=False)
-    console.print(f"{one_line(given.name)}: {built.label}: {'legal' if legal else 'illegal'}")
-    if assignment is not None and legal:
-        console.print(f"  {knobs_text(assignment)}")
-    for reason in reasons:
-        console.print(f"  {reason}")
+    lines = [f"{one_line(given.name)}: {built.label}: {'legal' if legal else 'illegal'}"]
+    lines += [f"  {knobs_text(assignment)}"] if assignment is not None and legal else []
+    answers.print("\n".join([*lines, *(f"  {reason}" for reason in reasons)]), soft_wrap=True)
     return legal
 
 
@@ -212,11 +205,14 @@ def _record(name: str, built: Space, shown: SpaceFlags) -> dict[str, object]:
         "name": name, "workload": built.workload.key, "space": built.label, "count": built.count(),
         "knobs": {knob.name: list(knob.values) for knob in built.knobs},
     }  # fmt: skip
-    picked = built.sample(shown.sample, shown.seed) if shown.sample else []
-    if picked:
-        record["samples"] = [
-            {"assignment": dict(each), "configuration": _configuration(built, each)} for each in picked
-        ]
+    samples: list[dict[str, object]] = []
+    for assignment in built.sample(shown.sample, shown.seed) if shown.sample else []:
+        found: dict[str, dict[str, str]] = {}
+        for op in built.configuration(assignment).ops:
+            found.setdefault(op.label, {})[op.attribute] = op.value
+        samples.append({"assignment": dict(assignment), "configuration": found})
+    if samples:
+        record["samples"] = samples
     if shown.mlir:
         record["mlir"] = built.text
     if shown.smtlib:
@@ -224,24 +220,17 @@ def _record(name: str, built: Space, shown: SpaceFlags) -> dict[str, object]:
     return record
 
 
-def _configuration(built: Space, assignment: Assignment) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
-    for op in built.configuration(assignment).ops:
-        found.setdefault(op.label, {})[op.attribute] = op.value
-    return found
-
-
-def _show_all(given: WorkloadSpaces, built: Space, shown: SpaceFlags, console: Console) -> None:
+def _show_all(given: WorkloadSpaces, built: Space, shown: SpaceFlags) -> None:
     count, knobs = built.count(), len(built.knobs)
-    console.print(
-        f"{one_line(given.name)}: {built.workload.name}, {built.label}, {count} assignments of {knobs} knobs"
-    )
-    for knob in built.knobs:
-        console.print(f"  {knob.name}: {' '.join(map(str, knob.values))}")
+    lines = [
+        f"{one_line(given.name)}: {built.workload.name}, {built.label}, {count} assignments of {knobs} knobs",
+        *(f"  {knob.name}: {' '.join(map(str, knob.values))}" for knob in built.knobs),
+    ]
     for assignment in built.sample(shown.sample, shown.seed) if shown.sample else []:
-        console.print(f"  {knobs_text(assignment)}")
-        for op in built.configuration(assignment).ops:
-            console.print(f"    {op.label} {op.attribute} = {op.value}")
+        ops = built.configuration(assignment).ops
+        lines.append(f"  {knobs_text(assignment)}")
+        lines += [f"    {op.label} {op.attribute} = {op.value}" for op in ops]
+    answers.print("\n".join(lines), soft_wrap=True)
 
 
 @Parameter(name="*")
@@ -256,9 +245,6 @@ class SpaceFlags:
     device
         Use the target of this device instead. A file that the compiler dumped names its own target, which is
         the default for it.
-    dim
-        Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input 0.
-        Repeatable.
     pipeline
         Print only this pipeline's spaces: `TileAndFuse`, `TileAndFuse:igemm`, `VectorDistribute`.
     count
@@ -288,7 +274,7 @@ class SpaceFlags:
 
     target: str | None = None
     device: str = DEFAULT_DEVICE
-    dim: Annotated[tuple[str, ...], Parameter(negative="")] = ()
+    dim: Dimensions = ()
     pipeline: str | None = None
     count: Annotated[bool, Parameter(negative="")] = False
     sample: int = 0
@@ -329,7 +315,7 @@ def space(
         raise UsageError("--compile requires samples", hint="add --sample 20")
     program = opened(source)
     target = compiling.on(chosen_target(program, flags.target, flags.device))
-    answers: list[bool] = []
+    found: list[bool] = []
     for given in read_spaces(program, target, flags.dim, supplements=flags.supplements):
         own = [
             compile_samples(given, built, target, flags) if flags.compile_ else show(given, built, flags)
@@ -338,8 +324,8 @@ def space(
         ]
         # An assignment is meant for one of a workload's spaces; samples are taken from all of them.
         if own:
-            answers.append(any(own) if flags.why is not None else all(own))
-    if not answers:
+            found.append(any(own) if flags.why is not None else all(own))
+    if not found:
         wanted = f" of the pipeline {flags.pipeline}" if flags.pipeline else ""
         raise TunerError(f"no workload has a space{wanted}", location=source)
-    return 0 if all(answers) else 1
+    return 0 if all(found) else 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -444,37 +444,18 @@ def shipped(
     listed = table(*names, words=("backend", "spec", "measured on"))
     for each in (backend,) if backend else backends:
         for path in shipped_specs(each):
-            record = _record(each, path, explain_spec(load_spec(path, context)))
+            rows = explain_spec(load_spec(path, context))
+            told = [row.provenance for row in rows if row.provenance is not None]
+            speedup = geometric_mean([found.speedup for found in told]) if told else 1.0
+            chips, dates, compilers = (
+                sorted({getattr(found, name) for found in told}) for name in ("chip", "date", "compiler")
+            )
             if as_json:
-                print_json(asdict(record))
-            listed.add_row(
-                each, _below(path, each), str(record.workloads), f"{record.speedup:.2f}x",
-                "; ".join(record.chips), ", ".join(record.dates),
-            )  # fmt: skip
+                print_json({
+                    "backend": each, "spec": str(path), "workloads": len(rows), "speedup": speedup,
+                    "chips": chips, "dates": dates, "compilers": compilers,
+                })  # fmt: skip
+            name = "/".join(path.parts[len(path.parts) - path.parts[::-1].index(each) :])
+            listed.add_row(each, name, str(len(rows)), f"{speedup:.2f}x", "; ".join(chips), ", ".join(dates))
     if not as_json:
         print_table(answers, listed, spare=("date",), otherwise="no specs ship for this backend")
-
-
-def _below(path: Path, backend: str) -> str:
-    return "/".join(path.parts[len(path.parts) - path.parts[::-1].index(backend) :])
-
-
-@dataclass(frozen=True)
-class _Shipped:
-    """A spec that ships; `speedup` is the geometric mean over its workloads."""
-
-    backend: str
-    spec: str
-    workloads: int
-    speedup: float
-    chips: tuple[str, ...]
-    dates: tuple[str, ...]
-    compilers: tuple[str, ...]
-
-
-def _record(backend: str, path: Path, rows: Sequence[ExplainedEntry]) -> _Shipped:
-    told = [row.provenance for row in rows if row.provenance is not None]
-    gains = [math.log(each.speedup) for each in told]
-    speedup = math.exp(sum(gains) / len(gains)) if gains else 1.0
-    facts = (tuple(sorted({getattr(each, name) for each in told})) for name in ("chip", "date", "compiler"))
-    return _Shipped(backend, str(path), len(rows), speedup, *facts)

@@ -20,7 +20,6 @@ class _LineTable(Table):
     """A table with one line in each cell: names may hold newlines."""
 
     def add_row(self, *cells: RenderableType | None, **how: Any) -> None:  # noqa: ANN401 (as the base has it)
-        """Add a row as the base class does."""
         super().add_row(*(one_line(each) if isinstance(each, str) else each for each in cells), **how)
 
 

@@ -121,7 +121,8 @@ def tune(
             raise
     if not result.judged:  # what an earlier run wrote stays
         return _not_judged(result, as_json=outputs.as_json)
-    path, stays = _save_spec(result, path)
+    stays = path.exists() and not result.gained  # an empty spec does not replace another one
+    path = path if stays else _save(result.save, path)
     if kernel_spec is not None:
         save = partial(result.save_changes, _KERNELS)
         kernel_spec = _save(save, kernel_spec) if result.changes_of(_KERNELS) else None
@@ -193,13 +194,6 @@ def _sources(options: TuningOptions, outputs: Outputs) -> tuple[CandidateSource,
         elif usual is not None and name not in left_out and not narrow:
             found.append(usual)
     return tuple(found)
-
-
-def _save_spec(result: TuningResult, path: Path) -> tuple[Path, bool]:
-    """Write the spec, unless it is empty and another is there. Returns its path, and whether that stays."""
-    if path.exists() and not result.gained:
-        return path, True
-    return _save(result.save, path), False
 
 
 def _save(save: Callable[[Path], Path], path: Path) -> Path:

@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from iree_tuner.cli.extract import chosen_target
-from iree_tuner.cli.inputs import NO_FLAGS, no_option, opened
+from iree_tuner.cli.inputs import NO_FLAGS, Dimensions, no_option, opened
 from iree_tuner.cli.output import Json, answers, people, print_json
 from iree_tuner.cli.spec import with_own_flags
 from iree_tuner.compiler.context import new_context
@@ -44,7 +44,7 @@ def verify(
     target: str | None = None,
     device: str = DEFAULT_DEVICE,
     program: Path | None = None,
-    dim: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    dim: Dimensions = (),
     strict: Annotated[bool, Parameter(negative="")] = False,
     diagnostics: Annotated[bool, Parameter(negative="")] = False,
     compiling: CompilerFlags = NO_FLAGS,
@@ -68,9 +68,6 @@ def verify(
     program
         Check a spec on the dispatches of this program that its matchers hit. Default: check it on ops
         generated from the matchers.
-    dim
-        Set the size of dynamic input dimensions: 128 sets all, 0.1=128 sets dimension 1 of input 0.
-        Repeatable.
     strict
         Exit status 1 also for warnings and for configurations that cannot be checked.
     diagnostics
@@ -108,27 +105,19 @@ def _is_spec(given: Program) -> bool:
 def _show(report: VerifyReport, name: str, *, diagnostics: bool, as_json: bool) -> None:
     for each in report.configurations:
         if as_json:
-            for record in findings_to_json(each):
-                print_json(record)
+            for finding in each.findings:
+                print_json({
+                    "severity": finding.severity, "message": finding.message, "rule": finding.rule,
+                    "location": each.location, "op": each.op, "matcher": each.matcher or None,
+                    "dispatch": each.dispatch or None, "workload": each.workload or None,
+                    "space": each.space or None, "lowering_config": each.lowering,
+                    "translation_info": each.translation,
+                })  # fmt: skip
         else:
             lines = each.diagnostics() if diagnostics else _lines(each)
             for line in lines:
                 answers.print(line, soft_wrap=True)
     people.print(f"{name}: {_summary(report)}", soft_wrap=True)
-
-
-def findings_to_json(verified: Verified) -> list[dict[str, object]]:
-    """Convert findings to JSON-ready records."""
-    return [
-        {
-            "severity": each.severity, "message": each.message, "rule": each.rule,
-            "location": verified.location, "op": verified.op, "matcher": verified.matcher or None,
-            "dispatch": verified.dispatch or None, "workload": verified.workload or None,
-            "space": verified.space or None, "lowering_config": verified.lowering,
-            "translation_info": verified.translation,
-        }
-        for each in verified.findings
-    ]  # fmt: skip
 
 
 def _lines(verified: Verified) -> list[str]:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.device.memory import read_back
+from iree_tuner.device.memory import read_back, runtime_module
 from iree_tuner.errors import TunerError
 from iree_tuner.targets.runtime import RUNTIME_ERRORS
 
@@ -40,20 +39,15 @@ class Checks:
 
     def module(self) -> rt.VmModule:
         """The module, which a context needs before the program."""
-
-        def state(_: rt.PyModuleInterface) -> Checks:
-            return self
-
-        interface = rt.PyModuleInterface("check", state)
-        for name, kinds, function in (
+        every = (
             ("expect_true", "i", Checks._true),
             ("expect_false", "i", Checks._false),
             ("expect_all_true", "rr", Checks._all_true),
             ("expect_eq", "rrr", Checks._equal),
             ("expect_almost_eq", "rrrff", Checks._almost_equal),
-        ):
-            interface.export(name, f"0{kinds}_v", partial(Checks.check, how=function))
-        return interface.create()
+        )
+        functions = ((name, f"0{kinds}_v", partial(Checks.check, how=how)) for name, kinds, how in every)
+        return runtime_module("check", self, functions)
 
     def check(self, *operands: object, how: Callable[..., Found]) -> None:
         """Evaluate a check. It must not raise: the runtime would print a message of many lines."""
@@ -94,7 +88,7 @@ class Checks:
         return value, _misfit(value, wanted) or _first_off(value, wanted, _near(value, wanted, atol, rtol))
 
     def _read(self, operand: rt.VmRef) -> Array:
-        return read_back(self._device, cast(rt.HalBufferView, operand.deref(rt.HalBufferView)))
+        return read_back(self._device, operand)
 
 
 def is_check(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar, cast
 
@@ -242,12 +242,14 @@ def uploaded(device: rt.HalDevice, values: npt.NDArray[np.generic]) -> rt.HalBuf
     return found
 
 
-def read_back(device: rt.HalDevice, view: rt.HalBufferView) -> npt.NDArray[np.generic]:
-    """A copy of a result on the host.
+def read_back(device: rt.HalDevice, view: rt.HalBufferView | rt.VmRef) -> npt.NDArray[np.generic]:
+    """A copy of a result on the host: a buffer view, or a reference to one.
 
     Not `DeviceArray.to_host`: it imports numpy's memory, which Vulkan takes at whole pages only
     (docs/upstream/vulkan_to_host.md).
     """
+    if isinstance(view, rt.VmRef):
+        view = cast(rt.HalBufferView, view.deref(rt.HalBufferView))
     source = view.get_buffer()
     kind = _named(view.element_type)
     size = stored_size(view.shape, kind)
@@ -318,6 +320,19 @@ def fill_again(device: rt.HalDevice, buffer: rt.HalBuffer, byte: int) -> None:
     """Fill all of a buffer, on its device."""
     with commands_on(device) as commands:
         commands.fill(buffer, np.array([byte], np.uint8), length=buffer.byte_length())
+
+
+def runtime_module(
+    name: str, state: object, functions: Iterable[tuple[str, str, Callable[..., object]]]
+) -> rt.VmModule:
+    """A module in Python, which a context needs before the program: functions with names and types.
+
+    They get the state as their first argument.
+    """
+    interface = rt.PyModuleInterface(name, lambda _: state)
+    for each, kinds, function in functions:
+        interface.export(each, kinds, function)
+    return interface.create()
 
 
 def push(arguments: rt.VmVariantList, value: object, element_type: str = "") -> None:

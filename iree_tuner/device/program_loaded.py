@@ -425,14 +425,12 @@ class LoadedProgram:
             if isinstance(value, rt.VmRef):
                 if not value.isinstance(rt.HalBufferView):
                     raise TunerError(f"result {index} of @{each.name} is no tensor and no number")
-                view = cast(rt.HalBufferView, value.deref(rt.HalBufferView))
-                found.append(read_back(self._device, view))  # a program may give the same memory again
+                found.append(read_back(self._device, value))  # a program may give the same memory again
             else:
                 found.append(np.asarray(value, _scalar(each.signature, index)))
         for taken, value in zip(each.taken, each.values, strict=False):
             if taken.written:
-                view = cast(rt.HalBufferView, cast(rt.VmRef, value).deref(rt.HalBufferView))
-                found.append(read_back(self._device, view))
+                found.append(read_back(self._device, cast(rt.VmRef, value)))
         return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of, random_values, stored, stored_size
-from iree_tuner.device.memory import copy_range, part_of, uploaded
+from iree_tuner.device.memory import copy_range, part_of, runtime_module, uploaded
 from iree_tuner.device.program_run import ProgramRun, scopes_of
 from iree_tuner.errors import TunerError
 from iree_tuner.program.parameters import Parameter
@@ -86,15 +86,9 @@ class ResidentParameters:
 
     def module(self) -> rt.VmModule:
         """The module, which a context needs before the program."""
-
-        def state(_: rt.PyModuleInterface) -> ResidentParameters:
-            return self
-
-        interface = rt.PyModuleInterface("io_parameters", state)
         own = (ResidentParameters._gather, ResidentParameters._load, ResidentParameters._scatter)
-        for (name, signature), function in zip(_SIGNATURES.items(), own, strict=True):
-            interface.export(name, signature, function)
-        return interface.create()
+        every = ((*each, function) for each, function in zip(_SIGNATURES.items(), own, strict=True))
+        return runtime_module("io_parameters", self, every)
 
     def _load(
         self, _device: rt.VmRef, _queue: int, waits: rt.VmRef, signals: rt.VmRef, scope: rt.VmRef,
@@ -174,16 +168,10 @@ def withheld_parameters() -> rt.VmModule:
     Creating a context of a program with parameters fails, when the code is there and no memory is taken.
     """
 
-    def state(_: rt.PyModuleInterface) -> None:
-        return None
-
     def refuse(*_: object) -> None:
         raise ValueError("parameters are withheld")
 
-    interface = rt.PyModuleInterface("io_parameters", state)
-    for name, signature in _SIGNATURES.items():
-        interface.export(name, signature, refuse)
-    return interface.create()
+    return runtime_module("io_parameters", None, ((*each, refuse) for each in _SIGNATURES.items()))
 
 
 def stored_bytes(parameter: Parameter) -> int:

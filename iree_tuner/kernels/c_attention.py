@@ -52,7 +52,6 @@ class CAttention(CKernel):
         return "" if fits else f"its heads are too wide: {shape.k1} and {shape.n}"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        del target
         shape = attention_shape(problem)
         if shape is None:
             return ()

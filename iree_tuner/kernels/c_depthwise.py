@@ -56,7 +56,6 @@ class CDepthwise(CKernel):
         return refused(problem)
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        del target
         shape = depthwise_of(problem)
         if shape is None:
             return ()

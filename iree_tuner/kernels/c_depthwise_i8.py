@@ -31,7 +31,6 @@ class CDepthwiseI8(CKernel):
         return "" if problem.integers.signed[1] else "its filter is unsigned"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        del target
         shape = depthwise_of(problem)
         if shape is None:
             return ()

@@ -42,7 +42,6 @@ class CGemm(CKernel):
         return f"its {other[0]} is not along the rows or columns of its product" if other else ""
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        del target
         shape = shape_of(problem)
         if shape is None:
             return ()

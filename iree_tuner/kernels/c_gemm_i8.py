@@ -67,7 +67,6 @@ class CGemmI8(CKernel):
         return "" if _row(shape) <= MOST_STACK // 2 else "its sums are too long"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        del target
         shape = shape_of(problem)
         if shape is None:
             return ()

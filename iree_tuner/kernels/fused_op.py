@@ -483,11 +483,11 @@ class FusedOps:
     def refuses(self, problem: Problem) -> str:
         return "" if problem.workload.op in self.replaces else "it is a single op"
 
-    def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:  # noqa: ARG002
+    def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         """One variant without knobs: the compiler chooses the configuration of the op's dispatch."""
         return ({},)
 
-    def make(self, problem: Problem, target: Target | None = None, knobs: Knobs = _NONE) -> Code:  # noqa: ARG002
+    def make(self, problem: Problem, target: Target | None = None, knobs: Knobs = _NONE) -> Code:
         """The program with the fused op, which is the same for every target."""
         return Code("ops", self.name, problem.fused, Launch((1, 1, 1)))
 

@@ -37,9 +37,8 @@ from iree_tuner.kernels.site import Site, find_results
 from iree_tuner.kernels.source import Chosen, Competitors, Kernels, changes_of, chosen_in
 from iree_tuner.kernels.spec import save_kernel_spec
 from iree_tuner.kernels.variants import KernelVariants
-from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.program import ProgramComparison
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, JudgePlan
 from iree_tuner.ops.family import ROOT
 from iree_tuner.program.harness import run_passes
 from iree_tuner.program.phases import compiled_to
@@ -247,7 +246,6 @@ class TuningSpec(CandidateSource):
         return ProgramVersion(TUNED, with_flags(target, self._flags), changes=(change,))
 
     def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
-        del changes, workers, folder
         return replace(to, program=with_spec(to.program, self._data))
 
 

@@ -57,7 +57,6 @@ class PtxGemm:
         return f"its sizes are not multiples of {rows} rows, {_COLUMNS} columns and a depth of {depth}"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        del target
         return _tiles(problem)
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:

@@ -55,7 +55,6 @@ class TritonAttention(TritonKernel):
         return "" if math.prod(shape.batch) <= _MOST_BATCH else "it has too many heads"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        del target
         shape = _shape(problem)
         causal = problem.after is not None
         return tuple(sorted(_variants(shape, causal), key=lambda each: _misfit(shape, each)))

@@ -279,7 +279,6 @@ class TritonConv(TritonKernel):
         return "" if plans(shape) else "no tile fits it"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        del target
         shape = shape_for(problem)
         return () if shape is None else tuple(plan.knobs for plan in plans(shape))
 

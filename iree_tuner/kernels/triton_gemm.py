@@ -284,7 +284,6 @@ class TritonGemm(TritonKernel):
         return "" if fits else "no tile divides its innermost reduction loop"
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
-        del target
         shape = product_shape(problem)
         added = not {"residual", "factor"}.isdisjoint(problem.epilogue)
         limits = Limits(_result_bytes(problem), scratch_room(problem), added)

@@ -311,7 +311,6 @@ class TritonNorms(TritonKernel):
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         """One variant: the problem is not timed alone."""
-        del target
         return (_SUMS if problem.nest is not None and any(problem.nest.summed) else _ELEMENTS,)
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:

@@ -112,7 +112,7 @@ class KernelVariants:
     def size(self) -> int:
         return len(self.knobs)
 
-    def strategy(self, name: str, seed: int) -> FixedOrder:  # noqa: ARG002 (a kernel says what to try first)
+    def strategy(self, name: str, seed: int) -> FixedOrder:  # a kernel says what to try first
         return FixedOrder([Assignment.of(knobs) for knobs in self.knobs])
 
     def study(self) -> StudyKey:

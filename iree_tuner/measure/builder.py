@@ -151,7 +151,6 @@ class Loader:
         return not isinstance(self._workers.end(future), Timeout)
 
     def close(self) -> None:
-        """Stop the workers."""
         self._workers.close()
 
 

@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
+from iree_tuner.compiler.task import End
 from iree_tuner.compiler.worker import Calls, Crash, Ok, Timeout, WorkerError, Workers, memory_of_machine
 from iree_tuner.device.bench import Bench, JointBench
 from iree_tuner.device.device_facts import DeviceFacts, facts_of
 from iree_tuner.device.numerics import Agreement
-from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.sampling import ScreenPlan
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, JudgePlan, judge
 from iree_tuner.measure.timing import (
     ENDED_BY,
     DeviceError,
@@ -27,6 +28,7 @@ from iree_tuner.measure.timing import (
 )
 from iree_tuner.targets import on_host
 
+T = TypeVar("T")
 AnyBench = Bench | JointBench
 
 Screen = Callable[[bytes, AnyBench, float | None, ScreenPlan], Timed]
@@ -107,13 +109,11 @@ class Measurer:
 
     def result(self, future: Future[Timed]) -> Timed:
         """Wait for what `submit_screen` began. A crash, a time-out and a device error are outcomes."""
-        try:
-            end = self.workers.end(future)
-        except DeviceError as error:
-            return Timed("run_error", message=str(error))
-        match end:
+        match end := self._end(future):
             case Ok(timed):
                 return timed
+            case DeviceError():
+                return Timed("run_error", message=str(end))
             case Timeout():
                 return Timed("run_timeout", message=str(end))
             case Crash(exit_code) if exit_code == -ENDED_BY:
@@ -170,13 +170,10 @@ class Measurer:
         future = self.workers.submit(
             self._rounds, vmfbs, replace(bench, device=self.device), rounds, _FINAL_BATCH_S, timeout_s=limit_s
         )
-        try:
-            end = self.workers.end(future)
-        except DeviceError as error:
-            end = Crash(None, str(error))
+        end = self._end(future)
         if isinstance(end, Ok):
             return end.value
-        raise WorkerError(end)
+        raise WorkerError(Crash(None, str(end)) if isinstance(end, DeviceError) else end)
 
     def agrees(self, vmfb: bytes, bench: AnyBench, seeds: Sequence[int] = _SEEDS) -> Agreement:
         """Compare an executable's outputs with the default's, thoroughly."""
@@ -185,11 +182,8 @@ class Measurer:
         future = self.workers.submit(
             self._agree, vmfb, replace(bench, device=self.device), tuple(seeds), timeout_s=limit_s
         )
-        try:
-            end = self.workers.end(future)
-        except DeviceError as error:
-            return Agreement(False, math.inf, str(error))
-        if predicted_s:
+        end = self._end(future)
+        if predicted_s and not isinstance(end, DeviceError):
             self._checks_s += time.monotonic() - start
             self._predicted_s += predicted_s
         return end.value if isinstance(end, Ok) else Agreement(False, math.inf, str(end))
@@ -209,8 +203,13 @@ class Measurer:
         timed = self._default_times.get((bench.default, bench.cold, True))
         return 0.0 if timed is None else _THOROUGH_S + _THOROUGH * timed.check_s
 
+    def _end(self, future: Future[T]) -> End[T] | DeviceError:
+        try:
+            return self.workers.end(future)
+        except DeviceError as error:
+            return error
+
     def close(self) -> None:
-        """Stop the worker."""
         self.workers.close()
 
     def _remember(self, default: bytes, future: Future[Timed]) -> None:

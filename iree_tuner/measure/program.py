@@ -6,10 +6,11 @@ import hashlib
 import math
 import tempfile
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -18,12 +19,10 @@ from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import ErrorDepth
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.program_worker import (
     CALL_S,
     Failed,
-    Output,
-    Saved,
+    Ran,
     Table,
     default_here,
     forget_here,
@@ -33,11 +32,13 @@ from iree_tuner.measure.program_worker import (
     same_here,
     save_here,
 )
-from iree_tuner.measure.statistics import Comparison, compare_rows, over_cases
+from iree_tuner.measure.statistics import Comparison, JudgePlan, compare_rows, judge, over_cases
 from iree_tuner.measure.timing import leave_here
 from iree_tuner.targets import on_host
 from iree_tuner.targets.kind import RuntimeFlags
 from iree_tuner.targets.runtime import OUT_OF_MEMORY
+
+T = TypeVar("T")
 
 _AS_GIVEN = ProgramRun()
 _SHALLOW = ErrorDepth()
@@ -125,15 +126,19 @@ class _FailedError(Exception):
 
 
 class ProgramBench:
-    """Calls of the measuring worker about programs that are kept as files."""
+    """Calls of the measuring worker about programs, which are kept as files while it is entered.
+
+    For the arguments, see `compare_programs`.
+    """
 
     def __init__(
-        self, folder: Path, device: str, workers: Calls, run: ProgramRun, batch_s: float,
-        for_host: Callable[[], bytes] | None, runtimes: Sequence[RuntimeFlags] = (),
+        self, device: str, workers: Calls, run: ProgramRun, batch_s: float,
+        for_host: Callable[[], bytes] | None = None, runtimes: Sequence[RuntimeFlags] = (),
         widened: Callable[[], bytes] | None = None,
     ) -> None:  # fmt: skip
-        self._folder = folder
-        self._marker = folder / "running"
+        self._files = tempfile.TemporaryDirectory(prefix="iree_tuner_")
+        self._folder = Path(self._files.name)
+        self._marker = self._folder / "running"
         self._table = Table((), device, run, WrittenPath(self._marker), batch_s)
         self._workers = workers
         self._limit_s = _TIMEOUT_S
@@ -142,6 +147,14 @@ class ProgramBench:
         self._widened = widened
         self._runtimes = runtimes
         self._runtime_of: dict[str, RuntimeFlags] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(RuntimeError):  # closed meanwhile
+            self._workers.submit(forget_here)
+        self._files.cleanup()
 
     def write(self, vmfbs: Sequence[bytes]) -> list[str]:
         """A file for each program, as each is loaded. Raises TunerError if there is no room."""
@@ -170,11 +183,7 @@ class ProgramBench:
         name, start = "", time.monotonic()
         for path in paths:
             self._workers.call(load_here, self._of([path]), 0, timeout_s=_TIMEOUT_S)
-            found = self._workers.call(default_here, self._of([path]), depth, timeout_s=_TIMEOUT_S)
-            if isinstance(found, Failed):
-                self._replace_worker()
-                raise TunerError(found.message)
-            name = found
+            name = self._made(self._workers.call(default_here, self._of([path]), depth, timeout_s=_TIMEOUT_S))
         elapsed_s = (time.monotonic() - start) / len(paths)
         self._limit_s = min(_TIMEOUT_S, max(_LEAST_S, _PATIENCE * elapsed_s))
         return name
@@ -184,13 +193,10 @@ class ProgramBench:
             made, self._widened = self._widened(), None
             self._table = replace(self._table, widened=self.write([made])[0] if made else "")
 
-    def save(self, path: str, folder: Path) -> Saved:
+    def save(self, path: str, folder: Path) -> Ran:
         """Write a program's results. Raises TunerError if it does not run."""
-        found = self._workers.call(save_here, self._of([path]), 0, str(folder), timeout_s=_TIMEOUT_S)
-        if isinstance(found, Failed):
-            self._replace_worker()
-            raise TunerError(found.message)
-        return found
+        table = self._of([path])
+        return self._made(self._workers.call(save_here, table, 0, str(folder), timeout_s=_TIMEOUT_S))
 
     def checked(
         self, paths: Sequence[Sequence[str]], number: int, blank: ProgramComparison, depth: ErrorDepth
@@ -325,13 +331,15 @@ class ProgramBench:
                 if running == 0:
                     raise
                 raise _FailedError(running, str(error)) from None
-            if isinstance(found, Failed):
-                self._replace_worker()
-                if found.index == 0:
-                    raise TunerError(found.message)
-                raise _FailedError(found.index, found.message)
-            rows += found
+            rows += self._made(found)
         return rows
+
+    def _made(self, found: T | Failed) -> T:
+        """A result of the worker. Raises TunerError if the first program failed, _FailedError for another."""
+        if not isinstance(found, Failed):
+            return found
+        self._replace_worker()
+        raise TunerError(found.message) if found.index == 0 else _FailedError(found.index, found.message)
 
     def _of(self, paths: Sequence[str]) -> Table:
         runtimes = tuple(self._runtime_of[path] for path in paths)
@@ -341,21 +349,6 @@ class ProgramBench:
         """End the worker after an error on a GPU: nothing runs in its process any more."""
         if not on_host(self._table.device):
             self._workers.end(self._workers.submit(leave_here, timeout_s=_TIMEOUT_S))
-
-
-@contextmanager
-def program_bench(
-    device: str, workers: Calls, run: ProgramRun, batch_s: float,
-    for_host: Callable[[], bytes] | None = None, runtimes: Sequence[RuntimeFlags] = (),
-    widened: Callable[[], bytes] | None = None,
-) -> Generator[ProgramBench]:  # fmt: skip
-    """A bench with temporary files; for the arguments, see `compare_programs`."""
-    with tempfile.TemporaryDirectory(prefix="iree_tuner_") as folder:
-        try:
-            yield ProgramBench(Path(folder), device, workers, run, batch_s, for_host, runtimes, widened)
-        finally:
-            with suppress(RuntimeError):  # closed meanwhile
-                workers.submit(forget_here)
 
 
 def compare_programs(
@@ -392,7 +385,7 @@ def compare_programs(
             not fit, or it fails.
         WorkerError: the default died or did not come back.
     """
-    with program_bench(device, workers, run, batch_s, for_host, runtimes, widened) as bench:
+    with ProgramBench(device, workers, run, batch_s, for_host, runtimes, widened) as bench:
         paths = [bench.write(vmfbs) for vmfbs in placed]
         function = bench.check_default(paths[0][:1], depth)
         blank = ProgramComparison(function, None, Agreement(True, 0.0))
@@ -406,25 +399,6 @@ def compare_programs(
             if rounds:
                 bench.compare(paths, group, found, JudgePlan(rounds, seconds=seconds))
         return [found[index] for index in sorted(found)]
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A program that ran.
-
-    Attributes:
-        function: the entry functions, in order.
-        outputs: their results, in files.
-        agreement: with another compilation of it, or None.
-        checks: for each of the program's own checks, its function and why it fails; empty if it passes.
-        overwrites: that invocations change constants of the program; or empty.
-    """
-
-    function: str
-    outputs: tuple[Output, ...]
-    agreement: Agreement | None
-    checks: tuple[str, ...] = ()
-    overwrites: str = ""
 
 
 def run_program(
@@ -447,15 +421,14 @@ def run_program(
         TunerError: one of them does not run; or the results cannot be written.
         WorkerError: one of them died or did not come back.
     """
-    with program_bench(device, workers, run, 0.0, widened=widened if default else None) as bench:
+    with ProgramBench(device, workers, run, 0.0, widened=widened if default else None) as bench:
         paths = bench.write([vmfb, default] if default else [vmfb])
         function = bench.check_default(paths)
-        saved = bench.save(paths[0], folder)
-        agreement = None
-        if default:
-            blank = ProgramComparison(function, None, Agreement(True, 0.0))
-            agreement = bench.checked([paths[::-1]], 1, blank, depth).agreement
-        return Ran(function, saved.outputs, agreement, saved.checks, saved.overwrites)
+        ran = bench.save(paths[0], folder)
+        if not default:
+            return ran
+        blank = ProgramComparison(function, None, Agreement(True, 0.0))
+        return replace(ran, agreement=bench.checked([paths[::-1]], 1, blank, depth).agreement)
 
 
 def time_program(
@@ -469,6 +442,6 @@ def time_program(
         TunerError: the program cannot be run as asked, or fails.
         WorkerError: it died or did not come back.
     """
-    with program_bench(device, workers, run, batch_s) as bench:
+    with ProgramBench(device, workers, run, batch_s) as bench:
         bench.check_default(paths := bench.write([vmfb]))
         return tuple(sample for (sample,) in bench.rounds(paths, rounds, 0))

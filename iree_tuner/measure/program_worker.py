@@ -126,15 +126,25 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Saved:
-    """The results of a program in files, and what its first invocation showed (`KnownResults`)."""
+class Ran:
+    """A program that ran.
 
+    Attributes:
+        function: the entry functions, in order.
+        outputs: their results, in files.
+        checks: for each of the program's own checks, its function and why it fails; empty if it passes.
+        overwrites: that invocations change constants of the program; or empty.
+        agreement: with another compilation of it, or None.
+    """
+
+    function: str
     outputs: tuple[Output, ...]
-    checks: tuple[str, ...]
-    overwrites: str
+    checks: tuple[str, ...] = ()
+    overwrites: str = ""
+    agreement: Agreement | None = None
 
 
-def save_here(table: Table, index: int, folder: str) -> Saved | Failed:
+def save_here(table: Table, index: int, folder: str) -> Ran | Failed:
     """Write a program's results for the first inputs into a folder."""
     with _ProgramMarker(table.marker) as mark:
         mark(index)
@@ -144,7 +154,7 @@ def save_here(table: Table, index: int, folder: str) -> Saved | Failed:
         except (*RUNTIME_ERRORS, TunerError) as error:
             return Failed(index, first_line(error))
     outputs = [_save(value, Path(folder) / f"result_{number}.npy") for number, value in enumerate(results)]
-    return Saved(tuple(outputs), program.known.checks, program.known.overwrites)
+    return Ran(program.name, tuple(outputs), program.known.checks, program.known.overwrites)
 
 
 def _save(value: np.ndarray, path: Path) -> Output:

@@ -1,11 +1,13 @@
-"""Verdicts from paired samples."""
+"""Verdicts from paired samples, and when a comparison has seen enough of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,7 @@ LEAST_PAIRS = 8
 FAR, FAR_PAIRS = 3.0, 3
 """A factor, and a number of pairs that do not all differ by it because of noise."""
 
+_MARGIN = 0.01  # the relative difference that is worth a change
 _TRIMMED = 0.25  # at each end: the mean of the middle half
 _BLOCKS = (1, 5, 10)  # values
 _JOINED = (1, 8, 20)  # rounds
@@ -32,9 +35,6 @@ _LEAST_BLOCKS = 4  # fewer say little about their spread
 _LOW = 0.25  # quantile
 
 Floats = NDArray[np.float64]
-
-Pairs = tuple[Sequence[float], Sequence[float]]
-"""Samples of the default and of the other, taken in turns; in microseconds."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Comparison:
         floor_speedup: the geometric mean over the groups of the ratios of the lower quartiles, which noise
             affects less than the medians.
         by_group: the ratio default / candidate of each group (see `compare_rows`).
-        verdict: `win` or `lose` if the whole interval is farther from 1 than `margin`, and the lower
+        verdict: `win` or `lose` if the whole interval is farther from 1 than one percent, and the lower
             quartiles agree. Otherwise `tie`.
         pairs: the number of pairs in all groups.
     """
@@ -65,6 +65,30 @@ class Comparison:
     by_group: tuple[float, ...]
     verdict: Verdict
     pairs: int
+
+
+def times_of(comparison: Comparison | None) -> str:
+    """Format a speedup and its confidence interval for a table. Empty without a comparison."""
+    if comparison is None:
+        return ""
+    low, high = comparison.interval
+    return f"{comparison.speedup:.2f}x ({low:.2f} to {high:.2f})"
+
+
+def speedup_of(comparison: Comparison) -> str:
+    """Format a speedup and its confidence interval for a sentence."""
+    low, high = comparison.interval
+    return f"{comparison.speedup:.2f}x (98% CI {low:.2f} to {high:.2f})"
+
+
+def comparison_facts(found: Comparison | None) -> dict[str, Any]:
+    """A comparison as JSON and records have it. Empty without a comparison."""
+    if found is None:
+        return {}
+    return {
+        "speedup": found.speedup, "interval": found.interval, "verdict": found.verdict,
+        "default_us": found.default_us, "time_us": found.candidate_us, "pairs": found.pairs,
+    }  # fmt: skip
 
 
 _LOOKS_SLOWER = 0.95
@@ -93,20 +117,7 @@ def over_cases(comparisons: Sequence[Comparison]) -> Comparison:
     )
 
 
-def compare_pairs(groups: Sequence[Pairs], *, margin: float = 0.01) -> Comparison:
-    """Compare paired samples. `margin` is the smallest relative difference that counts.
-
-    Raises ValueError if there are no groups, or one is empty or does not consist of pairs.
-    """
-    if not groups or any(len(first) != len(second) or not len(first) for first, second in groups):
-        raise ValueError("samples must come in pairs, and there must be some")
-    rows = [
-        np.stack([np.asarray(first, float), np.asarray(second, float)], axis=1) for first, second in groups
-    ]
-    return compare_rows(rows, margin=margin)[0]
-
-
-def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comparison]:
+def compare_rows(groups: Sequence[Floats]) -> list[Comparison]:
     """Judge several candidates that took turns with one default.
 
     Pairs are taken a moment apart, so that disturbances affect both samples. The ratio within a pair is
@@ -123,7 +134,6 @@ def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comp
 
     Args:
         groups: for each group an array of rounds by (default, candidates), in microseconds.
-        margin: the relative difference that is worth a change.
     """
     shortest = min(len(rows) for rows in groups)  # enough values must be left in each group
     lengths = [length for length in _JOINED if length == 1 or shortest // length >= _LEAST_BLOCKS]
@@ -149,7 +159,7 @@ def compare_rows(groups: Sequence[Floats], *, margin: float = 0.01) -> list[Comp
             interval=(float(lows[index]), float(highs[index])),
             floor_speedup=float(floors[index]),
             by_group=tuple(np.exp(centers[:, index]).tolist()),
-            verdict=_verdict(float(lows[index]), float(highs[index]), float(floors[index]), margin)
+            verdict=_verdict(float(lows[index]), float(highs[index]), float(floors[index]))
             if pairs >= LEAST_PAIRS
             else _far_verdict(groups, index, pairs),
             pairs=pairs,
@@ -230,9 +240,95 @@ def _far_verdict(groups: Sequence[Floats], candidate: int, pairs: int) -> Verdic
     return "win" if ratios.min() >= FAR else "lose"
 
 
-def _verdict(low: float, high: float, floor: float, margin: float) -> Verdict:
-    if low > 1.0 + margin and floor > 1.0:
+def _verdict(low: float, high: float, floor: float) -> Verdict:
+    if low > 1.0 + _MARGIN and floor > 1.0:
         return "win"
-    if high < 1.0 / (1.0 + margin) and floor < 1.0:
+    if high < 1.0 / (1.0 + _MARGIN) and floor < 1.0:
         return "lose"
     return "tie"
+
+
+# Rounds are asked for in installments, until all candidates are decided.
+
+
+Rows = Sequence[Sequence[float]]
+"""Rounds of samples: the default's, then one of each candidate."""
+
+Take = Callable[[int], Sequence[Rows]]
+"""Takes a number of further rounds at each place of the code; returns the new rows of each place."""
+
+_HOPE_Z = 3.0
+_LONG_S = 0.25  # a round
+_FIRST = 64  # pairs before the first decision; it is repeated at twice as many, and so on
+
+
+@dataclass(frozen=True)
+class JudgePlan:
+    """How a comparison is made.
+
+    Attributes:
+        rounds: the most pairs for each candidate, over all places.
+        seconds: time limit; the pace of the rounds so far decides how many fit. `LEAST_PAIRS` are taken in
+            any case, or `FAR_PAIRS` if rounds are long and these decide about the fastest candidate.
+        hope: a gain that is not given up while it is possible; smaller ones may be.
+        fixed: all rounds are taken at each place, whatever they show.
+    """
+
+    rounds: int
+    seconds: float = 120.0
+    hope: float = 0.03
+    fixed: bool = False
+
+
+def judge(
+    take: Take, candidates: int, plan: JudgePlan, clock: Callable[[], float] = time.monotonic
+) -> list[Comparison]:
+    """Compare each candidate with the default, until all are decided or the plan's limits are reached.
+
+    Deciding repeatedly finds chance gains; `CONFIDENCE_Z` is high enough for all decisions together. Giving
+    up only ends in ties.
+    """
+    if plan.fixed:
+        groups = [_array(rows, candidates) for rows in take(plan.rounds)]
+        return compare_rows(groups)
+    end = clock() + plan.seconds
+    start = clock()
+    groups = [_array(rows, candidates) for rows in take(1)]  # which shows how many places there are
+    each_s = clock() - start
+    taken, places, look = 1, len(groups), _FIRST
+    comparisons = compare_rows(groups)
+    long = each_s > _LONG_S and any(max(each.speedup, 1.0 / each.speedup) > FAR for each in comparisons)
+    while taken == 1 or not all(_decided(each, plan) for each in comparisons):
+        first = taken == 1 and long
+        wanted = _share(FAR_PAIRS if first else min(look, plan.rounds), places) - taken
+        if each_s > 0:
+            fastest = max(comparisons, key=lambda each: each.speedup)
+            few = first or (long and fastest.verdict != "tie")
+            least = _share(FAR_PAIRS if few else LEAST_PAIRS, places) - taken
+            wanted = min(wanted, max(least, int((end - clock()) / each_s)))
+        if wanted <= 0:
+            break
+        start = clock()
+        new = [_array(rows, candidates) for rows in take(wanted)]
+        each_s = (clock() - start) / wanted
+        groups = [np.concatenate(both) for both in zip(groups, new, strict=True)]
+        taken += wanted
+        look *= 1 if first else 2
+        comparisons = compare_rows(groups)
+    return comparisons
+
+
+def _array(rows: Rows, candidates: int) -> Floats:
+    return np.asarray(rows, float).reshape(-1, 1 + candidates)
+
+
+def _share(rounds: int, places: int) -> int:
+    return max(1, -(-rounds // places))
+
+
+def _decided(found: Comparison, plan: JudgePlan) -> bool:
+    """Whether more rounds are unlikely to change the verdict, except to a gain that is not worth them."""
+    if found.verdict != "tie":
+        return True
+    error = math.log(found.interval[1] / found.speedup) / CONFIDENCE_Z
+    return math.log(found.speedup) + _HOPE_Z * error < math.log1p(plan.hope)

@@ -125,9 +125,7 @@ def _rotation(bench: Bench) -> Memory:
     )
 
 
-@lru_cache(1)
-def _sensors(device: str) -> Sensors:
-    return sensors_for(device)
+_sensors = lru_cache(1)(sensors_for)
 
 
 def start_here(device: str) -> None:
@@ -274,9 +272,7 @@ class _Table:
                 each.run(1)
 
 
-@lru_cache(_SETS_KEPT)
-def _table(vmfbs: tuple[bytes, ...], bench: Bench, batch_s: float) -> _Table:
-    return _Table(vmfbs, bench, batch_s)
+_table = lru_cache(_SETS_KEPT)(_Table)
 
 
 def rounds_here(

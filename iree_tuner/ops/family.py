@@ -107,7 +107,6 @@ class OpFamily(Protocol):
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """Operations of the dispatch by label: `root`, which is `op`, and the workload's companions."""
-        del workload
         return {ROOT: op}
 
     def matcher(self, workload: Workload, handle: ir.Value) -> Mapping[str, ir.Value]:
@@ -127,7 +126,6 @@ class OpFamily(Protocol):
 
     def parameters(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]]:
         """The parameters that `match_ops` yield of an op, in addition to sizes."""
-        del op
         return {}
 
     def flops(self, workload: Workload) -> float:

@@ -198,11 +198,15 @@ def conditions_of(target: Target, facts: DeviceFacts) -> dict[str, str]:
     }  # fmt: skip
 
 
-def keep_raised(cache: Path | None, target: Target, facts: DeviceFacts, roofline: Roofline) -> None:
-    """Write a roofline that dispatches have raised into the file that keeps it, if there is one."""
-    if cache is None:
-        return
-    _write(cache, json.dumps(conditions_of(target, facts), sort_keys=True), roofline)
+def keep_raised(
+    cache: Path | None, target: Target, facts: DeviceFacts, roofline: Roofline,
+    reached: Iterable[tuple[float, float]],
+) -> Roofline:  # fmt: skip
+    """The roofline that calls of dispatches have raised, also in the file that keeps it, if there is one."""
+    found = raised(roofline, reached)
+    if cache is not None and found != roofline:
+        _write(cache, json.dumps(conditions_of(target, facts), sort_keys=True), found)
+    return found
 
 
 def measure_cpu(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from iree_tuner.compiler.versions import installed
@@ -23,7 +22,7 @@ from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in, work_of
 from iree_tuner.profiling.profile import Method, Profile
-from iree_tuner.profiling.roofline import Roofline, cpu_roofline, datasheet_roofline, keep_raised, raised
+from iree_tuner.profiling.roofline import Roofline, cpu_roofline, datasheet_roofline, keep_raised
 from iree_tuner.profiling.whole import MeasuredProgram, ProfilePlan, measure_here
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract
@@ -131,23 +130,15 @@ def profile_program(
         if roofline is None and with_roofline:
             roofline, problem = roofline_for(target, tools, cache)
             notes += (problem,) if problem else ()
-        if roofline is not None and on_host(target.device or ""):
-            keep = partial(keep_raised, cache, target, facts)
-            roofline = _raised(roofline, spent, dispatches, keep)
+        if roofline is not None and on_host(target.device or ""):  # no dispatch exceeds its memory's speed
+            roofline = keep_raised(cache, target, facts, roofline, _reached(dispatches, spent))
     return _profile(program, target, chosen, measured, spent, dispatches, roofline, notes, facts)
 
 
-def _raised(
-    roofline: Roofline, spent: Mapping[str, Spent], dispatches: Sequence[Dispatch],
-    keep: Callable[[Roofline], None],
-) -> Roofline:  # fmt: skip
-    """The roofline, which no dispatch exceeds by the speed of memory; kept if it differs."""
+def _reached(dispatches: Sequence[Dispatch], spent: Mapping[str, Spent]) -> Iterator[tuple[float, float]]:
+    """Of dispatches that ran, the bytes that a call reads and writes, and its seconds."""
     ran = ((each, spent[each.name]) for each in dispatches if each.name in spent)
-    calls = ((work_of(each).bytes, time.time_us * 1e-6 / time.calls) for each, time in ran if time.calls)
-    found = raised(roofline, calls)
-    if found != roofline:
-        keep(found)
-    return found
+    return ((work_of(each).bytes, own.time_us * 1e-6 / own.calls) for each, own in ran if own.calls)
 
 
 def _can_profile(target: Target, method: Method | None) -> bool:

@@ -117,12 +117,10 @@ def _printed(op: ir.Operation, name: str) -> str:
 def _root_by_rule(ops: list[ir.Operation]) -> int | None:
     """The last op with a reduction, else the last parallel one. Source: getRootOperation, CPUUtils.cpp."""
     candidates = [i for i, op in enumerate(ops) if op.name not in _RELAYOUT and op.name != "linalg.fill"]
-    reductions = [i for i in candidates if _reduces(ops[i])]
+    reductions = [
+        i for i in candidates if ops[i].name != "linalg.generic" or "reduction" in iterators(ops[i])
+    ]
     return max(reductions or candidates or range(len(ops)), default=None)
-
-
-def _reduces(op: ir.Operation) -> bool:
-    return op.name != "linalg.generic" or "reduction" in iterators(op)
 
 
 # The compiler's changes to a dispatch after the lookup of tuning specs and before it wrote a dump.

@@ -13,7 +13,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, speedup_of, times_of
 from iree_tuner.program.extract import Extraction
 from iree_tuner.store.trial import Trial
 from iree_tuner.tuning.baseline import Task
@@ -47,7 +47,7 @@ class Progress:
         self._standings: Sequence[SearchStanding] = ()
 
     def __enter__(self) -> Self:
-        self._show("reading the program")
+        self.working("reading the program")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -55,30 +55,33 @@ class Progress:
             self._status.stop()
 
     def extracted(self, extraction: Extraction, tasks: Sequence[Task]) -> None:
-        """Print the number of dispatches and workloads."""
         for diagnostic in extraction.diagnostics:
             self._console.print(str(diagnostic), style="yellow", markup=False)
         dispatches, workloads = len(extraction.dispatches), len(tasks)
         found = f"{dispatches} dispatch{'es' * (dispatches != 1)}"
         self._console.print(f"{found}, {workloads} workload{'s' * (workloads != 1)} to tune")
-        self._show("measuring the baselines")
+        self.working("measuring the baselines")
 
     def working(self, what: str) -> None:
-        """Show the current step."""
-        self._show(what)
+        if not (self._console.is_terminal or self._console.is_jupyter):
+            return
+        spinner = Group(*self._table(), Spinner("dots", Text(what)))
+        if self._status is None:
+            # Do not redirect standard output: results are printed there at the same time.
+            self._status = Live(
+                spinner, console=self._console, transient=True, redirect_stdout=False, redirect_stderr=False
+            )
+            self._status.start()
+        self._status.update(spinner)
 
     def noted(self, message: str) -> None:
-        """Print a note."""
         self._console.print(message, style="yellow", markup=False)
 
     def started(self, task: Task, share: float, trials: int) -> None:
-        """Show that a search begins or continues."""
-        del trials  # of one search, and there may be several
         self._tried = self._counts.get(task.workload.key, 0)
-        self._show(f"searching {task.workload.name} ({share:.0%} of the run time)")
+        self.working(f"searching {task.workload.name} ({share:.0%} of the run time)")
 
     def standing(self, standings: Sequence[SearchStanding]) -> None:
-        """Update the table of searches."""
         self._standings = standings
 
     def tried(self, task: Task, trials: Sequence[Trial], best: Trial | None) -> None:
@@ -86,7 +89,7 @@ class Progress:
         self._tried += len(trials)
         self._counts[task.workload.key] = self._tried
         gain = f"best {1 / best.score:.2f}x" if best is not None else "none faster so far"
-        self._show(f"{task.workload.name}: {self._tried} tried, {gain}")
+        self.working(f"{task.workload.name}: {self._tried} tried, {gain}")
 
     def finished(self, result: WorkloadResult) -> None:
         """Print a line for each workload that was searched, and for large workloads that were not."""
@@ -95,35 +98,18 @@ class Progress:
         told: list[str] = []
         if result.all_trials:
             told.append(f"{len(result.all_trials)} tried")
-        if (comparison := result.comparison) is not None:
-            low, high = comparison.interval
-            told.append(f"{result.verdict}, {comparison.speedup:.2f}x ({low:.2f} to {high:.2f})")
+        if result.comparison is not None:
+            told.append(f"{result.verdict}, {times_of(result.comparison)}")
         told += filter(None, (result.note,))
         line = f"  {result.share:4.0%}  {result.task.workload.name}: {', '.join(told) or result.verdict}"
         self._console.print(line, markup=False)
 
     def compared(self, what: str, comparison: Comparison) -> None:
         """Print a comparison of two versions of the whole program."""
-        low, high = comparison.interval
-        self._console.print(
-            f"program, {what}: {comparison.speedup:.2f}x (98% CI {low:.2f} to {high:.2f})", markup=False
-        )
+        self._console.print(f"program, {what}: {speedup_of(comparison)}", markup=False)
 
     def stopping(self) -> None:
-        """Answer Ctrl-C."""
         tell_stopping()
-
-    def _show(self, text: str) -> None:
-        if not (self._console.is_terminal or self._console.is_jupyter):
-            return
-        spinner = Group(*self._table(), Spinner("dots", Text(text)))
-        if self._status is None:
-            # Do not redirect standard output: results are printed there at the same time.
-            self._status = Live(
-                spinner, console=self._console, transient=True, redirect_stdout=False, redirect_stderr=False
-            )
-            self._status.start()
-        self._status.update(spinner)
 
     def _table(self) -> Iterator[Table]:
         if len(self._standings) < 2:

@@ -169,7 +169,6 @@ class RunReport:
 
     @property
     def profiles(self) -> tuple[TimeProfile, ...]:
-        """The profiles that were taken."""
         return tuple(each for each in (self.before, self.after) if each is not None)
 
     @property

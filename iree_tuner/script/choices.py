@@ -88,7 +88,6 @@ class ScriptLandscape:
         self.shuffled = self.staged = space.shuffled  # a script has no secondary options
 
     def is_plain(self, assignment: Assignment) -> bool:
-        del assignment
         return True
 
     def encode(self, assignments: Sequence[Assignment]) -> Array:

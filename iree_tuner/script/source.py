@@ -62,12 +62,10 @@ class FoundScripts(Found):
         return [(kind, self.most) for kind in self.kinds]
 
     def count(self, target: object, further: int) -> int:
-        del target, further
         return int(bool(self.kinds))
 
     def versions(self, run: Run, tuned: Tuned, bases: Sequence[ProgramVersion]) -> Sequence[ProgramVersion]:
         """The tuned program with the scripts that win alone, also over the best configuration."""
-        del run, bases
         found = [change for result in tuned.results if (change := _winner(result)) is not None]
         return [_with(tuned.version, found, "scripts")] if found else []
 

@@ -29,7 +29,6 @@ class Shuffle(FixedOrder):
     """Uniformly random, seeded, without repeats, and lazy: the baseline of every other strategy."""
 
     def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
-        del start
         super().__init__(space.shuffled(seed))
 
 
@@ -37,7 +36,6 @@ class Analytic(FixedOrder):
     """In the order of the times that the cost model estimates; at random without an estimate."""
 
     def __init__(self, space: Landscape, seed: int, start: Assignment | None = None) -> None:
-        del start
         self._pool = Pool(space, seed)
 
     def ask(self, count: int) -> list[Assignment]:

@@ -45,7 +45,6 @@ class SpaceProvider(Protocol):
 
     def emitter_crash(self, workload: Workload) -> str:
         """Why the compiler must not be asked for its constraints on a workload; empty if it may be."""
-        del workload
         return ""
 
 

@@ -183,7 +183,6 @@ class Exact:
             return np.clip(np.rint(x.astype(np.float64)), limits.min, limits.max).astype(dtype)
 
     def constant(self, value: float, like: Array) -> Array:
-        del like
         return np.asarray(value, self._dtype)
 
     def transpose(self, x: Array, order: Sequence[int]) -> Array:
@@ -193,7 +192,6 @@ class Exact:
         return x.reshape(shape)
 
     def matmul(self, a: Array, b: Array, element_type: str) -> Array:
-        del element_type
         return self._wide(a) @ self._wide(b)
 
     def convolution(
@@ -214,7 +212,6 @@ class Exact:
 
     def layer(self, layer: ConvLayer, lhs: Array, rhs: Array, element_type: str) -> Array:
         """A product for each position in the filters."""
-        del element_type
         return convolve_layer(layer, self._wide(lhs), self._wide(rhs))
 
     def attention(
@@ -242,7 +239,6 @@ class Exact:
         return weights / weights.sum(axis=axis, keepdims=True)
 
     def reduce(self, kind: Reduction, x: Array, axes: Sequence[int], element_type: str) -> Array:
-        del element_type
         return np.asarray(_REDUCTIONS[kind](self._wide(x), axis=tuple(axes)))
 
     def unary(self, kind: Unary, x: Array) -> Array:

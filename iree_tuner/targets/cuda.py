@@ -128,7 +128,6 @@ class Cuda(GpuKind):
 
     def runtime_flags(self, device: str, cores: int) -> RuntimeFlags:
         """Command buffers as graphs or on streams, recorded or executed inline; pools for memory."""
-        del device, cores
         return (
             RuntimeFlag("--cuda_use_streams=false", "--cuda_use_streams=true"),
             RuntimeFlag("--cuda_allow_inline_execution=true", "--cuda_allow_inline_execution=false"),
@@ -137,5 +136,4 @@ class Cuda(GpuKind):
 
     def codegen(self, arch: str) -> GpuCodegen:
         """On CUDA, sums that no instruction divides read beyond an operand (docs/upstream)."""
-        del arch
         return GpuCodegen(pads_reductions=False)

@@ -124,7 +124,6 @@ class TargetKind(Protocol):
 
     def chip_on(self, chip: str, architecture: str) -> str:
         """A chip that hosts of that architecture have, as it is called on this one."""
-        del architecture
         return chip
 
     def check_flags(self, target: Target, flags: Sequence[str]) -> None:
@@ -137,15 +136,12 @@ class TargetKind(Protocol):
 
     def runtime_flags(self, device: str, cores: int) -> RuntimeFlags:
         """Flags of the runtime that may make a program faster on a device of a host with `cores` cores."""
-        del device, cores
         return ()
 
     def codegen(self, arch: str) -> GpuCodegen:
         """The abilities of code generation for a GPU, by the compiler's name of its architecture."""
-        del arch
         return GpuCodegen()
 
     def float8(self, chip: str) -> str:
         """The element type of 8 bits that its chips multiply."""
-        del chip
         return "f8E4M3FN"

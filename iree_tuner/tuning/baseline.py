@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
@@ -82,14 +82,16 @@ def measure_baselines(tasks: Sequence[Task], lab: Lab, stop: StopRequest) -> lis
 
 
 def _baseline(task: Task, lab: Lab) -> Jobs[Baseline]:
-    harness = _harness(task)
-    emitting = _begin_emitting(task, lab)
+    harness, limits = task.dispatches[0].harness, task.dispatches[0].limits
+    assert harness is not None, "tasks hold only dispatches that can be run"
+    on_gpu = isinstance(limits, GpuLimits)
+    emitting = begin_emitting(harness, task.workload, lab.target, lab.compilers) if on_gpu else Emitted
     default, bench = yield from build_default(harness, tolerance_of(task.workload), lab)
     if default.outcome != "ok":
         return Baseline(task, bench, default, 0.0, None, note=why_it_fails(default, harness))
     space, note = None, ""
     try:
-        spaces = build_spaces(task.workload, task.dispatches[0].limits, lab.context, emitting().modules)
+        spaces = build_spaces(task.workload, limits, lab.context, emitting().modules)
         space = JointSpace(restricted(spaces, lab.restriction) if lab.restriction else spaces)
     except TunerError as error:
         note = str(error)
@@ -129,18 +131,6 @@ def why_it_fails(end: Built | Timed, harness: Harness | None = None) -> str:
     """Why a default cannot be used."""
     unclear = harness.unclear if harness is not None and end.outcome.startswith("run_") else ()
     return blamed(f"the compiler's default fails ({end.outcome}): {end.message}", unclear)
-
-
-def _harness(task: Task) -> Harness:
-    harness = task.dispatches[0].harness
-    assert harness is not None, "tasks hold only dispatches that can be run"
-    return harness
-
-
-def _begin_emitting(task: Task, lab: Lab) -> Callable[[], Emitted]:
-    if not isinstance(task.dispatches[0].limits, GpuLimits):
-        return Emitted
-    return begin_emitting(_harness(task), task.workload, lab.target, lab.compilers)
 
 
 def tolerance_of(workload: Workload) -> Tolerance:

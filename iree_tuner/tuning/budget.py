@@ -87,7 +87,6 @@ class Budget:
 
     @property
     def limited(self) -> bool:
-        """Whether there is a budget."""
         return self.total_s < math.inf
 
     @property
@@ -102,7 +101,6 @@ class Budget:
 
     @property
     def left_s(self) -> float:
-        """Seconds that are left."""
         return self.end - self.timeline.clock()
 
     @property

@@ -144,7 +144,6 @@ class Configurations:
 
     @property
     def size(self) -> int:
-        """Members of the space."""
         return self.space.count()
 
     def strategy(self, name: str, seed: int) -> Strategy:

@@ -52,7 +52,6 @@ class Soundness:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The message about it."""
         blamed = self.run.blamed
         found = [
             f"left out, because {blamed(f'{fault.dispatch} computes wrong results with it')}: "
@@ -85,7 +84,12 @@ class EntryCheck:
         self._run = run
         self._lab = lab
         self._sums = sums_of(dispatches)
-        self._names = names_of(entries, dispatches)
+        # For the exports of dispatches that entries configure, these entries.
+        self._names = {
+            each.name: own
+            for each in dispatches
+            if (own := [entry for entry in entries if entry.workload == each.workload])
+        }
         asked: list[Asked] = [(program, lab.target, None)]
         if self._names:
             asked.append((with_entries(program, entries, lab.context), lab.target, frozenset(self._names)))
@@ -135,16 +139,6 @@ def _missing(parts: Parts, run: ProgramRun) -> str:
         if reason := why_no_value(number, taken, given, run.sizes, own, run.missing):
             return reason
     return ""
-
-
-def names_of(
-    entries: Sequence[SpecEntry], dispatches: Sequence[Dispatch]
-) -> Mapping[str, Sequence[SpecEntry]]:
-    """For the exports of dispatches that entries configure, these entries."""
-    by_name = (
-        (each.name, [entry for entry in entries if entry.workload == each.workload]) for each in dispatches
-    )
-    return {name: own for name, own in by_name if own}
 
 
 def sums_of(dispatches: Sequence[Dispatch]) -> Mapping[str, Tolerance]:
@@ -205,7 +199,6 @@ class Blame:
 
     @property
     def note(self) -> str:
-        """In a sentence."""
         if self.problem:
             return f"{self.version.what}: its dispatches were not compared: {self.problem}"
         if not self.findings:

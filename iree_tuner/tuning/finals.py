@@ -20,8 +20,7 @@ from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.outcome import DEFAULT_WRONG
 from iree_tuner.measure.candidate import Built
-from iree_tuner.measure.judging import JudgePlan
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, JudgePlan
 from iree_tuner.program.bindings import Harness
 from iree_tuner.space.configuration import Configuration
 from iree_tuner.store.trial import Trial

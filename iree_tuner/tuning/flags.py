@@ -65,7 +65,6 @@ class Flags(CandidateSource):
         return tuple(flag for each in changes for flag in cast("tuple[str, ...]", each.made))
 
     def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
-        del workers, folder
         return replace(to, target=optioned(to.target, changes))
 
 
@@ -87,7 +86,6 @@ class Runtime(CandidateSource):
         ]
 
     def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
-        del workers, folder
         return replace(to, runtime=(*to.runtime, *(cast("RuntimeFlag", each.made) for each in changes)))
 
 

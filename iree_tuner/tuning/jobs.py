@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.measure.candidate import Built
-from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.measurer import AnyBench
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, JudgePlan
 from iree_tuner.measure.timing import Timed
 from iree_tuner.store.trial import Trial
 

@@ -192,7 +192,6 @@ class Lab:
         return next((each for each in self.measurers if each.there), self.measurers[0])
 
     def close(self) -> None:
-        """Stop all workers."""
         self.compilers.close()
         self.slots.close()
         if self.loader is not None:

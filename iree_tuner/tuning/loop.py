@@ -71,7 +71,6 @@ class TuningLoop(Run):
         self._hitting: dict[ProgramVersion, Callable[[], tuple[Sequence[SpecEntry], Sequence[str]]]] = {}
 
     def tune(self) -> TuningResult:
-        """Run all steps and return the result."""
         with self.timeline.stage("reading the program"):
             self.versions.begin(untuned(self.lab.target), plain=True)
             self.versions.begin_widened()
@@ -226,7 +225,8 @@ class TuningLoop(Run):
 
     def _versions(self, tuned: Tuned, further: Sequence[ProgramVersion] = ()) -> tuple[ProgramVersion, ...]:
         """Versions with what sources can change on top of what was tuned; none if nothing was, on request."""
-        if self.stop.requested and not any(map(_is_tried, tuned.results)):
+        tried = (each.trials or any(other.trials for other in each.competitors) for each in tuned.results)
+        if self.stop.requested and not any(tried):
             return ()
         with self.timeline.stage("other candidates"):
             found = [
@@ -252,7 +252,8 @@ class TuningLoop(Run):
         versions = self._versions(known)
         if not versions:
             return None
-        likely = _most(versions)
+        # Without further flags, and with most changes: later ones have more.
+        likely = min(reversed(versions), key=lambda each: len(flags_of(each.changes, [Flags()])))
         self.versions.begin(likely)
         self.lab.settle()
         return replace(known, more=(likely,)), likely
@@ -453,15 +454,6 @@ def result_spec(
     linked = link_specs([own, *(parse_module(each, context, "spec") for each in added)])
     record_flags(entry_sequences(linked)[0], flags)
     return linked
-
-
-def _is_tried(result: WorkloadResult) -> bool:
-    return bool(result.trials) or any(each.trials for each in result.competitors)
-
-
-def _most(versions: Sequence[ProgramVersion]) -> ProgramVersion:
-    """The version with most changes, without further flags: later ones have more."""
-    return min(reversed(versions), key=lambda each: len(flags_of(each.changes, [Flags()])))
 
 
 def with_replaced(

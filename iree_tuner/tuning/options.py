@@ -230,7 +230,6 @@ class DeviceOptions(CompilerFlags):
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The devices' URIs."""
         return (self.device,) if isinstance(self.device, str) else tuple(self.device)
 
     @property

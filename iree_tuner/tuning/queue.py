@@ -114,7 +114,6 @@ class Queued:
 
     @property
     def tried(self) -> int:
-        """Trials so far."""
         return sum(search.tried for search in self.searches)
 
     @property

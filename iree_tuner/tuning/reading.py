@@ -55,9 +55,9 @@ class ReadProgram:
         return {each.workload: each.time_us for each in self.profile.by_workload() if each.workload}
 
 
-def read_tasks(program: Program, lab: Lab, watch: Observer, functions: Sequence[str] = ()) -> Sequence[Task]:
-    """The workloads of a program, or of some of its functions; see `read_program`."""
-    return read_program(program, untuned(lab.target), lab, watch, functions).tasks
+def read_tasks(program: Program, lab: Lab, watch: Observer) -> Sequence[Task]:
+    """The workloads of a program; see `read_program`."""
+    return read_program(program, untuned(lab.target), lab, watch).tasks
 
 
 def read_program(

@@ -13,7 +13,7 @@ from itertools import islice
 from iree_tuner.compiler.worker import WorkerError
 from iree_tuner.device.machine import machine_of
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.judging import JudgePlan
+from iree_tuner.measure.statistics import JudgePlan
 from iree_tuner.program.source import Program
 from iree_tuner.search.orders import FixedOrder
 from iree_tuner.space.compilers_choice import starting_point_of

@@ -88,27 +88,22 @@ class Records:
 
 @contextmanager
 def open_records(
-    path: str | Path | None, program: str, options: Mapping[str, object], *, stop: StopRequest, fresh: bool,
-    run: int = 0,
-) -> Generator[Records]:  # fmt: skip
-    """A run in a database, a new one or one that goes on. Raises StoreError.
+    path: str | Path | None, program: str, options: Mapping[str, object], *, stop: StopRequest, fresh: bool
+) -> Generator[Records]:
+    """A new run in a database. Raises StoreError.
 
     Args:
         path: of the database; None for a run that stores nothing.
         program: its name.
-        options: those of a new run.
+        options: those of the run.
         stop: a request to stop.
         fresh: ignore earlier trials.
-        run: number of the run to go on with; 0 for a new one.
     """
     if path is None:
         yield Records(None, stop)
         return
     with Store.open(Path(path)) as store:
-        if run:
-            store.resume_run(run)
-        else:
-            run = store.start_run(program, options)
+        run = store.start_run(program, options)
         records = Records(store, stop, run, fresh, Path(f"{path}.failures"))
         state = "failed"
         try:

@@ -63,7 +63,6 @@ class ExpectedGain:
 
     @property
     def best(self) -> float:
-        """The best score so far."""
         return self.bests[-1] if self.bests else self.start
 
     def mend(self) -> None:

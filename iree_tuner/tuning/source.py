@@ -41,7 +41,6 @@ class Found:
 
         `versions` are asked for before that, too: for the first answer. Raises TunerError.
         """
-        del run
         return self
 
     @property
@@ -59,17 +58,14 @@ class Found:
 
         Each with its microseconds an invocation; `speedup` is that of the program by the flags.
         """
-        del tasks, speedup
         return ()
 
     def count(self, target: Target, further: int) -> int:
         """About how many `versions` there will be."""
-        del target, further
         return 0
 
     def versions(self, run: Run, tuned: Tuned, bases: Sequence[ProgramVersion]) -> Sequence[ProgramVersion]:
         """Versions of the program to compare, on top of what was tuned, or of other `bases`."""
-        del run, tuned, bases
         return ()
 
     def without(self, version: ProgramVersion, wrong: Collection[str] | None) -> ProgramVersion | None:
@@ -77,7 +73,6 @@ class Found:
 
         `wrong` are names of dispatches; None if the version does not compile or run.
         """
-        del version, wrong
         return None
 
 
@@ -89,7 +84,6 @@ class CandidateSource:
 
     def usual(self, backend: str) -> Self | None:
         """The source as runs of a minute or more use it for a backend; None if it has nothing there."""
-        del backend
         return self
 
     def given(self, value: str) -> Self:
@@ -102,7 +96,6 @@ class CandidateSource:
         They are tried with those of other sources; the program is tuned with the best. At most one is made
         of those with the same `where`; the most promising come first, as there may not be time for all.
         """
-        del run
         return ()
 
     def last(self, run: Run) -> Sequence[Change]:
@@ -110,7 +103,6 @@ class CandidateSource:
 
         At most one is made of those with the same `where`.
         """
-        del run
         return ()
 
     def begin(self, run: Run) -> Callable[[], Found] | None:
@@ -119,17 +111,14 @@ class CandidateSource:
         None if there are only alternatives. Raises TunerError, as that function does, if the program cannot
         be looked at.
         """
-        del run
         return None
 
     def flags(self, changes: Sequence[Change]) -> tuple[str, ...]:
         """Compiler flags that make all of the changes; the spec records them. Empty if flags do not."""
-        del changes
         return ()
 
     def specs(self, changes: Sequence[Change]) -> Sequence[bytes]:
         """Tuning specs that make all of the changes; the result's spec includes them. Empty if none do."""
-        del changes
         return ()
 
     def apply(self, to: Compiling, changes: Sequence[Change], workers: Calls, folder: Path) -> Compiling:
@@ -137,7 +126,6 @@ class CandidateSource:
 
         Files that the compiler reads are written to `folder`. Raises TunerError if that fails.
         """
-        del workers, folder
         program = reduce(with_spec, self.specs(changes), to.program)
         return replace(to, program=program, target=with_flags(to.target, self.flags(changes)))
 
@@ -146,7 +134,6 @@ class CandidateSource:
 
         Raises TunerError if that fails.
         """
-        del target, workers, changes
         raise TunerError(f"{self.name} cannot be saved", location=str(path))
 
 

@@ -71,7 +71,6 @@ class StopRequest:
             signal.signal(signal.SIGINT, self._previous)  # pyright: ignore[reportArgumentType]
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
-        del number, frame
         if self.requested:
             raise KeyboardInterrupt
         if self._tell is not None:

@@ -32,7 +32,6 @@ class Stage:
 
     @property
     def seconds(self) -> float:
-        """The duration."""
         return self.end - self.begin
 
 
@@ -58,7 +57,6 @@ class TimeUse:
 
     @property
     def total_s(self) -> float:
-        """The run's time."""
         return self.stages[-1].end if self.stages else 0.0
 
     def seconds(self) -> Mapping[str, float]:
@@ -105,11 +103,6 @@ class Timeline:
         finally:
             self._close_stretch()
             self._open.pop()
-
-    @property
-    def elapsed_s(self) -> float:
-        """Since the run began."""
-        return self.clock() - self.began
 
     def use(self, pools: Sequence[tuple[str, Sequence[WorkSpan]]]) -> TimeUse:
         """Where the time went so far; neighboring stages of one name are joined. `pools` have spans."""

@@ -337,8 +337,12 @@ class ProgramVersions:
         return _made(self._widened, self._lab)
 
     def _for_host(self) -> bytes:
+        """The program compiled for this machine's processor; empty if it does not compile."""
         if self._host is None:
-            self._host = for_processor(self._program, self._lab)
+            try:
+                self._host = compile_program(self._program, host_target(), self._lab.compilers).data
+            except TunerError:
+                self._host = b""
         return self._host
 
     def _keep(self, version: ProgramVersion, against: ProgramVersion, found: ProgramComparison) -> None:
@@ -380,14 +384,6 @@ def _provided_form(program: Program, target: Target) -> Program | None:
         return None if own_target(program.data, program.name) else with_provided_memory(program)
     except TunerError:  # it does not know how much memory its results take
         return None
-
-
-def for_processor(program: Program, lab: Lab) -> bytes:
-    """A program compiled for this machine's processor; empty if it does not compile."""
-    try:
-        return compile_program(program, host_target(), lab.compilers).data
-    except TunerError:
-        return b""
 
 
 def depth_of(program: Program, lab: Lab) -> ErrorDepth:

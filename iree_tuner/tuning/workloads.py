@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 
 from iree_tuner.compiler.worker import WorkerError
-from iree_tuner.measure.judging import JudgePlan
-from iree_tuner.measure.statistics import LEAST_PAIRS
+from iree_tuner.measure.statistics import LEAST_PAIRS, JudgePlan
 from iree_tuner.spec.entry import Provenance, SpecEntry
 from iree_tuner.tuning.baseline import Baseline, Task, measure_baselines
 from iree_tuner.tuning.budget import LEAST_FINAL_S

@@ -51,7 +51,6 @@ class Loops:
         return np.ndindex(*(self.sizes[loop] for loop in self.reduction))
 
     def at(self, step: Sequence[int]) -> None:
-        """Go to a step."""
         self._at = dict(zip(self.reduction, step, strict=True))
 
     def index(self, loop: int) -> Value:

@@ -14,15 +14,7 @@ from cyclopts import App, Parameter
 
 from iree_tuner.cli.db import NoDatabase, with_database
 from iree_tuner.cli.inputs import INPUTS, NO_FLAGS, InputFlags, Knobs, ProgramName, opened, parse_knobs
-from iree_tuner.cli.output import (
-    OUTPUT,
-    AsJson,
-    answers_to,
-    comparison_to_json,
-    knobs_text,
-    people,
-    print_json,
-)
+from iree_tuner.cli.output import OUTPUT, AsJson, answers_to, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
@@ -55,10 +47,10 @@ from iree_tuner.kernels.source import (
     outlook_of,
 )
 from iree_tuner.kernels.spec import save_kernel_spec
+from iree_tuner.measure.statistics import comparison_facts, times_of
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
 from iree_tuner.report.view import use_of
-from iree_tuner.result import times_of
 from iree_tuner.targets import Target, parse_target
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import (
@@ -369,7 +361,7 @@ def report_program(compared: InProgram, as_json: bool) -> None:
     for version, against, found in rows:
         what, count = f"{version.what} against {against}", len(chosen_in(version.changes))
         if as_json:
-            figures = comparison_to_json(found.comparison)
+            figures = comparison_facts(found.comparison)
             note = {"note": found.agreement.note} if found.agreement.note else {}
             print_json({"program": what, "kernels": count, "error": found.error, **figures, **note})
         answers_to(as_json=as_json).print(f"the program, {what}: {found.error or times_of(found.comparison)}")
@@ -407,8 +399,8 @@ def contest_to_json(contest: Contest) -> dict[str, object]:
         "kernel": contest.kernel, "trials": len(contest.trials),
         "outcomes": Counter(each.outcome for each in contest.trials),
         "note": contest.note, "chosen": contest.wins,
-        "knobs": dict(contest.knobs), "over_default": comparison_to_json(contest.final.comparison),
-        "tuned": comparison_to_json(contest.tuned), "over_tuned": comparison_to_json(contest.over_tuned),
+        "knobs": dict(contest.knobs), "over_default": comparison_facts(contest.final.comparison),
+        "tuned": comparison_facts(contest.tuned), "over_tuned": comparison_facts(contest.over_tuned),
         "wrong": [{"knobs": dict(each.assignment), "message": each.message} for each in contest.trials
                   if each.outcome == "wrong_result"],
     }  # fmt: skip

@@ -14,13 +14,14 @@ from cyclopts import Parameter
 from iree_tuner.cli import bench as core
 from iree_tuner.cli.db import NoDatabase, with_database
 from iree_tuner.cli.inputs import INPUTS, InputFlags, ProgramName, opened
-from iree_tuner.cli.output import OUTPUT, answers_to, comparison_to_json, knobs_text, people, print_json
+from iree_tuner.cli.output import OUTPUT, answers_to, knobs_text, people, print_json
 from iree_tuner.cli.table import print_table, table
 from iree_tuner.cli.tuned import AS_IT_IS, TunedFlags
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import UsageError
 from iree_tuner.files import planned_output, write
 from iree_tuner.measure.program import ProgramComparison, compare_programs
+from iree_tuner.measure.statistics import comparison_facts
 from iree_tuner.program.phases import compile_program
 from iree_tuner.program.source import Program
 from iree_tuner.report.progress import tell_stopping
@@ -229,7 +230,7 @@ def _report(
         knobs = knobs_text(script.defaults)
         if as_json:
             print_json({"version": name, "knobs": script.defaults, "error": found.error,
-                        "lowered": list(lowered), **comparison_to_json(found.comparison)})  # fmt: skip
+                        "lowered": list(lowered), **comparison_facts(found.comparison)})  # fmt: skip
         judged = found.comparison
         if judged is None:
             judgements.add_row(name, "", "", "", found.error, knobs)

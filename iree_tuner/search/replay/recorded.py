@@ -85,7 +85,7 @@ class RecordedSpace:
         """As `shuffled`: a recording is a random sample, and hardly has two variants of one tile."""
         return self.shuffled(seed)
 
-    def is_plain(self, assignment: Assignment) -> bool:  # noqa: ARG002
+    def is_plain(self, assignment: Assignment) -> bool:
         """True: there are no stages here, see `staged`."""
         return True
 

@@ -214,7 +214,6 @@ class TriedBackend:
     """A back end that does not know in advance what it cannot do: `load` raises."""
 
     def refuses(self, operation: Operation, device: str) -> str:
-        del operation, device
         return ""
 
 

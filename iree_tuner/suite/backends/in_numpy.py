@@ -44,7 +44,6 @@ class Numpy:
         return versions("numpy")
 
     def refuses(self, operation: Operation, device: str) -> str:
-        del device
         kinds = [each.element_type for each in (*operation.inputs, operation.result)]
         return next((f"NumPy has no {kind}" for kind in kinds if kind not in _OWN), "")
 
@@ -83,13 +82,11 @@ class NumpyPrimitives(Exact):
         self, image: Values, filters: Values, window: Window, layouts: Layouts, element_type: str
     ) -> Values:
         """Windows of the image as a strided view, multiplied with the filters by BLAS."""
-        del element_type
         _check_blas(image, filters)
         return convolve(image, filters, window, layouts)
 
     def layer(self, layer: ConvLayer, lhs: Values, rhs: Values, element_type: str) -> Values:
         """Products of matrices by BLAS, one for each place in the filters."""
-        del element_type
         _check_blas(lhs, rhs)
         return convolve_layer(layer, lhs, rhs)
 

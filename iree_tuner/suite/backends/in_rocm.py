@@ -35,7 +35,6 @@ class _RocmProducts:
 
     def refuses(self, operation: Operation, device: str) -> str:
         """The reason why an operation is not supported: it is no product of matrices."""
-        del device
         return "" if "matmul" in operation.kind else f"{self.title} supports only matrix products"
 
     def load(self, job: Job) -> Running:

@@ -63,7 +63,7 @@ class Iree(TriedBackend):
     def title(self) -> str:
         return _TITLES.get(self.name, self.name)
 
-    def missing(self, device: str) -> str:  # noqa: ARG002 (of the protocol)
+    def missing(self, device: str) -> str:
         """Nothing. A missing device is found when it is opened."""
         return ""
 
@@ -143,8 +143,7 @@ class _Whole:
         """Of new inputs: IREE 3.13 may write to the arguments that it is called with."""
         results = rt.VmVariantList(1)
         self._context.invoke(self._function, _copies(self._job, 1)[0], results)
-        view = cast(rt.HalBufferView, results.get_variant(0).deref(rt.HalBufferView))
-        return read_back(self._device, view)
+        return read_back(self._device, results.get_variant(0))
 
 
 @lru_cache(maxsize=1)

@@ -427,19 +427,15 @@ class _Wide(TorchPrimitives):
         return x if element_type[0] in _FLOATS else super().cast(x, element_type)
 
     def matmul(self, a: Tensor, b: Tensor, element_type: str) -> Tensor:
-        del element_type
         return torch.matmul(a, b)
 
     def convolution(
         self, image: Tensor, filters: Tensor, window: Window, layouts: Layouts, element_type: str
     ) -> Tensor:
-        del element_type
         return super().convolution(image, filters, window, layouts, "f64")
 
     def layer(self, layer: ConvLayer, lhs: Tensor, rhs: Tensor, element_type: str) -> Tensor:
-        del element_type
         return super().layer(layer, lhs, rhs, "f64")
 
     def reduce(self, kind: Reduction, x: Tensor, axes: Sequence[int], element_type: str) -> Tensor:
-        del element_type
         return super().reduce(kind, x, axes, "f64" if self._wide == torch.float64 else "f32")

@@ -231,7 +231,6 @@ class SuiteProgress:
         self._console.print("\n".join(lines), style=style, soft_wrap=True)
 
     def done(self, operation: str) -> None:
-        del operation
         if self._task is not None:
             self._bar.advance(self._task)
 

@@ -7,7 +7,7 @@ import once
 import pytest
 from once import each_once  # noqa: F401 (a fixture)
 
-from iree_tuner.measure.judging import JudgePlan
+from iree_tuner.measure.statistics import JudgePlan
 from iree_tuner.targets import target_for_device
 from iree_tuner.tuning.lab import Lab
 

@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from iree_tuner.measure.judging import JudgePlan, judge
 from iree_tuner.measure.sampling import turns
-from iree_tuner.measure.statistics import Comparison
+from iree_tuner.measure.statistics import Comparison, JudgePlan, judge
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator

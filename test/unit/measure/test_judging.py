@@ -7,8 +7,7 @@ import pytest
 from amounts import amount
 from simulated import MODELS, PLACES, Device, Floats, Model, final
 
-from iree_tuner.measure.judging import JudgePlan, judge
-from iree_tuner.measure.statistics import compare_rows
+from iree_tuner.measure.statistics import JudgePlan, compare_rows, judge
 
 ALL_FINALS = 1000
 FINALS = amount(20, ALL_FINALS)

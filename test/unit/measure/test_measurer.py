@@ -14,9 +14,9 @@ from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.device.bench import Bench, Tolerance
 from iree_tuner.measure import timing
 from iree_tuner.measure.builder import Builder
-from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.measure.sampling import ScreenPlan
+from iree_tuner.measure.statistics import JudgePlan
 from iree_tuner.measure.timing import Timed, rounds_here
 from iree_tuner.program.bindings import Harness
 

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paired import compare_pairs
 
-from iree_tuner.measure.statistics import center_of, compare_pairs, compare_rows
+from iree_tuner.measure.statistics import center_of, compare_rows
 
 
 def noisy(rng, center, count=40, spread=0.05):

@@ -3,10 +3,10 @@
 import random
 from dataclasses import replace
 
+from paired import compare_pairs
 from store.samples import KEY, WORKLOAD
 
 from iree_tuner.device.outcome import Readings
-from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store
 from iree_tuner.store.trial import Trial

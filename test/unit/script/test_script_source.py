@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import iree.runtime as rt
 import numpy as np
 import pytest
+from paired import compare_pairs
 from products import expected, inputs, matmul
 from programs import TWO_PRODUCTS
 
@@ -14,7 +15,6 @@ from iree_tuner.cli.main import run
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
 from iree_tuner.errors import UsageError
-from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.program.carried import IN_MEMORY
 from iree_tuner.program.extract import extract
 from iree_tuner.program.phases import compile_program

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import hand_made
 from hypothesis import strategies as st
+from paired import compare_pairs
 
 from iree_tuner.device.outcome import Readings
-from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.ops.workload import DynamicLoop
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store.rows import OUTCOMES

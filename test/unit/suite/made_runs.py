@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from paired import compare_pairs
 
-from iree_tuner.measure.statistics import CONFIDENCE_Z, center_of, compare_pairs
+from iree_tuner.measure.statistics import CONFIDENCE_Z, center_of
 from iree_tuner.profiling.roofline import MemoryLevel, Roofline, to_json
 from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.results import Results, ResultsFolder, Row, RunFacts

@@ -18,8 +18,8 @@ from tuning.misbehaving import DEFAULT, words_of
 from iree_tuner.compiler.worker import CallFuture, Crash, Ok, WorkerError
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.measure.candidate import Built
-from iree_tuner.measure.judging import JudgePlan
 from iree_tuner.measure.measurer import Measurer
+from iree_tuner.measure.statistics import JudgePlan
 from iree_tuner.measure.timing import Timed
 from iree_tuner.tuning.engine import Engine
 from iree_tuner.tuning.jobs import Agree, Build, Compare, Time, TimeDefault, result, results, turn

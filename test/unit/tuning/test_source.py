@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from iree_tuner_test_plugin.pipelines import PIPELINES, Pipelines
+from paired import compare_pairs
 
 from iree_tuner import tune_module
 from iree_tuner.cli import tune
@@ -13,7 +14,6 @@ from iree_tuner.cli.main import run
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.errors import TunerError
 from iree_tuner.measure.program import ProgramComparison
-from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.program.source import load_program
 from iree_tuner.spec.entry import read_flags
 from iree_tuner.targets import parse_target

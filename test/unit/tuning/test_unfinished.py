@@ -1,9 +1,9 @@
 """Flags that a run has tried are not tried again by the run that goes on with it."""
 
 import pytest
+from paired import compare_pairs
 from studies import STUDY
 
-from iree_tuner.measure.statistics import compare_pairs
 from iree_tuner.program.source import Program
 from iree_tuner.space.configuration import Assignment
 from iree_tuner.store import Store
