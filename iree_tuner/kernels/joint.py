@@ -166,7 +166,8 @@ def _product(op: ir.Operation, *, on_host: bool) -> _Product | None:
         return None
     weights = ir.RankedTensorType(load.result.type)
     large = math.prod(weights.shape) * ElementType.of(weights).bits >= 8 * FROM_MEMORY
-    if op.name == _ROW and on_host and large:
+    one_row = math.prod(ir.RankedTensorType(matrix.type).shape[:-1]) == 1
+    if one_row and on_host and large:
         return None
     steps, biases, ops = list[str](), list[ir.Operation](), [load, *before, *start, op]
     factor = ir.RankedTensorType(op.operands[0].type).element_type

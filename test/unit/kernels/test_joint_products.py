@@ -356,3 +356,10 @@ def test_those_of_pytorch_compute_the_same(element: str, widths, bias: bool, fou
         .astype({"f16": np.float16, "f32": np.float32}[element])
     )
     equal(results(text, [x], flags), results(text, [x]))
+
+
+def test_one_row_of_large_weights_is_not_joined_on_the_host() -> None:
+    """A processor reads them from memory once, together or not, and joined ones are a copy."""
+    large = {"q": 1 << 19, "k": 1 << 19}  # 48 MiB each
+    assert find_joint_here(of_torch(large, rows="1,1").encode(), "p.mlir", HOST) == ((), ())
+    assert len(find_joint_here(of_torch(large, rows="1,2").encode(), "p.mlir", HOST)[0]) == 2
