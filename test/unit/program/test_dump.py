@@ -207,7 +207,7 @@ OF_GPUS = MATMUL + PADDED_CONV + SOFTMAX + ATTENTION
     ("name", "source"),
     [
         ("hip:gfx942", OF_GPUS),
-        ("cuda:sm_80", amount(MATMUL, OF_GPUS)),
+        pytest.param("cuda:sm_80", OF_GPUS, marks=pytest.mark.exhaustive),
         ("vulkan:sm_80", amount(SOFTMAX, OF_GPUS)),
     ],
     ids=["hip:gfx942", "cuda:sm_80", "vulkan:sm_80"],
