@@ -16,7 +16,6 @@ import compileall
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -195,21 +194,11 @@ def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterat
             raise SystemExit(
                 "test/command_server.py did not start: see above"
             )  # lit would take twice as long
-        yield environment | {"IREE_TUNER_TEST_SERVER": str(path)} | client(folder)
+        yield environment | {"IREE_TUNER_TEST_SERVER": str(path)}
     finally:
         for process in processes:
             process.terminate()
             process.wait()
-
-
-def client(folder: Path) -> dict[str, str]:
-    """The servers' client for lit.cfg.py, where a compiler makes it: else that is a Python."""
-    compiler, program = shutil.which("gcc") or shutil.which("clang"), folder / "client"
-    if compiler is None:
-        return {}
-    command = [compiler, "-O1", "-o", str(program), str(ROOT / "test" / "command_client.c")]
-    made = subprocess.run(command, capture_output=True, check=False)
-    return {} if made.returncode else {"IREE_TUNER_TEST_CLIENT": str(program)}
 
 
 C_COMPILER = """#!/bin/sh

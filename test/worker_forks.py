@@ -126,8 +126,8 @@ def quicker() -> None:
 
     Sessions do not verify IR after each pass of IREE's, which takes an eighth of a compilation. IR still is
     verified where it enters the compiler, and wherever a caller says so, as for candidates. They compile in
-    one thread: all cores have tests to run, and threads that wait for each other take up to a tenth more.
-    Samples are short, for verdicts that do not matter.
+    one thread: all cores have tests to run, and threads that wait for each other take a sixth more. Samples
+    are short, for verdicts that do not matter.
     """
     session.CompilerSession.__init__.__kwdefaults__["verify"] = False
     worker._SESSIONS_KEPT = _SESSIONS
