@@ -18,6 +18,7 @@ from importlib.metadata import version
 from threading import Event, Timer
 from typing import Any, cast
 
+import dask.config
 from distributed import Client, Worker
 
 from iree_tuner.cluster import no_scheduler
@@ -73,6 +74,8 @@ def run_worker(
 async def _serve(scheduler: str, name: str, slots: int, devices: Sequence[str]) -> None:
     """Serve until the scheduler disappears, or a signal comes."""
     argv = ["--compile-slots", str(slots), *(part for each in devices for part in ("--device", each))]
+    # Its profiler wakes up a hundred times a second, where candidates are timed.
+    dask.config.set({"distributed.worker.profile.enabled": False})
     worker = Worker(
         scheduler, nthreads=1, name=name, preload=["iree_tuner.cluster.serve"],
         preload_argv=[argv], memory_limit="0", death_timeout=_CONNECT_S, silence_logs=logging.ERROR,

@@ -37,8 +37,7 @@ class Processes:
         self.scheduler = None
         self.workers = {}
         path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH", "")]))
-        quiet = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}  # it looks 100 times a second
-        self.env = dict(os.environ, PYTHONPATH=path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="60s", **quiet)
+        self.env = dict(os.environ, PYTHONPATH=path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL="60s")
         self.env |= more or {}
         self.forks = not (ALL or more) and sys.platform == "linux"
 
