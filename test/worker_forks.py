@@ -31,6 +31,8 @@ import iree_tuner
 from iree_tuner.compiler import process, session, task, worker
 from iree_tuner.measure import measurer, sampling
 from iree_tuner.profiling import whole
+from iree_tuner.program.phases import select_target
+from iree_tuner.targets import parse_target
 
 _CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())
 _CLONE_PARENT = 0x00008000
@@ -39,6 +41,14 @@ _CALLED = re.compile(r"^def \w+_here\(", re.M)
 
 _BATCH_S, _ROUND_S = 0.001, 0.02
 """Of a sample, and of a round of a profile's invocations."""
+
+_PRODUCT = """
+func.func @main(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  %r = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x16xf32>)
+      outs(%c : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+"""
 
 _SESSIONS = 8
 """That a worker keeps: a room's tests compile for that many chips in turn, and each takes time to start."""
@@ -119,6 +129,21 @@ def load() -> None:
         if _CALLED.search(path.read_text()) and path.parent.name != "cluster":  # it imports dask
             import_module(".".join(path.relative_to(package.parent).with_suffix("").parts))
     quicker()
+    warm()
+
+
+def warm() -> None:
+    """Have compiled for this machine once: the first compilation of a process takes longer than later ones.
+
+    Without threads, which a fork would not have.
+    """
+    target = parse_target("llvm-cpu:host")
+    session = worker.session_for(target.flags)
+    session.context.enable_multithreading(False)
+    with session.context:
+        module = session.parse(_PRODUCT)
+        select_target(module, target)
+        session.to_vmfb(module)
 
 
 def quicker() -> None:

@@ -138,6 +138,7 @@ def test_the_dispatch_is_described_as_what_it_becomes(tiled, context: ir.Context
     assert default.assignment is not None, default.reasons
 
 
+@pytest.mark.exhaustive  # test_what_has_a_knob_changes_code compiles three members
 def test_samples_compile(tiled, compilers, context: ir.Context) -> None:
     target, dispatch = tiled
     space = build_space(dispatch.workload, dispatch.limits, context)
