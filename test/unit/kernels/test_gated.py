@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kernels.after_abi import HOST, results, session
+from kernels.after_abi import HOST, results_of_all, session
 from kernels.gated_programs import GEGLU, SWIGLU, WIDE, gated, gated_reference
 from problems import site_in, sites_in
 
@@ -23,18 +23,20 @@ def arrays_of(site):
     return [rng.standard_normal(each.shape).astype(kinds[each.element_type]) for each in site.problem.inputs]
 
 
-@pytest.mark.parametrize(("rows", "steps", "apart"), FORMS)
-def test_a_gated_product_is_one_problem(rows, steps, apart) -> None:
-    site = site_in(gated(rows, 24, 64, steps, apart=apart))
-    assert site.problem.epilogue == steps
-    assert (TRITON.refuses(site.problem), CGemm().refuses(site.problem) != "") == ("", True)
-    read = arrays_of(site)
-    want = gated_reference(steps, *(each.astype(np.float64) for each in read))
-    for program in (site.case, site.one_op):
-        (got,) = results(program, read)
-        assert np.abs(got.reshape(want.shape) - want).max() < 4e-3 * np.abs(want).max()
+def test_a_gated_product_is_one_problem() -> None:
+    """Whether as the program has it or as one dispatch, all of which are compiled as one program."""
+    sites = [site_in(gated(rows, 24, 64, steps, apart=apart)) for rows, steps, apart in FORMS]
+    for site, (_, steps, _) in zip(sites, FORMS, strict=True):
+        assert site.problem.epilogue == steps
+        assert (TRITON.refuses(site.problem), CGemm().refuses(site.problem) != "") == ("", True)
+    read = [arrays_of(site) for site in sites]
+    programs = [program for site in sites for program in (site.case, site.one_op)]
+    given = [each for each in read for _ in range(2)]
+    for at, (got,) in enumerate(results_of_all(programs, given)):
+        want = gated_reference(FORMS[at // 2][1], *(each.astype(np.float64) for each in read[at // 2]))
+        assert np.abs(got.reshape(want.shape) - want).max() < 4e-3 * np.abs(want).max(), FORMS[at // 2]
     with session().context:
-        assert dispatches_of([site.one_op], session(), HOST) == [1]
+        assert dispatches_of([site.one_op for site in sites], session(), HOST) == [1] * len(sites)
 
 
 def test_the_result_has_half_of_the_columns() -> None:

@@ -342,11 +342,10 @@ def of_torch(widths, *, rows: str = "2,5", bias: bool = False, element: str = "f
 def test_those_of_pytorch_compute_the_same(element: str, widths, bias: bool, found, tmp_path) -> None:
     """Of several dimensions of rows; the joined weights have their columns first, too."""
     text = of_torch(widths, bias=bias, element=element)
-    outlook = outlook_of(places(text), [JointProducts()])
+    outlook = outlook_of(places(text), [JointProducts(), CGemm(), TritonGemm()])
     assert len(outlook.joint) == 3
-    assert outlook.rewritten is None or outlook.rewritten.pairs == ()
-    _, rewritten = find_joint_here(text.encode(), "p.mlir", HOST)
-    (problem,) = {place.sites[-1].problem for place in rewritten}
+    assert outlook.rewritten is not None
+    (problem,) = {site.problem for _, site, _ in outlook.rewritten.pairs}
     assert [str(each) for each in problem.inputs] == found
     save_kernel_spec(outlook.joint, outlook.target, new_context(), tmp_path / "joint.mlir")
     flags = (f"--iree-preprocessing-transform-spec-filename={tmp_path / 'joint.mlir'}",)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from paired import compare_pairs
 
 from iree_tuner.measure.statistics import CONFIDENCE_Z, center_of
