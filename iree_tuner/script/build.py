@@ -310,7 +310,7 @@ def build_here(harness: bytes, flags: tuple[str, ...], script: bytes) -> Built:
     """Compile a dispatch's harness; `not_applied` if the script does not lower it. Runs in workers."""
     start = time.perf_counter()
     session = session_for(flags)
-    session.context.enable_multithreading(False)
+    session.context.enable_multithreading(False)  # it is one function
     try:
         found = _finish(session.parse(harness), session, script)
         built = Built("ok", found.vmfb)
@@ -318,6 +318,8 @@ def build_here(harness: bytes, flags: tuple[str, ...], script: bytes) -> Built:
             built = Built("not_applied", message="the script does not lower this dispatch")
     except CompileError as error:
         built = Built("compile_error", message=str(error))
+    finally:
+        session.context.enable_multithreading(True)  # the same session compiles whole programs
     return replace(built, seconds=time.perf_counter() - start)
 
 
