@@ -264,7 +264,8 @@ def attention_of(op: ir.Operation) -> Found | None:
     workload = None if found is None else workload_of(Attention.name, Attention.name, found, [*roles.items()])
     if workload is None:
         return None
-    moved = None if workload.dynamic else _with_moves(op, roles, times.value)
+    plain = not workload.dynamic and all(each.is_permutation for each in workload.maps)
+    moved = _with_moves(op, roles, times.value) if plain else None
     return moved or Found(inputs, (factor, start, op), workload, times.value, ())
 
 

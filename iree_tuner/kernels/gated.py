@@ -11,11 +11,20 @@ from dataclasses import dataclass
 from functools import partial
 
 from iree.compiler import ir
-from iree.compiler.dialects import arith, tensor
+from iree.compiler.dialects import tensor
 
 from iree_tuner.compiler.linalg import GenericOp, YieldOp, access, generic, iterator_type
 from iree_tuner.kernels.epilogue import next_steps, producer
-from iree_tuner.kernels.moved import RESHAPES, Atoms, add_product, build_dispatch, reshaped, zeros
+from iree_tuner.kernels.moved import (
+    RESHAPES,
+    Atoms,
+    add_or_convert,
+    add_product,
+    build_dispatch,
+    converted,
+    reshaped,
+    zeros,
+)
 from iree_tuner.kernels.moves import piece_of, sliced
 from iree_tuner.ops.structure import indexing_maps
 from iree_tuner.ops.workload import Workload
@@ -52,6 +61,8 @@ def find_gated(
 
     `factor` is the element type of the product's factors.
     """
+    if not all(each.is_permutation for each in workload.maps):
+        return None
     value = (epilogue[-1] if epilogue else root).result
     atoms = Atoms(dict(enumerate(workload.loops)))
     names = atoms.named(indexing_maps(root)[-1], {loop: loop for loop in range(len(workload.loops))})
@@ -135,7 +146,7 @@ def build_gated(
             value = half
             for step in epilogue:
                 narrow = step == "truncf"
-                value = _narrowed(value, element) if narrow else _with_bias(value, biases[0], number)
+                value = converted(value, element) if narrow else _with_bias(value, biases[0], number)
             made[end] = reshaped(value, ir.RankedTensorType(end.type).shape)
         return finish(made)
 
@@ -174,27 +185,11 @@ def _sums(
     return list(op.results)
 
 
-def _narrowed(value: ir.Value, element: ir.Type) -> ir.Value:
-    kind = ir.RankedTensorType(value.type)
-    out = tensor.EmptyOp(list(kind.shape), element).result
-    same = [ir.AffineMap.get_identity(kind.rank)] * 2
-
-    def narrow(x: ir.Value, _: ir.Value) -> ir.Value:
-        return arith.truncf(element, x)
-
-    return generic([value], out, same, ["parallel"] * kind.rank, narrow)
-
-
 def _with_bias(value: ir.Value, bias: ir.Value, number: int) -> ir.Value:
     """The value plus its half of a bias of all columns."""
-    kind, own = ir.RankedTensorType(value.type), ir.RankedTensorType(bias.type)
-    half = sliced(bias, [number * own.shape[0] // 2], [own.shape[0] // 2], [own.shape[0] // 2])
+    kind, columns = ir.RankedTensorType(value.type), ir.RankedTensorType(bias.type).shape[0] // 2
+    half = converted(sliced(bias, [number * columns], [columns], [columns]), kind.element_type)
     out = tensor.EmptyOp(list(kind.shape), kind.element_type).result
     same = ir.AffineMap.get_identity(kind.rank)
-    add = partial(_sum, kind.element_type)
     return generic([value, half], out, [same, access(kind.rank, [kind.rank - 1]), same],
-                   ["parallel"] * kind.rank, add)  # fmt: skip
-
-
-def _sum(element: ir.Type, x: ir.Value, y: ir.Value, _: ir.Value) -> ir.Value:
-    return arith.addf(x, y if y.type == element else arith.extf(element, y))
+                   ["parallel"] * kind.rank, partial(add_or_convert, kind.element_type))  # fmt: skip

@@ -23,7 +23,7 @@ from iree_tuner.kernels.epilogue import next_steps, producer
 from iree_tuner.kernels.fused_op import FusedOps, sliced, workload_of
 from iree_tuner.kernels.gated import activated
 from iree_tuner.kernels.kernel import Problem
-from iree_tuner.kernels.moved import add_product, moved_product, reshaped, zeros
+from iree_tuner.kernels.moved import add_or_convert, add_product, converted, moved_product, reshaped, zeros
 from iree_tuner.kernels.moves import LOAD
 from iree_tuner.kernels.site import Site, array_of, copy_ops, function_of, program_of, roots_of, zeros_of
 from iree_tuner.ops.element_type import ElementType
@@ -195,6 +195,9 @@ def _read(op: ir.Operation) -> tuple[ir.Value[Any], ir.Operation, bool, list[ir.
     (*rows, depth), weights, (*kept, column) = (each.loops for each in workload.maps)
     if load is None or load.name != LOAD or kept != rows or {*weights} != {depth, column}:
         return None
+    width = ir.RankedTensorType(moved.operands[0].type).shape[-1]
+    if ir.RankedTensorType(load.result.type).rank != 2 or width != workload.loops[depth]:
+        return None  # reshaped
     return moved.operands[0], load, weights == (column, depth), [*moved.before]
 
 
@@ -284,11 +287,11 @@ def _joint(group: Sequence[_Product], matrix: ir.Value[Any]) -> ir.Value[Any]:
         element = ir.RankedTensorType(found.type).element_type if step == "bias" else last
         operands, places = [found], [tuple(range(rank))]
         if step == "bias":
-            operands.append(_widened(_side_by_side(_biases(group, first.biases[0]), width, 0), element))
+            operands.append(converted(_side_by_side(_biases(group, first.biases[0]), width, 0), element))
             places.append((0, 2) if width else (rank - 1,))
         maps = [access(rank, each) for each in (*places, tuple(range(rank)))]
         out = tensor.EmptyOp(shape, element).result
-        found = generic(operands, out, maps, ["parallel"] * rank, partial(_step, element))
+        found = generic(operands, out, maps, ["parallel"] * rank, partial(add_or_convert, element))
     if _is_row(group):  # parts of a row would otherwise be slices of slices, which become copies
         return _cut(found, _width(group), 0)
     return found
@@ -318,20 +321,3 @@ def _cut(value: ir.Value[Any], width: int, along: int) -> ir.Value[Any]:
     """Split a dimension of a value into parts of a width."""
     sizes = ir.RankedTensorType(value.type).shape
     return expand(value, [[each // width, width] if at == along else [each] for at, each in enumerate(sizes)])
-
-
-def _widened(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
-    kind = ir.RankedTensorType(value.type)
-    if kind.element_type == element:
-        return value
-    out = tensor.EmptyOp(list(kind.shape), element).result
-    same = [ir.AffineMap.get_identity(kind.rank)] * 2
-    return generic([value], out, same, ["parallel"] * kind.rank, partial(_step, element))
-
-
-def _step(element: ir.Type, *values: ir.Value[Any]) -> ir.Value:
-    first, *others = values[:-1]
-    if others:
-        return arith.addf(first, others[0])
-    wider = ir.FloatType(element).width > ir.FloatType(first.type).width
-    return arith.extf(element, first) if wider else arith.truncf(element, first)

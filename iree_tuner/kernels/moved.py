@@ -293,6 +293,25 @@ def add_product(sums: ir.Type, left: ir.Value[Any], right: ir.Value[Any], before
     return arith.addf(before, arith.mulf(one, two))
 
 
+def converted(value: ir.Value[Any], element: ir.Type) -> ir.Value[Any]:
+    """A value with elements of a wider or narrower type."""
+    kind = ir.RankedTensorType(value.type)
+    if kind.element_type == element:
+        return value
+    out = tensor.EmptyOp(list(kind.shape), element).result
+    same = [ir.AffineMap.get_identity(kind.rank)] * 2
+    return generic([value], out, same, ["parallel"] * kind.rank, partial(add_or_convert, element))
+
+
+def add_or_convert(element: ir.Type, *values: ir.Value[Any]) -> ir.Value:
+    """The sum of two elements, or one that is converted; the last value is that of the result before."""
+    first, *others = values[:-1]
+    if others:
+        return arith.addf(first, others[0])
+    wider = ir.FloatType(element).width > ir.FloatType(first.type).width
+    return arith.extf(element, first) if wider else arith.truncf(element, first)
+
+
 def zeros(shape: Sequence[int], element: ir.Type) -> ir.Value:
     """A tensor of zeros, as ops at the current insertion point."""
     empty = tensor.EmptyOp(list(shape), element).result

@@ -362,3 +362,25 @@ def test_one_row_of_large_weights_is_not_joined_on_the_host() -> None:
     large = {"q": 1 << 19, "k": 1 << 19}  # 48 MiB each
     assert find_joint_here(of_torch(large, rows="1,1").encode(), "p.mlir", HOST) == ((), ())
     assert len(find_joint_here(of_torch(large, rows="1,2").encode(), "p.mlir", HOST)[0]) == 2
+
+
+def test_constants_of_more_dimensions_are_not_joined() -> None:
+    """Such as those of a convolution of single pixels, transposed and then reshaped."""
+    x, head, lines, kinds = "tensor<8x24xf32>", list[str](), list[str](), list[str]()
+    for name, width in (("q", 32), ("k", 16)):
+        own, turned, flat = f"{width}x24x1xf32", f"24x1x{width}xf32", f"tensor<24x{width}xf32>"
+        kinds.append(f"tensor<8x{width}xf32>")
+        head.append(f'util.global private @{name} = #flow.parameter.named<"model"::"{name}"> : tensor<{own}>')
+        lines += [
+            f"%l{name} = util.global.load @{name} : tensor<{own}>",
+            f"%e{name} = tensor.empty() : tensor<{turned}>",
+            f"%t{name} = linalg.transpose ins(%l{name} : tensor<{own}>) outs(%e{name} : tensor<{turned}>)"
+            " permutation = [1, 2, 0]",
+            f"%c{name} = tensor.collapse_shape %t{name} [[0, 1], [2]] : tensor<{turned}> into {flat}",
+            f"%{name} = stablehlo.dot %x, %c{name} : ({x}, {flat}) -> {kinds[-1]}",
+        ]
+    types = ", ".join(kinds)
+    text = "\n".join(
+        (*head, f"func.func @main(%x: {x}) -> ({types}) {{", *lines, f"return %q, %k : {types}", "}")
+    )
+    assert find_joint_here(text.encode(), "p.mlir", HOST) == ((), ())
