@@ -14,6 +14,7 @@ from examples.models import (
     convnext,
     decoder,
     encoder,
+    kinds,
     llama,
     mixer,
     mobilenet_v2,
@@ -80,6 +81,22 @@ FURTHER_GPU_MODELS: dict[str, Model] = {
 The first two were chosen on 2026-11-26, before `triton_norms` and `triton_conv` changed for the last time;
 the others on 2026-11-27, after that, of two kinds that were drawn at random.
 """
+
+GPU_KINDS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        kinds.dit("dit_block", "a block of DiT-XL", tokens=256, width=1152, heads=16, batch=8),
+        kinds.conformer(
+            "conformer_block", "a block of a Conformer", tokens=512, width=512, heads=8, filters=31, batch=4
+        ),
+        kinds.image_decoder("vae_stage", "a stage of an image decoder", size=64, channels=512, outputs=256),
+        kinds.capped(
+            "gemma_block", "a block of Gemma-2-9B", tokens=512, width=3584, heads=16, shared=8, each=256,
+            hidden=14336, cap=50.0,
+        ),
+    )
+}  # fmt: skip
+"""Blocks of other kinds than those above."""
 
 _WHISPER = {"of": "Whisper-large's encoder", "tokens": 1500, "width": 1280, "heads": 20, "key_bias": False}
 _LLAMA_8B = llama.Whole("Llama-3-8B", 4096, 32, 8, 14336, blocks=32, vocabulary=128256)

@@ -36,6 +36,7 @@ from examples.models import (
     DECODERS,
     FURTHER_GPU_MODELS,
     FURTHER_MODELS,
+    GPU_KINDS,
     GPU_MODELS,
     LARGE_MODELS,
     MODELS,
@@ -45,11 +46,12 @@ from examples.models.in_torch import names, onnx_outputs, torch_outputs, write_o
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
-EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | LARGE_MODELS | DECODERS
+EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | LARGE_MODELS | DECODERS
 GROUPS = {
     "all": [*MODELS.values()],
     "gpu": [*GPU_MODELS.values()],
     "further": [*FURTHER_GPU_MODELS.values()],
+    "kinds": [*GPU_KINDS.values()],
     "further_cpu": [*FURTHER_MODELS.values()],
     "large": [*LARGE_MODELS.values()],
 }

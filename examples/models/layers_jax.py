@@ -57,9 +57,27 @@ def conv(w: Weights, name: str, x: Array, *, stride: int = 1, groups: int = 1) -
     return (out + w[f"{name}_bias"]).astype(x.dtype)
 
 
+def conv_rows(w: Weights, name: str, x: Array) -> Array:
+    """A depthwise convolution over the rows of each of a batch.
+
+    Its sums have the type of `x`: IREE 3.13 takes no depthwise convolution whose result is wider.
+    """
+    kernel = w[f"{name}_kernel"]
+    out = lax.conv_general_dilated(
+        x, kernel, (1,), ((kernel.shape[0] // 2,) * 2,), dimension_numbers=("NWC", "WIO", "NWC"),
+        feature_group_count=x.shape[-1],
+    )  # fmt: skip
+    return out + w[f"{name}_bias"]
+
+
 def layer_norm(w: Weights, name: str, x: Array) -> Array:
     """Over the last dimension, in 32 bits."""
     return (_normal(x, (-1,)) * w[f"{name}_scale"] + w[f"{name}_bias"]).astype(x.dtype)
+
+
+def plain_norm(x: Array) -> Array:
+    """Over the last dimension, in 32 bits, without scale and shift."""
+    return _normal(x, (-1,)).astype(x.dtype)
 
 
 def rms_norm(w: Weights, name: str, x: Array) -> Array:
@@ -103,10 +121,20 @@ def attention(q: Array, k: Array, v: Array) -> Array:
     return _mixed(scores, v)
 
 
-def causal_attention(q: Array, k: Array, v: Array) -> Array:
-    """Every query over the keys up to its own; several heads of queries share one of keys."""
+def biased_attention(q: Array, k: Array, v: Array, bias: Array) -> Array:
+    """The same with something added to each score: heads by queries by keys."""
+    scores = jnp.einsum("...qd,...kd->...qk", q, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
+    return _mixed(scores + bias.astype(jnp.float32), v)
+
+
+def causal_attention(q: Array, k: Array, v: Array, cap: float | None = None) -> Array:
+    """Every query over the keys up to its own; several heads of queries share one of keys.
+
+    With `cap`, scores are softly kept within so much.
+    """
     k, v = (jnp.repeat(each, q.shape[0] // each.shape[0], axis=0) for each in (k, v))
     scores = jnp.einsum("hqd,hkd->hqk", q, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
+    scores = scores if cap is None else cap * jnp.tanh(scores / cap)
     positions = jnp.arange(q.shape[1])
     return _mixed(jnp.where(positions[None, :, None] >= positions[None, None, :], scores, -jnp.inf), v)
 
@@ -223,6 +251,11 @@ def gelu(x: Array) -> Array:
     return 0.5 * x * (1.0 + lax.erf(x * 0.5**0.5))
 
 
+def gelu_tanh(x: Array) -> Array:
+    """With the hyperbolic tangent."""
+    return jax.nn.gelu(x, approximate=True)
+
+
 def pad(x: Array, value: float) -> Array:
     """A pixel around an image."""
     return jnp.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=value)
@@ -280,3 +313,4 @@ def linear_int8(w: Weights, name: str, x: Array) -> Array:
 
 relu = jax.nn.relu
 silu = jax.nn.silu
+sigmoid = jax.nn.sigmoid

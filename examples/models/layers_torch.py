@@ -6,11 +6,13 @@ Each takes the model's weights and the name of the layer; `layers_jax` has the s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 (everybody's name for it)
 from torch import Tensor
+from torch.nn.attention.flex_attention import flex_attention
 
 from examples.models.weights import Array
 
@@ -24,7 +26,7 @@ def from_numpy(name: str, value: Array) -> Tensor:
     else:
         tensor = torch.from_numpy(value)
     if name.endswith("_kernel"):
-        tensor = tensor.permute(3, 2, 0, 1) if value.ndim == 4 else tensor.t()
+        tensor = tensor.permute(value.ndim - 1, value.ndim - 2, *range(value.ndim - 2))
     return tensor.clone(memory_format=torch.contiguous_format)
 
 
@@ -58,9 +60,20 @@ def conv(w: Weights, name: str, x: Tensor, *, stride: int = 1, groups: int = 1) 
     return F.conv2d(x, kernel, w[f"{name}_bias"], stride, kernel.shape[-1] // 2, groups=groups)
 
 
+def conv_rows(w: Weights, name: str, x: Tensor) -> Tensor:
+    """A depthwise convolution over the rows of each of a batch, which keeps their number."""
+    kernel = w[f"{name}_kernel"]
+    return F.conv1d(x.mT, kernel, w[f"{name}_bias"], padding=kernel.shape[-1] // 2, groups=x.shape[-1]).mT
+
+
 def layer_norm(w: Weights, name: str, x: Tensor) -> Tensor:
     """Over the last dimension."""
     return F.layer_norm(x, x.shape[-1:], w[f"{name}_scale"], w[f"{name}_bias"])
+
+
+def plain_norm(x: Tensor) -> Tensor:
+    """Over the last dimension, without scale and shift."""
+    return F.layer_norm(x, x.shape[-1:])
 
 
 def rms_norm(w: Weights, name: str, x: Tensor) -> Tensor:
@@ -90,9 +103,29 @@ def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(q, k, v)
 
 
-def causal_attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Every query over the keys up to its own; several heads of queries share one of keys."""
-    return F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True, enable_gqa=True)[0]
+def biased_attention(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
+    """The same with something added to each score: heads by queries by keys."""
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+
+
+def causal_attention(q: Tensor, k: Tensor, v: Tensor, cap: float | None = None) -> Tensor:
+    """Every query over the keys up to its own; several heads of queries share one of keys.
+
+    With `cap`, scores are softly kept within so much: compiled it is `flex_attention`, which only then is a
+    kernel; eagerly it is written out.
+    """
+    if cap is None:
+        return F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True, enable_gqa=True)[0]
+    if torch.compiler.is_compiling():
+
+        def capped(score: Tensor, b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG001
+            return torch.where(query >= key, cap * torch.tanh(score / cap), -torch.inf)
+
+        return flex_attention(q[None], k[None], v[None], score_mod=capped, enable_gqa=True)[0]  # type: ignore[return-value]
+    k, v = (each.repeat_interleave(len(q) // len(each), 0) for each in (k, v))
+    scores = cap * torch.tanh((q @ k.mT).float() * (q.shape[-1] ** -0.5 / cap))
+    seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
+    return torch.softmax(scores.masked_fill(~seen, -torch.inf), -1).to(v.dtype) @ v
 
 
 def step_attention(q: Tensor, k: Tensor, v: Tensor, position: Tensor | None = None) -> Tensor:
@@ -194,3 +227,5 @@ relu = F.relu
 relu6 = F.relu6
 silu = F.silu
 gelu = F.gelu
+gelu_tanh = partial(F.gelu, approximate="tanh")
+sigmoid = torch.sigmoid

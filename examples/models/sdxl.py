@@ -53,7 +53,7 @@ def residual(
 
     def forward(f: ModuleType, w: Any, image: Any, time: Any) -> tuple[Any, ...]:
         """The images after the block."""
-        return (f.image_out(_residual(f, w, "", f.image_in(image), time, groups)),)
+        return (f.image_out(residual_block(f, w, "", f.image_in(image), time, groups)),)
 
     summary = f"a residual block of {of}, {batch} x {size}x{size}x{channels}, {HALF}"
     return Model(name, summary, weights, inputs, forward, tolerance=1e-2)
@@ -159,7 +159,7 @@ class Unet:
                 x = f.conv(w, f"down{level}_halve", x, stride=2)
                 skipped.append(x)
         x = self._stage(f, w, "middle0", self._last, x, row, text)
-        x = _residual(f, w, "middle1_", x, row, self.groups)
+        x = residual_block(f, w, "middle1_", x, row, self.groups)
         for level, number, _ in self._up:
             joined = f.join_channels(x, skipped.pop())
             x = self._stage(f, w, f"up{level}_{number}", level, joined, row, text)
@@ -170,7 +170,7 @@ class Unet:
 
     def _stage(self, f: ModuleType, w: Any, part: str, level: int, x: Any, row: Any, text: Any) -> Any:
         """An image after a residual block and the level's transformer."""
-        x = _residual(f, w, f"{part}_", x, row, self.groups)
+        x = residual_block(f, w, f"{part}_", x, row, self.groups)
         heads = self.channels[level] // self.head
         return _texted(f, w, f"{part}_text_", x, text, heads, self.depths[level], self.groups)
 
@@ -221,20 +221,22 @@ def _texted(f: ModuleType, w: Any, part: str, x: Any, text: Any, heads: int, dep
     return x + f.to_image(f.linear(w, f"{part}out", h), x)
 
 
-def residual_weights(w: Weights, part: str, inputs: int, outputs: int, time_width: int) -> None:
-    """Two convolutions with norms, the time's row, and a projection where the channels change."""
+def residual_weights(w: Weights, part: str, inputs: int, outputs: int, time_width: int = 0) -> None:
+    """Two convolutions with norms, the time's row if it has a width, a projection where channels change."""
     w.norm(f"{part}norm1", inputs)
     w.conv(f"{part}conv1", 3, inputs, outputs)
-    w.linear(f"{part}time", time_width, outputs)
+    if time_width:
+        w.linear(f"{part}time", time_width, outputs)
     w.norm(f"{part}norm2", outputs)
     w.conv(f"{part}conv2", 3, outputs, outputs)
     if inputs != outputs:
         w.conv(f"{part}project", 1, inputs, outputs, gain=1.0)
 
 
-def _residual(f: ModuleType, w: Any, part: str, x: Any, time: Any, groups: int) -> Any:
-    """Two convolutions beside the way through, and the time's row between."""
+def residual_block(f: ModuleType, w: Any, part: str, x: Any, time: Any | None, groups: int) -> Any:
+    """Two convolutions beside the way through, and the time's row between, if there is one."""
     h = f.conv(w, f"{part}conv1", f.silu(f.group_norm(w, f"{part}norm1", x, groups)))
-    h = h + f.per_channel(f.linear(w, f"{part}time", f.silu(time)))
+    if time is not None:
+        h = h + f.per_channel(f.linear(w, f"{part}time", f.silu(time)))
     h = f.conv(w, f"{part}conv2", f.silu(f.group_norm(w, f"{part}norm2", h, groups)))
     return (f.conv(w, f"{part}project", x) if f"{part}project_kernel" in w else x) + h

@@ -44,6 +44,7 @@ _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui"
 # By predicate of cmpi: a sign of `left - right`, and a summand, for which the sum is at least 0
 _AT_LEAST_ZERO = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}  # slt, sle, sgt, sge
 _MOST_STEPS, _LEAST_BITS = 64, 32
+_CAPS = "math.tanh"
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,7 @@ class Found:
         shapes: for each operand and the result, the sizes into which each dimension is split; empty for an op
             of the compiler's dialect.
         after: how many keys after its own position a query sees; None if it sees all keys.
+        cap: what scores are softly kept within (`Problem.cap`), if they are.
         views: where the operands are read, if these are not the inputs one by one (`Problem.views`).
         later: the last keys, if these are read elsewhere.
     """
@@ -213,6 +215,7 @@ class Found:
     scale: float
     shapes: tuple[Names, ...]
     after: int | None = None
+    cap: float | None = None
     views: tuple[View, ...] = ()
     later: LaterKeys | None = None
 
@@ -324,7 +327,7 @@ class _Attention:
 
     Attributes:
         batch: the atoms of the batch's loops.
-        scale, after: see `Found`.
+        scale, after, cap: see `Found`.
         rows: the atom that `after` refers to, if the dimension of queries is split.
         bias: a value that is added to the scores, or a mask of them, with its names.
     """
@@ -333,6 +336,7 @@ class _Attention:
     batch: tuple[int, ...]
     scale: float = 1.0
     after: int | None = None
+    cap: float | None = None
     rows: int = _M
     bias: tuple[ir.Value, Names] | None = None
 
@@ -450,6 +454,9 @@ class _Attention:
             if (scaled := factor_of(op)) is not None:
                 (value, factor), before = scaled, names
                 self.scale *= factor
+            elif body_of(op) == _CAPS:
+                before = names if self.cap is None and self.scale > 0.0 else None
+                value, self.cap, self.scale = op.operands[0], self.scale, 1.0
             elif (choice := choice_of(op)) is not None:
                 value, before = op.operands[1], names if self._masked(*choice, names) else None
             elif body_of(op) == "arith.addf" and len(op.operands) == 3:
@@ -463,19 +470,22 @@ class _Attention:
 
     def _biased(self, op: ir.Operation, names: Names) -> tuple[ir.Operation, Names] | None:
         """The product behind an addition: one summand is the product, the other one a bias."""
-        if self.scale != 1.0 or self.bias is not None:
+        if self.scale != 1.0 or self.bias is not None or self.cap is not None:
             return None
         for at in (0, 1):
             walk = replace(self, atoms=self.atoms.copy(), bias=(op.operands[1 - at], names))
             found = walk.scores(op.operands[at], names)
             if found is not None:
-                self.atoms, self.scale, self.after, self.rows = walk.atoms, walk.scale, walk.after, walk.rows
+                self.atoms, self.scale, self.cap = walk.atoms, walk.scale, walk.cap
+                self.after, self.rows = walk.after, walk.rows
                 self.bias = self.followed(op.operands[1 - at], names, cast=True)
                 return found
         return None
 
     def _masked(self, mask: ir.Value, place: Sequence[int], names: Names) -> bool:
         """Record a mask: `after` if it hides the keys after a query's position, otherwise `bias`."""
+        if self.cap is not None:  # a cap outside of a mask lets all keys be seen
+            return False
         own = tuple(names[each] for each in place)
         apart = all(len(each) < 2 for each in own)
         found = said_by(mask, [each[0] if each else None for each in own]) if apart else None
@@ -532,7 +542,7 @@ class _Attention:
         joined: Sequence[_Joined] = (),
     ) -> Found | None:  # fmt: skip
         """The attention of these operands and this result, with the parts of keys and values or without."""
-        if self.after is not None and (self.scale <= 0.0 or self.bias is not None):
+        if self.after is not None and self.scale <= 0.0 and self.cap is None:
             return None
         read = [self.part(*each) for each in operands]
         last, names = result
@@ -575,7 +585,7 @@ class _Attention:
         whole = all(each.sizes == tuple(ir.RankedTensorType(each.value.type).shape) for each in read)
         plain = whole and not joined and len(inputs) == len(read)
         own = () if plain else views[: len(read)]
-        return Found(inputs, ops, workload, self.scale, split, self.after, own, later)
+        return Found(inputs, ops, workload, self.scale, split, self.after, self.cap, own, later)
 
     def _in_parts(
         self, read: Sequence[_Read], every: Sequence[Names], joined: Sequence[_Joined]

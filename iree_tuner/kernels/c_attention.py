@@ -77,12 +77,14 @@ def _macros(problem: Problem, plan: _AttentionTiling) -> dict[str, int | str]:
     found: dict[str, int | str] = {
         **{name.upper(): value for name, value in plan.knobs.items()},
         "QUERIES": shape.m, "KEYS_IN_ALL": shape.k2, "DEPTH": shape.k1, "VALUES": shape.n,
-        "SCALE": f"{problem.scale * math.log2(math.e)!r}f",
+        "SCALE": f"{problem.scale * math.log2(math.e) * (1.0 if problem.cap is None else 2.0)!r}f",
         "CAUSAL": int(problem.after is not None), "AFTER": problem.after or 0,
         "BATCHES": max(1, len(shape.batch)), "SIZES": ",".join(map(str, shape.batch or (1,))),
         "OUT_ROW": shape.steps["OUT"][0], "RESULT": types[-1], "KEPT": int(plan.keeps),
         "EARLIER": shape.earlier,
     }  # fmt: skip
+    if problem.cap is not None:
+        found["CAP"] = f"{problem.cap * math.log2(math.e)!r}f"
     for name, steps in shape.batch_steps.items():
         found[f"{name}_STEPS"] = ",".join(map(str, steps or (0,)))
     for name in shape.sources:

@@ -81,6 +81,7 @@ class Problem:
             orders in memory.
         scale: the factor of an attention's scores, or of the step `scale`.
         after: how many keys after its own position a query of an attention sees; None if it sees all keys.
+        cap: scores are `cap * tanh(scale * product)`, a soft cap; None for plain scores.
         seen: with `moved`, the workload's loops for each dimension of the array that the other steps see.
         padding: the number of zeros before and after the first input in each dimension, if the kernel has to
             pad that input itself; otherwise empty. Kernels that cannot pad refuse such problems.
@@ -103,6 +104,7 @@ class Problem:
     epilogue: tuple[str, ...] = ()
     scale: float = 1.0
     after: int | None = None
+    cap: float | None = None
     seen: tuple[tuple[int, ...], ...] = ()
     padding: tuple[tuple[int, int], ...] = ()
     fused: bytes = b""
@@ -117,10 +119,11 @@ class Problem:
     def name(self) -> str:
         """A short, readable name like `matmul_512x768x1024_f16_f16_f32_relu`. Names are not unique."""
         causal = () if self.after is None else ("causal",)
+        capped = () if self.cap is None else ("capped",)
         padded = ("padded",) if self.padding else ()
         follows = self.integers is not None and self.integers.formula
         then = ("to", self.result.element_type) if follows else ()
-        return "_".join((self.workload.name, *causal, *padded, *self.epilogue, *then))
+        return "_".join((self.workload.name, *causal, *capped, *padded, *self.epilogue, *then))
 
 
 LEAST_SCRATCH = 1 << 20

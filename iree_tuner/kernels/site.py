@@ -103,11 +103,13 @@ def _joined_keys(
 
 def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTensorType) -> ir.Value[Any]:
     *maps, out = matching.indexing_maps(found.workload)
-    operands = [*arguments[:3], arith.ConstantOp(ir.F32Type.get(), found.scale).result, *arguments[3:]]
+    operands = [*arguments[:3], arith.ConstantOp(ir.F32Type.get(), found.scale).result]
+    bias = arguments[3:]
     if found.after is not None:
-        (query,), (key,) = found.workload.role("m"), found.workload.role("k2")
-        maps.append(access(len(found.workload.loops), (query, key)))
-        operands.append(_mask(found.workload.loops[query], found.workload.loops[key], found.after))
+        reads = dict.fromkeys((*found.workload.role("m"), *found.workload.role("k2")))
+        reads |= {ir.AffineDimExpr(each).position: None for own in maps[4:] for each in own.results}
+        maps[4:], bias = [access(len(found.workload.loops), reads)], [_mask(found, bias, maps[4:], [*reads])]
+    operands += bias
     operands.append(tensor.EmptyOp(list(result.shape), result.element_type).result)
     every = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in (*maps, out)])
     op = ir.Operation.create(
@@ -116,20 +118,41 @@ def _attention(found: Found, arguments: Sequence[ir.Value], result: ir.RankedTen
     )  # fmt: skip
     block = op.regions[0].blocks.append(ir.F32Type.get(), arg_locs=[ir.Location.unknown()])
     with ir.InsertionPoint(block):
-        ir.Operation.create("iree_linalg_ext.yield", operands=[block.arguments[0]])
+        score = block.arguments[0] if found.cap is None else _capped(block.arguments[0], found.cap)
+        ir.Operation.create("iree_linalg_ext.yield", operands=[score])
     return op.result
 
 
-def _mask(queries: int, keys: int, after: int) -> ir.Value:
+def _capped(score: ir.Value, cap: float) -> ir.Value:
+    """The cap of a score. The compiler gives the region scores in units of log(2), and takes them so."""
+    kind = ir.F32Type.get()
+    inside = arith.mulf(score, arith.constant(kind, math.log(2.0)))
+    tanh = ir.Operation.create("math.tanh", results=[kind], operands=[inside]).result
+    return arith.mulf(tanh, arith.constant(kind, cap * math.log2(math.e)))
+
+
+def _mask(
+    found: Found, bias: Sequence[ir.Value], maps: Sequence[ir.AffineMap], loops: Sequence[int]
+) -> ir.Value:  # fmt: skip
+    """Which keys each query sees, by these loops: queries, keys, others of a bias; or the bias of these."""
     truth = ir.IntegerType.get_signless(1)
+    kind = ir.RankedTensorType(bias[0].type).element_type if bias else truth
 
-    def sees(_: ir.Value) -> ir.Value:
+    def sees(*given: ir.Value) -> ir.Value:
         query, key = (IndexOp(each).result for each in (0, 1))
-        last = arith.addi(query, arith.constant(ir.IndexType.get(), after))
-        return arith.cmpi(arith.CmpIPredicate.sle, key, last)
+        last = arith.addi(query, arith.constant(ir.IndexType.get(), found.after or 0))
+        seen = arith.cmpi(arith.CmpIPredicate.sle, key, last)
+        if not bias or kind == truth:
+            return arith.andi(seen, given[0]) if bias else seen
+        return arith.select(seen, given[0], arith.constant(kind, -math.inf))
 
-    empty = tensor.EmptyOp([queries, keys], truth).result
-    return generic([], empty, [ir.AffineMap.get_identity(2)], ["parallel"] * 2, sees)
+    empty = tensor.EmptyOp([found.workload.loops[each] for each in loops], kind).result
+    read = [
+        access(len(loops), [loops.index(ir.AffineDimExpr(each).position) for each in own.results])
+        for own in maps
+    ]
+    every = [*read, ir.AffineMap.get_identity(len(loops))]
+    return generic([*bias], empty, every, ["parallel"] * len(loops), sees)
 
 
 def _split(value: ir.Value[Any], shape: Names) -> ir.Value:
@@ -482,7 +505,7 @@ def _attention_of(
     inputs, last = found.inputs, found.ops[-1]
     problem = Problem(
         found.workload, tuple(map(array_of, inputs)), array_of(last.result), scale=found.scale,
-        after=found.after, views=found.views, later=found.later,
+        after=found.after, cap=found.cap, views=found.views, later=found.later,
     )  # fmt: skip
     alone = b""
     if found.shapes:

@@ -64,7 +64,7 @@ class TritonAttention(TritonKernel):
             raise KernelError(f"{self.name} does not compute {problem.name} for {target}")
         from iree_tuner.kernels import triton_attention_source
 
-        shape, splits = _shape(problem), knobs["splits"]
+        shape, splits, cap = _shape(problem), knobs["splits"], problem.cap
         bias = problem.inputs[shape.sources["BIAS"]].element_type if "BIAS" in shape.sources else ""
         own = ELEMENTS[problem.inputs[shape.sources["Q"]].element_type]
         kinds = [_OF_BIAS[bias or "f32"] if name == "BIAS" else own for name in _READ]
@@ -76,7 +76,8 @@ class TritonAttention(TritonKernel):
             "BATCH": shape.batch, "M": shape.m, "N": shape.n, "K1": shape.k1, "K2": shape.k2,
             **{name: shape.batch_steps.get(name, (0,) * len(shape.batch)) for name in (*_READ, "OUT")},
             **{f"IN_{name}": shape.steps.get(name, (0, 0)) for name in (*_READ, "OUT")},
-            "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
+            "AFTER": problem.after, "SCALE": problem.scale * _LOG2_E * (1.0 if cap is None else 2.0),
+            "CAP": None if cap is None else cap * _LOG2_E, "BM": knobs["bm"], "BK": knobs["bk"],
             "WIDTH": power_of_two(shape.k1), "WIDTH_V": power_of_two(shape.n), "SPLITS": splits,
             "CLUSTER": splits > 1, "BIASED": bool(bias), "MASKED": bias == "i1", "EARLIER": shape.earlier,
             "SOURCES": tuple(map(sources.index, sources)),

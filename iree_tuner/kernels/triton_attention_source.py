@@ -35,7 +35,7 @@ def _behind_border(
     acc, total, largest, x, early, late, early_values, late_values, bias, rows, first, end, M: tl.constexpr,
     N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr, IN_K: tl.constexpr, IN_K_LATER: tl.constexpr,
     IN_V: tl.constexpr, IN_V_LATER: tl.constexpr, IN_BIAS: tl.constexpr, AFTER: tl.constexpr, SCALE:
-    tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, BIASED: tl.constexpr, MASKED:
+    tl.constexpr, CAP: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, BIASED: tl.constexpr, MASKED:
     tl.constexpr, EARLIER: tl.constexpr,
 ):  # fmt: skip
     """Add the blocks of keys from `first` on, some of which are later ones; as `attention` does."""
@@ -47,7 +47,7 @@ def _behind_border(
         y = _joined(early, late, key, IN_K[0], IN_K_LATER[0], within, EARLIER, K2)
         powers, shrink, total, largest = _weighed(
             tl.dot(x, y) * SCALE, total, largest, bias, rows, keys + start, M, K2, AFTER, IN_BIAS, BIASED,
-            MASKED, BK,
+            MASKED, CAP, BK,
         )  # fmt: skip
         key, within = keys[:, None] + start, columns[None, :] < N
         z = _joined(early_values, late_values, key, IN_V[0], IN_V_LATER[0], within, EARLIER, K2)
@@ -61,8 +61,8 @@ def attention(
     K1: tl.constexpr, K2: tl.constexpr, Q: tl.constexpr, K: tl.constexpr, V: tl.constexpr, BIAS: tl.constexpr,
     K_LATER: tl.constexpr, V_LATER: tl.constexpr, OUT: tl.constexpr, IN_Q: tl.constexpr, IN_K: tl.constexpr,
     IN_V: tl.constexpr, IN_BIAS: tl.constexpr, IN_K_LATER: tl.constexpr, IN_V_LATER: tl.constexpr,
-    IN_OUT: tl.constexpr, AFTER: tl.constexpr, SCALE: tl.constexpr, BM: tl.constexpr, BK: tl.constexpr,
-    WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
+    IN_OUT: tl.constexpr, AFTER: tl.constexpr, SCALE: tl.constexpr, CAP: tl.constexpr, BM: tl.constexpr,
+    BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, SPLITS: tl.constexpr, CLUSTER: tl.constexpr,
     BIASED: tl.constexpr, MASKED: tl.constexpr, EARLIER: tl.constexpr, SOURCES: tl.constexpr,
     STARTS: tl.constexpr,
 ):  # fmt: skip
@@ -70,7 +70,7 @@ def attention(
 
     With several `SPLITS`, each workgroup of a cluster writes the result of a part of the keys to `parts`, and
     the last one combines them. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns. A
-    query sees `AFTER` keys after its own, or all. Keys from the number `EARLIER` on are in `k_later` and
+    query sees `AFTER` keys after its own, or all. `CAP` is the soft cap of scores, or None. Keys from the number `EARLIER` on are in `k_later` and
     `v_later`. `SOURCES` are the first parameters with the same arrays, `STARTS` where each begins in its own.
     """
     k, v = (q, k)[SOURCES[1]], (q, k, v)[SOURCES[2]]
@@ -99,7 +99,7 @@ def attention(
         y = _loaded(right_now, here, whole % BK == 0 and K1 == WIDTH)
         powers, shrink, total, largest = _weighed(
             tl.dot(x, y) * SCALE, total, largest, bias, rows, keys + start, M, whole, AFTER, IN_BIAS, BIASED,
-            MASKED, BK,
+            MASKED, CAP, BK,
         )  # fmt: skip
         here = (keys[:, None] + start < whole) & (columns[None, :] < N)
         z = _loaded(values_now, here, whole % BK == 0 and N == WIDTH_V)
@@ -109,8 +109,8 @@ def attention(
         acc, total, largest = _behind_border(
             acc, total, largest, x, right, late + STARTS[4] + offset(head, BATCH, K_LATER), values,
             late_values + STARTS[5] + offset(head, BATCH, V_LATER), bias, rows, max(first, whole), end, M, N,
-            K1, K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, IN_BIAS, AFTER, SCALE, BK, WIDTH, WIDTH_V, BIASED,
-            MASKED, EARLIER,
+            K1, K2, IN_K, IN_K_LATER, IN_V, IN_V_LATER, IN_BIAS, AFTER, SCALE, CAP, BK, WIDTH, WIDTH_V,
+            BIASED, MASKED, EARLIER,
         )  # fmt: skip
     out += offset(head, BATCH, OUT) + rows[:, None] * IN_OUT[0] + columns[None, :] * IN_OUT[1]
     here = (rows[:, None] < M) & (columns[None, :] < N)
@@ -121,12 +121,14 @@ def attention(
 @triton.jit
 def _weighed(
     scores, total, largest, bias, rows, keys, M: tl.constexpr, K2: tl.constexpr, AFTER: tl.constexpr,
-    STEPS: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, BK: tl.constexpr,
+    STEPS: tl.constexpr, BIASED: tl.constexpr, MASKED: tl.constexpr, CAP: tl.constexpr, BK: tl.constexpr,
 ):  # fmt: skip
     """The powers of a block's scores, the factor for earlier blocks, the sum of powers, the largest score.
 
-    A bias is added, and the scores of keys that a query does not see are lowered.
+    Scores get a soft cap, a bias is added, and those of keys that a query does not see are lowered.
     """
+    if CAP is not None:  # `CAP * tanh`, of half of a score
+        scores = CAP - 2 * CAP / (1 + tl.math.exp2(scores))
     if K2 % BK != 0:
         scores = tl.where(keys[None, :] < K2, scores, float("-inf"))
     if AFTER is not None:

@@ -10,6 +10,7 @@
 //   QUERIES, KEYS_IN_ALL      number of queries and of keys
 //   DEPTH, VALUES             elements of a query or key, and of a value
 //   SCALE                     the factor of the scores, times log2(e)
+//   CAP                       if it is given, the soft cap of scores, times log2(e); SCALE has a factor of 2 more
 //   CAUSAL, AFTER             whether a query sees at most AFTER keys after its own position
 //   BATCHES, SIZES            number of batch loops, and their sizes
 //   Q_STEPS, K_STEPS, V_STEPS, OUT_STEPS   strides of the batch loops in each array, in elements
@@ -143,6 +144,14 @@ ALWAYS void dots(const Q_TYPE *queries, const K_TYPE *keys, const index key_row,
     ALL for (int c = 0; c < columns; c++) scores[r * KEYS + c] = total(sums[r][c]) * SCALE;
 }
 
+#ifdef CAP
+// CAP * tanh of half of a score.
+ALWAYS vector capped(vector x) {
+  const vector small = power(choose(x < all(0), x, -x)), found = CAP * (1 - small) / (1 + small);
+  return choose(x < all(0), -found, found);
+}
+#endif
+
 // Turn the scores of one query into weights; keys after the visible ones get the weight 0. Returns the factor by which
 // the weighted sum so far has to be multiplied.
 ALWAYS float weigh(float *scores, index visible, index count, float *highest, float *sum) {
@@ -151,6 +160,10 @@ ALWAYS float weigh(float *scores, index visible, index count, float *highest, fl
   for (int i = 0; i < LANES; i++) place[i] = i;
   for (index c = 0; c < count; c += LANES) {
     vector x = *(const vector *)(scores + c);
+#ifdef CAP
+    x = capped(x);
+    *(vector *)(scores + c) = x;
+#endif
     if (c + LANES > visible) {
       x = choose(place < (int)(visible - c), x, all(-__builtin_inff()));
       *(vector *)(scores + c) = x;

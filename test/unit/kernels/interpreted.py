@@ -13,9 +13,11 @@ CASES = (
     (1, 64, 1, None, 8, "", 0), (100, 77, 1, None, 1, "bias", 0), (70, 96, 2, None, 1, "row", 0),
     (9, 200, 4, None, 2, "mask", 0), (1, 300, 4, None, 4, "", 1), (70, 100, 1, 30, 1, "", 70),
     (9, 96, 2, None, 2, "mask", 32), (5, 41, 1, None, 1, "bias", 40), (3, 257, 2, None, 8, "", 7),
+    (70, 130, 1, 45, 1, "bias", 0), (70, 100, 1, 0, 1, "capped", 70), (5, 300, 2, None, 4, "capped", 0),
 )  # fmt: skip
-"""Queries, keys, heads to one of keys, keys after its own that a query sees, parts of keys, a bias, and how
-many keys are in other arrays."""
+"""Queries, keys, heads to one of keys, keys after its own that a query sees, parts of keys, a bias or a soft cap
+of scores, and how many keys are in other arrays."""
+CAP = 0.5
 
 
 def biases(kind, batch, heads, m, keys):
@@ -56,13 +58,14 @@ for m, keys, shared, after, splits, kind, late in CASES:
     triton_attention_source.attention[(math.ceil(m / 64) * splits, batch * heads, 1)](
         *map(Tensor, (q, *earlier, bias, *later, out, parts)), BATCH=(batch, heads // shared, shared), M=m,
         N=width, K1=width, K2=keys, **strides, **inner, IN_BIAS=steps[2:], AFTER=after,
-        SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=64, WIDTH_V=64, SPLITS=splits,
-        CLUSTER=False, BIASED=bool(kind), MASKED=kind == "mask", EARLIER=early, SOURCES=(0, 1, 2, 3, 4, 5),
+        SCALE=(0.25 / CAP if kind == "capped" else 0.125) * math.log2(math.e),
+        CAP=CAP * math.log2(math.e) if kind == "capped" else None, BM=64, BK=32, WIDTH=64, WIDTH_V=64, SPLITS=splits,
+        CLUSTER=False, BIASED=kind not in ("", "capped"), MASKED=kind == "mask", EARLIER=early, SOURCES=(0, 1, 2, 3, 4, 5),
         STARTS=(0,) * 6,
     )  # fmt: skip
     k, v = (np.repeat(each.astype(float), shared, axis=2) for each in (k, v))
     scores = 0.125 * np.einsum("bmhd,bkhd->bhmk", q.astype(float), k)
-    scores = scores + added
+    scores = (CAP * np.tanh(scores / CAP) if kind == "capped" else scores) + added
     if after is not None:
         scores[:, :, np.arange(keys)[None] > np.arange(m)[:, None] + after] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
@@ -81,7 +84,7 @@ for sources in ((0, 0, 0), (0, 1, 1)):
         *map(Tensor, (*given, none, none, none, out, none)), BATCH=(1,), M=m, N=width, K1=width, K2=m,
         **dict.fromkeys(("Q", "K", "V", "OUT", "BIAS", "K_LATER", "V_LATER"), (0,)),
         **dict.fromkeys(("IN_BIAS", "IN_K_LATER", "IN_V_LATER"), (0, 0)),
-        **{f"IN_{name}": (1 + 3 * width, 1) for name in ("Q", "K", "V")}, IN_OUT=(width, 1), AFTER=None,
+        **{f"IN_{name}": (1 + 3 * width, 1) for name in ("Q", "K", "V")}, IN_OUT=(width, 1), AFTER=None, CAP=None,
         SCALE=0.125 * math.log2(math.e), BM=64, BK=32, WIDTH=32, WIDTH_V=32, SPLITS=1, CLUSTER=False,
         BIASED=False, MASKED=False, EARLIER=m, SOURCES=(*sources, 3, 4, 5),
         STARTS=(1, 1 + width, 1 + 2 * width, 0, 0, 0),

@@ -32,6 +32,7 @@ class Form:
     found: tuple[int, ...]
     causal: bool = False
     bias: tuple[int, ...] = ()
+    cap: float | None = None
 
 
 FORMS = (
@@ -46,6 +47,10 @@ FORMS = (
     Form("bias_of_keys", 2, 20, 24, 4, (2, 4), bias=(2, 1, 1, 24)),
     Form("masked_keys", 2, 20, 24, 4, (2, 4), bias=(2, 1, 1, 24)),
     Form("causal_triangle", 2, 20, 20, 4, (2, 4), causal=True),
+    Form("capped", 2, 20, 24, 2, (2, 2, 2), cap=2.0),
+    Form("capped_causal", 2, 20, 20, 2, (2, 2, 2), causal=True, cap=2.0),
+    Form("capped_bias", 2, 20, 24, 4, (2, 4), bias=(1, 4, 20, 24), cap=2.0),
+    Form("bias_causal", 2, 20, 20, 4, (2, 4), causal=True, bias=(1, 4, 20, 20)),
 )
 
 
@@ -59,7 +64,7 @@ def arrays(form: Form):
     made = [rng.standard_normal((form.batch, rows, heads, 16)).astype(np.float16) for rows, heads in sizes]
     if form.name == "masked_keys":
         return [*made, rng.random(form.bias) < 0.5]
-    kind = np.float16 if form.name == "bias_of_heads" else np.float32
+    kind = np.float16 if len(form.bias) > 2 and form.bias[1] == 4 else np.float32
     return [*made, rng.standard_normal(form.bias).astype(kind)] if form.bias else made
 
 
@@ -68,20 +73,22 @@ def reference(form: Form, query, key, value, bias=0.0):
     if form.name == "masked_keys":
         bias = np.where(bias, 0.0, -np.inf)
     key, value = (np.repeat(each.astype(np.float64), 4 // form.shared, axis=2) for each in (key, value))
-    scores = 0.25 * np.einsum("bmhd,bkhd->bhmk", query.astype(np.float64), key) + bias
+    scores = 0.25 * np.einsum("bmhd,bkhd->bhmk", query.astype(np.float64), key)
+    scores = (scores if form.cap is None else form.cap * np.tanh(scores / form.cap)) + bias
     if form.causal:
         scores[..., np.arange(form.keys)[None] > np.arange(form.queries)[:, None]] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return np.einsum("bhmk,bkhd->bmhd", weights / weights.sum(-1, keepdims=True), value)
 
 
-@pytest.mark.parametrize("form", FORMS if ALL else FORMS[3::3], ids=lambda form: form.name)
+@pytest.mark.parametrize("form", FORMS if ALL else [*FORMS[3:11:3], *FORMS[12:]], ids=lambda form: form.name)
 def test_each_form_is_one_problem(form: Form) -> None:
     site = site_of(form.name)
     assert site is not None
     problem = site.problem
     assert problem.workload.sizes("batch") == form.found
-    assert (problem.scale, problem.after) == (0.25, 0 if form.causal else None)
+    assert (problem.scale, problem.after) == (0.25 / (form.cap or 1.0), 0 if form.causal else None)
+    assert problem.cap == form.cap
     assert KERNEL.refuses(problem) == ""
     given = arrays(form)
     assert [np.prod(each.shape) for each in problem.inputs] == [each.size for each in given]

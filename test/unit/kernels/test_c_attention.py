@@ -118,6 +118,17 @@ def test_parts_of_arrays_are_read_in_place(name, tmp_path):
     np.testing.assert_allclose(got, form_reference(form, query, key, value), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("name", some(["capped_causal", "capped"], 2))
+def test_soft_caps(name, tmp_path):
+    problem = found((PROGRAMS / f"{name}.mlir").read_text().replace("f16", "f32")).problem
+    assert KERNEL.refuses(problem) == ""
+    keys = problem.inputs[1].shape[1]
+    form = Form(name, 2, 20, keys, 2, (), causal=problem.after is not None, cap=problem.cap)
+    got, read = computed(problem, 0.3, tmp_path)
+    wanted = form_reference(form, *(each.reshape(2, -1, heads, 16) for each, heads in zip(read, (4, 2, 2))))
+    np.testing.assert_allclose(got.reshape(wanted.shape), wanted, rtol=2e-5, atol=2e-6)
+
+
 def test_scores_that_are_large_or_no_numbers(tmp_path):
     """Weights that are too small are 0; a NaN is in the row of its query alone."""
     problem = site_in(op(1, 9, 140, 8, 8)).problem
