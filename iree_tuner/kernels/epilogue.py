@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from math import prod
 
 from iree.compiler import ir
 
@@ -24,9 +25,9 @@ from iree_tuner.kernels.expression import (
     constant_of,
     evaluate,
     gelu_of_x,
+    logistic_of_x,
     multiply,
     scale,
-    silu_of_x,
     varies,
 )
 from iree_tuner.ops.dag import captured
@@ -40,19 +41,37 @@ _FUNCTIONS: tuple[Atom, ...] = tuple(
 )
 _RESHAPED = ("bias", "residual")
 """Steps whose operands are read alike after reshapes that keep the last dimension."""
+_SLICE, _IMAGES, _GROUPS = "tensor.extract_slice", "image_bias", "group_bias"
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """Where the operand of a step `group_...` is read, which has a row of columns for each group of rows.
+
+    Attributes:
+        count: the number of groups, of equal sizes.
+        first: the place of the first element in the operand, in elements.
+        step: elements from one group's row to the next one's.
+    """
+
+    count: int
+    first: int
+    step: int
 
 
 @dataclass(frozen=True)
 class EpilogueSteps:
     """Steps that end together: their names, see `Problem.epilogue`, and operands, in order.
 
-    The last one of `ops`, producers first, computes the result. `scale` is the factor of the step `scale`.
+    The last one of `ops`, producers first, computes the result. `scale` is the factor of the step `scale`,
+    `groups` are of `Problem`.
     """
 
     names: tuple[str, ...]
     inputs: tuple[ir.Value, ...]
     ops: tuple[ir.Operation, ...]
     scale: float = 1.0
+    groups: tuple[RowGroups, ...] = ()
 
 
 def next_steps(
@@ -67,13 +86,17 @@ def next_steps(
     """
     reshapes = [] if sums is None else _reshapes(value)
     value = reshapes[-1].result if reshapes else value
-    walk = _Epilogue(value, factor, sums is not None and not _is_like(value, sums), list(reshapes))
+    reshaped = sums is not None and not _is_like(value, sums)
+    matrix = sums is not None and ir.RankedTensorType(sums.type).rank == 2
+    walk = _Epilogue(value, factor, reshaped, list(reshapes), matrix)
     for _ in range(_MOST_OPS):
         user = next_user(value, walk.known, walk.ops)
         if user is None or not walk.absorb(user):
             return None
         if walk.ended(user):
-            return EpilogueSteps(tuple(walk.names), tuple(walk.inputs), tuple(walk.ops), walk.scale)
+            return EpilogueSteps(
+                tuple(walk.names), tuple(walk.inputs), tuple(walk.ops), walk.scale, tuple(walk.groups)
+            )
     return None
 
 
@@ -85,20 +108,23 @@ class _Epilogue:
         value: where the walk begins.
         factor: element type of the sums' factors.
         reshaped: whether dimensions before the last one differ from the dimensions of the sums.
+        matrix: whether the sums are a matrix.
         known: tensors, as expressions of the last step's value.
         extras: by atom, operands that are not computed from the sums, and the step that adds each.
-        names, inputs, ops, scale: see `EpilogueSteps`.
+        names, inputs, ops, scale, groups: see `EpilogueSteps`.
     """
 
     value: ir.Value
     factor: ir.Type | None
     reshaped: bool
     ops: list[ir.Operation]
+    matrix: bool = False
     known: dict[ir.Value, Polynomial] = field(init=False)
     extras: dict[Atom, tuple[ir.Value, str]] = field(default_factory=dict[Atom, tuple[ir.Value, str]])
     names: list[str] = field(default_factory=list[str])
     inputs: list[ir.Value] = field(default_factory=list[ir.Value])
     scale: float = 1.0
+    groups: list[RowGroups] = field(default_factory=list[RowGroups])
 
     def __post_init__(self) -> None:
         self.known = {self.value: atom(X)}
@@ -195,11 +221,11 @@ class _Epilogue:
             return multiplied
         if (other := self._repeated_step(found))[0]:
             return other
-        return "silu" if silu_of_x(found) else gelu_of_x(found, _EPSILONS.get(element, 0.0)), None
+        return logistic_of_x(found) or gelu_of_x(found, _EPSILONS.get(element, 0.0)), None
 
     def _multiplied(self, product: Monomial, times: float) -> tuple[str, ir.Value | None]:
         """The step that a product computes, with the step's operand; an empty name if there is none."""
-        if product == (X,):
+        if product == (X,) and times != -1.0:  # negated, it may become a sigmoid
             self.scale = times
             return "scale", None
         for value, kind in (self.extras[each] for each in product if each in self.extras):
@@ -244,6 +270,8 @@ class _Epilogue:
         return found
 
     def _extra(self, value: ir.Value, kind: str) -> Polynomial | None:
+        if self.reshaped and self.matrix and kind == _IMAGES:
+            return self._grouped(value)
         if self.reshaped and kind not in _RESHAPED:
             return None
         if widening := _widening(value, self.factor):
@@ -252,9 +280,22 @@ class _Epilogue:
         for known, (other, _) in self.extras.items():
             if other == value:
                 return atom(known)
+        return self._fresh(value, kind)
+
+    def _fresh(self, value: ir.Value, kind: str) -> Polynomial:
         fresh: Atom = (f"extra {len(self.extras)}", None)
         self.extras[fresh] = value, kind
         return atom(fresh)
+
+    def _grouped(self, value: ir.Value) -> Polynomial | None:
+        """The expression of an operand with a row for each of the first dimension's parts; one in a walk."""
+        shape = ir.RankedTensorType(value.type).shape
+        whole, ops, groups = _rows_in(value, RowGroups(shape[0], 0, shape[-1]), shape[-1])
+        if self.groups or whole in [other for other, _ in self.extras.values()]:
+            return None
+        self._first(ops)
+        self.groups.append(groups)
+        return self._fresh(whole, _GROUPS)
 
     def _first(self, ops: list[ir.Operation]) -> None:
         self.ops += [each for each in ops if each not in self.ops]
@@ -273,6 +314,43 @@ def next_user(
         if user not in followed and (first is None or user.is_before_in_block(first)):
             first = user
     return first
+
+
+def _rows_in(
+    value: ir.Value, rows: RowGroups, columns: int
+) -> tuple[ir.Value, list[ir.Operation], RowGroups]:  # fmt: skip
+    """The array that rows are a part of, the ops from there to `value`, and where they are in it."""
+    ops: list[ir.Operation] = []
+    while (op := producer(value)) is not None:
+        if op.name == _SLICE and (found := _rows_of_slice(op, rows, columns)) is not None:
+            rows = found
+        elif op.name not in _RESHAPES:
+            break
+        value, ops = op.operands[0], [op, *ops]
+    kept = max((at + 1 for at, op in enumerate(ops) if op.name == _SLICE), default=0)
+    return (ops[0].operands[0], ops, rows) if kept else (ops[-1].result if ops else value, [], rows)
+
+
+def _rows_of_slice(op: ir.Operation, rows: RowGroups, columns: int) -> RowGroups | None:
+    """Where rows of a slice are in the whole; None if the slice is not along one dimension, or cuts rows."""
+    names = (f"static_{each}" for each in ("offsets", "sizes", "strides"))
+    begins, found, strides = (list(ir.DenseI64ArrayAttr(op.attributes[each])) for each in names)
+    if len(op.operands) > 1 or set(strides) != {1}:
+        return None
+    shape = ir.RankedTensorType(op.operands[0].type).shape
+    cut = [at for at, size in enumerate(shape) if found[at] != size]
+    if len(cut) != 1:
+        return None if cut else rows
+    inner = prod(shape[cut[0] + 1 :])
+    own, whole, before = found[cut[0]] * inner, shape[cut[0]] * inner, begins[cut[0]] * inner
+    end = rows.first % own + columns
+    if rows.step % own == 0 and end <= own:
+        step = rows.step // own * whole
+    elif end + (rows.count - 1) * rows.step <= own:
+        step = rows.step
+    else:
+        return None
+    return RowGroups(rows.count, rows.first // own * whole + before + rows.first % own, step)
 
 
 def _reshapes(value: ir.Value) -> list[ir.Operation]:

@@ -179,10 +179,11 @@ def _value(found: Polynomial, argument: float) -> float | None:
     return total
 
 
-def silu_of_x(found: Polynomial) -> bool:
-    """Whether an expression is `x / (1 + exp(-x))`."""
+def logistic_of_x(found: Polynomial) -> str:
+    """`silu` if an expression is `x / (1 + exp(-x))`, `sigmoid` without the factor; otherwise empty."""
     below = add(number(1.0), atom(("exp", scale(atom(X), -1.0))))
-    return below is not None and found == multiply(atom(X), atom(("inverse", below)))
+    sigmoid = atom(("inverse", below))
+    return "sigmoid" if found == sigmoid else "silu" if found == multiply(atom(X), sigmoid) else ""
 
 
 _ERF_IS_ONE, _NEAR = 3.8, 1e-6  # erfc(3.8) is less than an epsilon of f32

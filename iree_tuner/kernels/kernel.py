@@ -10,6 +10,7 @@ from typing import Literal, Protocol, cast, runtime_checkable
 
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.installed import brought, usable
+from iree_tuner.kernels.epilogue import RowGroups
 from iree_tuner.kernels.integers import Integers
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.ops.convolution import is_convolution
@@ -71,11 +72,12 @@ class Problem:
         result: the array that is written.
         epilogue: steps on each sum, in order. `bias` adds the next input along the last dimension,
             `channel_bias` along the second one (channels of images with channels first). `image_bias` and
-            `image_channel_bias` also have the first dimension, the images. Names with `gain` or `minus`
-            instead of `bias` multiply or subtract. `residual` adds the next input, `factor` multiplies by
+            `image_channel_bias` also have the first dimension, the images. `group_bias` has a row of columns
+            for each of equal groups of rows (`groups`). Names with `gain` or `minus` instead of `bias`
+            multiply or subtract. `residual` adds the next input, `factor` multiplies by
             it. Steps without inputs are `scale`, `relu`, `relu_ordered` (turns NaN into 0), `at_most_6`,
-            `gelu`, `gelu_tanh`, `silu` and `truncf`. From `halves` on, steps are of the first half of the
-            columns, and from `exchanged_halves` on, of the second one, until `gated` multiplies by the other
+            `gelu`, `gelu_tanh`, `silu`, `sigmoid` and `truncf`. From `halves` on, steps are of the first
+            half of the columns, and from `exchanged_halves` on, of the second one, until `gated` multiplies by the other
             half (`gated`). The last step may be `moved`: operands and result have
             other orders of dimensions in memory than the root op and the steps see. The workload has the
             orders in memory.
@@ -96,6 +98,7 @@ class Problem:
             same input; otherwise empty, and each operand is an input.
         later: the last keys of an attention, if the operands of `views` have only those before them.
         halves: of a gated product, the loop of columns that is cut into halves, in its outermost part.
+        groups: where the operand of each step `group_...` is read.
     """
 
     workload: Workload
@@ -114,6 +117,7 @@ class Problem:
     views: tuple[View, ...] = ()
     later: LaterKeys | None = None
     halves: int | None = None
+    groups: tuple[RowGroups, ...] = ()
 
     @property
     def name(self) -> str:

@@ -318,7 +318,7 @@ def _dimension(map_: IndexingMap, loops: Set[int]) -> int | None:
     return next(found, None)
 
 
-LEFT, RIGHT, RESULT, BIAS, ADDED = "LEFT", "RIGHT", "RESULT", "BIAS", "ADDED"
+LEFT, RIGHT, RESULT, EXTRA = "LEFT", "RIGHT", "RESULT", "EXTRA"
 
 _COPIED_BYTES = 16  # strides of a tensor map are multiples of 16: CUDA driver API, cuTensorMapEncodeTiled
 
@@ -351,8 +351,8 @@ class ProductShape:
 
     Attributes:
         sizes: sizes of the loops by role.
-        steps: by array (`LEFT`, `RIGHT`, `RESULT`, `BIAS`, and `ADDED` for other operands of the epilogue)
-            and by role, the stride of each loop in elements; 0 if the array does not depend on the loop.
+        steps: by array (`LEFT`, `RIGHT`, `RESULT`, and `EXTRA0` etc. for operands of the epilogue) and by
+            role, the stride of each loop in elements; 0 if the array does not depend on the loop.
         exchanged: whether `LEFT`, with the rows, is the problem's second operand.
         gated: whether the first loop of `n` is that of two halves, which the result does not have.
     """
@@ -446,15 +446,18 @@ def product_shape(problem: Problem) -> ProductShape | None:
     if exchanged:
         left, right = right, left
         loops |= {"m": loops["n"], "n": loops["m"]}
+    if problem.groups:  # of rows: the number of a group gets a loop of its own
+        (count, *others), row = {each.count for each in problem.groups}, order[0]
+        if exchanged or others or problem.seen or len(order) != 2:
+            return None
+        sizes[row] //= count
+        for steps in (left, result):
+            steps[len(sizes)] = steps[row] * sizes[row]
+        order = (len(sizes), *order)
+        loops |= {"m": order[:2]}
+        sizes.append(count)
     seen = problem.seen or tuple((each,) for each in order)
-    along = {"bias": seen[-1:], "image_bias": (seen[:1] + seen[-1:])}
-    kind = next((each for each in along if each in problem.epilogue), "")
-    bias = _steps([each for own in along.get(kind, ()) for each in own], sizes)
-    if half is not None and bias:
-        bias |= {half: math.prod(sizes[each] for each in bias)}
-    same = not problem.seen or not {"residual", "factor"} & set(problem.epilogue)
-    added = result if same else _steps([each for own in seen for each in own], sizes)
-    arrays = {LEFT: left, RIGHT: right, RESULT: result, BIAS: bias, ADDED: added}
+    arrays = {LEFT: left, RIGHT: right, RESULT: result, **_extras(problem, seen, sizes, half)}
     own: dict[str, list[int]] = {}
     for role in ROLES:
         steps = left if role == "k" else result
@@ -474,6 +477,36 @@ def product_shape(problem: Problem) -> ProductShape | None:
         exchanged,
         half is not None,
     )
+
+
+OPERATIONS = {
+    "bias": "add", "gain": "multiply", "minus": "subtract", "residual": "add", "factor": "multiply",
+}  # fmt: skip
+"""By the last word of a step's name, what is done with its operand."""
+WHOLE = ("residual", "factor")
+"""Steps whose operands have the sizes of the result."""
+
+
+def operation_of(step: str) -> str:
+    """What a step of an epilogue does with its operand; empty for a step without one."""
+    return OPERATIONS.get(step.rpartition("_")[2], "")
+
+
+def _extras(
+    problem: Problem, seen: Sequence[Sequence[int]], sizes: Sequence[int], half: int | None
+) -> dict[str, dict[int, int]]:
+    """The strides of the epilogue's operands, in order. `seen` are the loops of each dimension before it."""
+    found: list[dict[int, int]] = []
+    groups = iter(problem.groups)
+    for step in filter(operation_of, problem.epilogue):
+        along = [*seen] if step in WHOLE else [*(seen[:1] if step.startswith("image_") else ()), seen[-1]]
+        steps = _steps([each for own in along for each in own], sizes)
+        if step.startswith("group_"):
+            steps |= {seen[0][0]: next(groups).step}
+        if half is not None and step not in WHOLE:
+            steps |= {half: math.prod(sizes[each] for each in steps)}
+        found.append(steps)
+    return {f"{EXTRA}{number}": steps for number, steps in enumerate(found)}
 
 
 def _steps(loops: Sequence[int], sizes: Sequence[int]) -> dict[int, int]:

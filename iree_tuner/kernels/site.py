@@ -19,13 +19,21 @@ from iree.compiler.dialects import arith, func, tensor
 from iree_tuner.compiler import linalg
 from iree_tuner.compiler.linalg import IndexOp, access, collapse, expand, generic
 from iree_tuner.kernels.attention import ATTENTION_OP, Found, Names, attention_of, find_attention
-from iree_tuner.kernels.epilogue import next_steps, producer, start_of_bias
+from iree_tuner.kernels.epilogue import RowGroups, next_steps, producer, start_of_bias
 from iree_tuner.kernels.expression import constant_of, number
 from iree_tuner.kernels.formula import follow
 from iree_tuner.kernels.gated import BEFORE, Gated, build_gated, find_gated
 from iree_tuner.kernels.integers import Integers, Operands, Padding, operands_of, padding_of
 from iree_tuner.kernels.kernel import Array, Problem, View
-from iree_tuner.kernels.moved import Moved, build_dispatch, build_in_one, moved_product
+from iree_tuner.kernels.moved import (
+    Moved,
+    add_product,
+    build_dispatch,
+    build_in_one,
+    moved_product,
+    reshaped,
+    zeros,
+)
 from iree_tuner.kernels.moves import HOISTED, sliced
 from iree_tuner.ops import matching
 from iree_tuner.ops.contraction import Contraction
@@ -368,17 +376,18 @@ def _sites_of(root: ir.Operation, taken: set[ir.Operation]) -> _Own:
     if len(set(inputs)) < len(inputs):
         return []  # a case has an argument for each input
     padding = padding_of(inputs[0]) if is_convolution(workload) else None
-    sites, scale = [(_site(workload, inputs, ops, epilogue, function), root)], 1.0
+    sites, scale, groups = [(_site(workload, inputs, ops, epilogue, function), root)], 1.0, ()
     sites += _padded(*sites[-1], padding, inputs, ops)
     factor = ir.RankedTensorType(root.operands[0].type).element_type
     sums = None if is_convolution(workload) else root.result
     while (steps := next_steps(ops[-1].result, factor, sums)) is not None:
         epilogue, inputs = (*epilogue, *steps.names), [*inputs, *steps.inputs]
         scale = steps.scale if "scale" in steps.names else scale
+        groups = (*groups, *steps.groups)
         if len(set(epilogue)) < len(epilogue) or len(set(inputs)) < len(inputs):
             break
         ops += [each for each in steps.ops if each not in ops]  # ops may share a zero
-        sites.append((_site(workload, inputs, ops, epilogue, function, scale), ops[-1]))
+        sites.append((_site(workload, inputs, ops, epilogue, function, scale, groups), ops[-1]))
         sites += _padded(*sites[-1], padding, inputs, ops)
     gated = (
         None if is_convolution(workload) else find_gated(root, workload, ops[ops.index(root) + 1 :], factor)
@@ -518,13 +527,38 @@ def _attention_of(
 
 def _site(
     workload: Workload, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation], epilogue: tuple[str, ...],
-    function: str, scale: float = 1.0,
+    function: str, scale: float = 1.0, groups: tuple[RowGroups, ...] = (),
 ) -> Site:  # fmt: skip
     problem = Problem(
         workload, tuple(map(array_of, inputs)), array_of(ops[-1].result), epilogue, scale,
-        constants=_constants(inputs),
+        constants=_constants(inputs), groups=groups,
     )  # fmt: skip
-    return Site(problem, case_of(inputs, ops), function)
+    alone = b""
+    if groups:
+        build = partial(_in_groups, problem, inputs, ops)
+        alone = program_of(inputs, ops[-1].result.type, build)
+    return Site(problem, case_of(inputs, ops), function, alone)
+
+
+def _in_groups(
+    problem: Problem, inputs: Sequence[ir.Value], ops: Sequence[ir.Operation], function: func.FuncOp
+) -> ir.Value:  # fmt: skip
+    """Build a product whose rows are in groups, so that the steps after it join its dispatch."""
+    root = next(op for op in ops if [*op.operands][:2] == [*inputs][:2])
+    workload, count, result = problem.workload, problem.groups[0].count, ir.RankedTensorType(root.result.type)
+    row, outer = workload.maps[2].loops[0], len(workload.loops)  # the number of a group gets a loop
+    loops = [[each for own in read.loops for each in ((outer, own) if own == row else (own,))]
+             for read in workload.maps]  # fmt: skip
+    sizes = [*workload.loops, count]
+    sizes[row] //= count
+    shapes = [[sizes[each] for each in own] for own in loops]
+    read = [reshaped(*each) for each in zip([*function.arguments][:2], shapes, strict=False)]
+    sums = generic(
+        read, zeros(shapes[2], result.element_type), [access(len(sizes), own) for own in loops],
+        [*workload.iterators, "parallel"], partial(add_product, result.element_type),
+    )  # fmt: skip
+    values = dict(zip(inputs, function.arguments, strict=True))
+    return copy_ops(ops[ops.index(root) + 1 :], {**values, root.result: reshaped(sums, result.shape)})
 
 
 def _constants(inputs: Sequence[ir.Value]) -> tuple[int, ...]:

@@ -17,7 +17,17 @@ from typing import Any
 from iree_tuner.kernels.gated import EXCHANGED, GATED, HALVES
 from iree_tuner.kernels.kernel import Code, KernelError, Knobs, Problem, scratch_room
 from iree_tuner.kernels.nest import power_of_two
-from iree_tuner.kernels.shapes import ADDED, BIAS, LEFT, RESULT, RIGHT, Matrices, ProductShape, product_shape
+from iree_tuner.kernels.shapes import (
+    EXTRA,
+    LEFT,
+    RESULT,
+    RIGHT,
+    WHOLE,
+    Matrices,
+    ProductShape,
+    operation_of,
+    product_shape,
+)
 from iree_tuner.kernels.triton_code import (
     SHARED_BYTES,
     TritonKernel,
@@ -245,18 +255,19 @@ def constants_of(shape: ProductShape) -> dict[str, object]:
     return {"LOOPS": loops, "EXCHANGED": shape.exchanged, **steps, RESULT: placed(shape, RESULT)}
 
 
-def placed(shape: ProductShape, array: str) -> tuple[object, ...]:
-    """An array's strides of batch, rows and columns, and whether it has rows, as constants of the sources."""
+def placed(shape: ProductShape, array: str, first: int = 0) -> tuple[int, ...]:
+    """Where an array begins, whether it has rows, its strides of batch, rows, columns; for the sources."""
     steps = shape.steps[array]
-    return steps["batch"], steps["m"], steps["n"], array != BIAS or any(steps["m"])
+    rows = array == RESULT or any(steps["m"])
+    return first, int(rows), *steps["batch"], *steps["m"], *steps["n"]
 
 
 _GROUP = 8
 
-_BIASES = ("bias", "image_bias")  # at most one of them
-_OPERANDS = (*_BIASES, "residual", "factor")
-_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
-_STEPS = (*_OPERANDS, *_ACTIVATIONS, "scale", "truncf", HALVES, EXCHANGED, GATED, "moved")  # in any order
+_MOST_EXTRAS = 3  # operands of an epilogue
+_ALONG = ("", "image", "group")  # what an operand is read along, besides columns
+_ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "sigmoid")
+_STEPS = (*WHOLE, *_ACTIVATIONS, "scale", "truncf", HALVES, EXCHANGED, GATED, "moved")  # in any order
 _PARAMETERS = ("a", "b", "first", "second", "third", "c", "partial")
 
 
@@ -273,11 +284,14 @@ class TritonGemm(TritonKernel):
         lhs, rhs, sums = map(str, problem.workload.types)
         if lhs != rhs or lhs not in ("f16", "bf16") or sums != "f32":
             return f"its types are {', '.join((lhs, rhs, sums))}, not f16 or bf16 with f32 sums"
-        unknown = [step for step in problem.epilogue if step not in _STEPS]
+        unknown = [
+            step for step in problem.epilogue
+            if step not in _STEPS and not (operation_of(step) and step.rpartition("_")[0] in _ALONG)
+        ]  # fmt: skip
         if unknown:
             return f"its epilogue has {unknown[0]}, which is not one of {', '.join(_STEPS)}"
-        if {*_BIASES} <= {*problem.epilogue}:
-            return "its epilogue has two biases"
+        if len(problem.inputs) - 2 > _MOST_EXTRAS:
+            return f"its epilogue has more than {_MOST_EXTRAS} operands"
         if why := unfit_arrays(problem):
             return why
         fits = next(variants(shape, Limits(2)), None)
@@ -285,7 +299,7 @@ class TritonGemm(TritonKernel):
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         shape = product_shape(problem)
-        added = not {"residual", "factor"}.isdisjoint(problem.epilogue)
+        added = not {*WHOLE}.isdisjoint(problem.epilogue)
         limits = Limits(_result_bytes(problem), scratch_room(problem), added)
         return () if shape is None else ordered(shape, limits)
 
@@ -310,15 +324,17 @@ def source_of(problem: Problem, shape: ProductShape, knobs: Knobs) -> tuple[Any,
     """
     from iree_tuner.kernels import triton_source
 
-    extras = [step for step in problem.epilogue if step in _OPERANDS]
+    extras = [step for step in problem.epilogue if operation_of(step)]
     operands = tuple(extras.index(step) if step in extras else -1 for step in problem.epilogue)
-    steps = tuple("bias" if step in _BIASES else step for step in problem.epilogue)
+    steps = tuple(operation_of(step) or step for step in problem.epilogue)
+    groups = iter(problem.groups)
+    firsts = [next(groups).first if step.startswith("group_") else 0 for step in extras]
+    read = tuple(placed(shape, f"{EXTRA}{at}", first) for at, first in enumerate(firsts))
     cut = next((at for at, step in enumerate(steps) if step in (HALVES, EXCHANGED)), len(steps))
     constants: dict[str, object] = {
         **constants_of(shape),
         "STEPS": steps[:cut], "OPERANDS": operands, "SCALE": problem.scale, "GATE": steps[cut:],
-        "BIAS": placed(shape, BIAS), "ADDED": placed(shape, ADDED),
-        "COLUMNS": shape.n, "DEPTH": shape.k, "BN": knobs["bn"], "BK": knobs["bk"],
+        "EXTRAS": read, "COLUMNS": shape.n, "DEPTH": shape.k, "BN": knobs["bn"], "BK": knobs["bk"],
     }  # fmt: skip
     if "bm" not in knobs:
         return triton_source.one_row, {**constants, "STAGES": knobs["stages"]}

@@ -13,16 +13,25 @@ from triton.language.extra import libdevice
 
 
 @triton.jit
-def offset(index, SIZES: tl.constexpr, STEPS: tl.constexpr, ROUND: tl.constexpr = True):
-    """The offset of an index over row-major loops. With `ROUND`, indices past the end wrap around."""
+def offset(index, SIZES: tl.constexpr, STEPS: tl.constexpr, ROUND: tl.constexpr = True, AT: tl.constexpr = 0):
+    """The offset of an index over row-major loops, whose strides are `STEPS` from the number `AT` on.
+
+    With `ROUND`, indices past the end wrap around.
+    """
     offset = index * 0
     for count in tl.static_range(len(SIZES)):
         if ROUND or count < len(SIZES) - 1:
-            offset += (index % SIZES[len(SIZES) - 1 - count]) * STEPS[len(SIZES) - 1 - count]
+            offset += (index % SIZES[len(SIZES) - 1 - count]) * STEPS[AT + len(SIZES) - 1 - count]
             index = index // SIZES[len(SIZES) - 1 - count]
         else:
-            offset += index * STEPS[0]
+            offset += index * STEPS[AT]
     return offset
+
+
+@triton.jit
+def once():
+    """The number 1, which NVIDIA's assembler does not know: it takes ten seconds to unroll a loop of products."""
+    return tl.num_programs(2)
 
 
 @triton.jit
@@ -37,41 +46,6 @@ def _offset_of(
     sizes: tl.constexpr = LOOPS[ROLE]
     steps: tl.constexpr = STEPS[AT]
     return offset(index, sizes, steps, ROUND)
-
-
-@triton.jit
-def _finish(
-    acc, other, extras, out, along, place, STEPS: tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr
-):  # fmt: skip
-    """Compute the steps of an epilogue in order.
-
-    `OPERANDS` has the number of each step's operand among `extras`. Biases are read at the offsets `along`,
-    other operands at the offsets `place`. `other` is the other half of a gated product.
-    """
-    for step in tl.static_range(len(STEPS)):
-        if STEPS[step] == "bias":
-            acc += tl.load(extras[OPERANDS[step]] + along).to(acc.dtype)
-        if STEPS[step] == "residual":
-            acc += tl.load(extras[OPERANDS[step]] + place).to(acc.dtype)
-        if STEPS[step] == "factor":
-            acc *= tl.load(extras[OPERANDS[step]] + place).to(acc.dtype)
-        if STEPS[step] == "scale":
-            acc *= SCALE
-        if STEPS[step] == "relu":
-            acc = tl.where(acc <= 0, 0, acc)  # keeps NaN
-        if STEPS[step] == "gelu":
-            inner = (acc * 0.7071067811865476).to(tl.float32)
-            acc = acc * ((tl.math.erf(inner).to(acc.dtype) + 1) * 0.5)
-        if STEPS[step] == "gelu_tanh":
-            inner = (acc + 0.044715 * (acc * acc * acc)) * 0.7978845608028654
-            acc = acc * ((libdevice.tanh(inner.to(tl.float32)).to(acc.dtype) + 1) * 0.5)
-        if STEPS[step] == "silu":
-            acc = acc * (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
-        if STEPS[step] == "truncf":
-            acc = acc.to(out.dtype.element_ty)
-        if STEPS[step] == "gated":
-            acc *= other
-    return acc
 
 
 @triton.jit
@@ -109,39 +83,94 @@ def added_up(acc, partial, part, BM: tl.constexpr, BN: tl.constexpr, SPLIT: tl.c
 
 
 @triton.jit
-def _place(batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr, FULL: tl.constexpr):
+def _place(batch, rows, columns, LOOPS: tl.constexpr, READ: tl.constexpr, FULL: tl.constexpr):
     """The offsets of a tile's elements in an array.
 
-    `STEPS` has the strides of batch, rows and columns, and whether the array has rows. Rows and columns past
-    the end wrap around to the first ones. `FULL` says for both whether none are past the end.
+    `READ` has where the array begins, whether it has rows, and its strides of batch, rows and columns. Rows
+    and columns past the end wrap around to the first ones. `FULL`: whether none are past the end, for both.
     """
-    place = _offset_of(batch, LOOPS, 0, STEPS, 0, False)
-    place += _offset_of(columns, LOOPS, 2, STEPS, 2, not FULL[1])[None, :]
-    if STEPS[3]:
-        place += _offset_of(rows, LOOPS, 1, STEPS, 1, not FULL[0])[:, None]
+    batches: tl.constexpr = LOOPS[0]
+    tall: tl.constexpr = LOOPS[1]
+    wide: tl.constexpr = LOOPS[2]
+    place = offset(batch, batches, READ, False, 2) + READ[0]
+    place += offset(columns, wide, READ, not FULL[1], 2 + len(batches) + len(tall))[None, :]
+    if READ[1]:
+        place += offset(rows, tall, READ, not FULL[0], 2 + len(batches))[:, None]
     return place
+
+
+@triton.jit
+def _place_of(
+    batch, rows, columns, LOOPS: tl.constexpr, EXTRAS: tl.constexpr, AT: tl.constexpr, FULL: tl.constexpr
+):
+    """The same for an operand of the epilogue."""
+    read: tl.constexpr = EXTRAS[AT]
+    return _place(batch, rows, columns, LOOPS, read, FULL)
+
+
+@triton.jit
+def _finish(
+    acc, other, extras, out, batch, rows, columns, LOOPS: tl.constexpr, STEPS: tl.constexpr,
+    OPERANDS: tl.constexpr, EXTRAS: tl.constexpr, SCALE: tl.constexpr, FULL: tl.constexpr,
+):  # fmt: skip
+    """Compute the steps of an epilogue in order.
+
+    `OPERANDS` has the number of each step's operand among `extras`, or -1, and `EXTRAS` how each is read, see
+    `_place`. `other` is the other half of a gated product.
+    """
+    for step in tl.static_range(len(STEPS)):
+        if OPERANDS[step] >= 0:
+            place = _place_of(batch, rows, columns, LOOPS, EXTRAS, OPERANDS[step], FULL)
+            value = tl.load(extras[OPERANDS[step]] + place).to(acc.dtype)
+            if STEPS[step] == "add":
+                acc += value
+            elif STEPS[step] == "subtract":
+                acc -= value
+            else:
+                acc *= value
+        if STEPS[step] == "scale":
+            acc *= SCALE
+        if STEPS[step] == "relu":
+            acc = tl.where(acc <= 0, 0, acc)  # keeps NaN
+        if STEPS[step] == "gelu":
+            inner = (acc * 0.7071067811865476).to(tl.float32)
+            acc = acc * ((tl.math.erf(inner).to(acc.dtype) + 1) * 0.5)
+        if STEPS[step] == "gelu_tanh":
+            inner = (acc + 0.044715 * (acc * acc * acc)) * 0.7978845608028654
+            acc = acc * ((libdevice.tanh(inner.to(tl.float32)).to(acc.dtype) + 1) * 0.5)
+        if STEPS[step] == "silu":
+            acc = acc * (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
+        if STEPS[step] == "sigmoid":
+            acc = (1 / (1 + tl.math.exp(-acc.to(tl.float32)))).to(acc.dtype)
+        if STEPS[step] == "truncf":
+            acc = acc.to(out.dtype.element_ty)
+        if STEPS[step] == "gated":
+            acc *= other
+    return acc
 
 
 @triton.jit
 def _results(
     acc, other, extras, out, batch, rows, columns, LOOPS: tl.constexpr, RESULT: tl.constexpr, STEPS:
-    tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr,
-    GATE: tl.constexpr, HALF: tl.constexpr, FULL: tl.constexpr,
+    tl.constexpr, OPERANDS: tl.constexpr, SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr,
+    HALF: tl.constexpr, FULL: tl.constexpr,
 ):  # fmt: skip
-    """The values of a tile after the epilogue, and the pointers to store them.
+    """The values of a tile after the epilogue, and the pointers to store them; see `_finish`.
 
-    `BIAS` and `ADDED` are the strides of the bias and of other operands, see `_place`. See also `_finish`.
-    With the steps `GATE`, `other` are the sums `HALF` columns further on.
+    With the steps `GATE`, which have no operands, `other` are the sums `HALF` columns further on.
     """
-    along = _place(batch, rows, columns, LOOPS, BIAS, FULL)
-    added = _place(batch, rows, columns, LOOPS, ADDED, FULL)
-    acc = _finish(acc, acc, extras, out, along, added, STEPS, OPERANDS, SCALE)
+    acc = _finish(
+        acc, acc, extras, out, batch, rows, columns, LOOPS, STEPS, OPERANDS, EXTRAS, SCALE, FULL
+    )  # fmt: skip
     if len(GATE) > 0:
-        along = _place(batch, rows, columns + HALF, LOOPS, BIAS, FULL)
-        other = _finish(other, other, extras, out, along, added, STEPS, OPERANDS, SCALE)
+        other = _finish(
+            other, other, extras, out, batch, rows, columns + HALF, LOOPS, STEPS, OPERANDS, EXTRAS, SCALE,
+            FULL,
+        )  # fmt: skip
         if GATE[0] == "exchanged_halves":
             acc, other = other, acc
-        acc = _finish(acc, other, extras, out, along, added, GATE, OPERANDS, SCALE)
+        none: tl.constexpr = (-1,) * len(GATE)
+        acc = _finish(acc, other, extras, out, batch, rows, columns, LOOPS, GATE, none, EXTRAS, SCALE, FULL)
     return acc.to(out.dtype.element_ty), out + _place(batch, rows, columns, LOOPS, RESULT, FULL)
 
 
@@ -149,7 +178,7 @@ def _results(
 def plain(
     a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
     RESULT: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr, OPERANDS: tl.constexpr,
-    SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, GATE: tl.constexpr, ROWS: tl.constexpr,
+    SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr, ROWS: tl.constexpr,
     COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
     tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
@@ -179,7 +208,8 @@ def plain(
     right += _offset_of(columns, LOOPS, 2, RIGHT, 1, not full[1])[None, :]
     whole: tl.constexpr = DEPTH // BK
     acc, other = tl.zeros((BM, wide), dtype=tl.float32), tl.zeros((BM, wide), dtype=tl.float32)
-    for step in range(part * whole // SPLIT, (part + 1) * whole // SPLIT):
+    last = (part + 1) * whole // SPLIT * once()
+    for step in range(part * whole // SPLIT, last):
         x = tl.load(left + _offset_of(step * BK, LOOPS, 3, LEFT, 2, False))
         y = tl.load(right + _offset_of(step * BK, LOOPS, 3, RIGHT, 2, False))
         acc = tl.dot(x, y, acc)
@@ -200,7 +230,7 @@ def plain(
         rows = row * BM + part * (BM // SPLIT) + tl.arange(0, BM // SPLIT)
     done, place = _results(
         acc, other, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS, SCALE,
-        BIAS, ADDED, GATE, half, full,
+        EXTRAS, GATE, half, full,
     )  # fmt: skip
     kept: tl.constexpr = half if gated else COLUMNS
     tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < kept)[None, :])
@@ -210,7 +240,7 @@ def plain(
 def one_row(
     a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
     RESULT: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr, OPERANDS: tl.constexpr,
-    SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, GATE: tl.constexpr, COLUMNS: tl.constexpr,
+    SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr, COLUMNS: tl.constexpr,
     DEPTH: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, STAGES: tl.constexpr,
 ):  # fmt: skip
     """Compute some columns of a result with one row in each workgroup, without tensor cores; see `plain`."""
@@ -248,7 +278,7 @@ def one_row(
         other = sums
     done, place = _results(
         sums[None, :], other[None, :], (first, second, third), c, batch, tl.arange(0, 1), columns, LOOPS,
-        RESULT, STEPS, OPERANDS, SCALE, BIAS, ADDED, GATE, half, full,
+        RESULT, STEPS, OPERANDS, SCALE, EXTRAS, GATE, half, full,
     )  # fmt: skip
     kept: tl.constexpr = half if gated else COLUMNS
     tl.store(place, done, mask=(columns < kept)[None, :])
@@ -286,7 +316,7 @@ def _put(matrices, batch, row, column, values, FORM: tl.constexpr, HIGH: tl.cons
 def persistent(
     a, b, first, second, third, c, partial, LOOPS: tl.constexpr, LEFT: tl.constexpr, RIGHT: tl.constexpr,
     RESULT: tl.constexpr, EXCHANGED: tl.constexpr, STEPS: tl.constexpr, OPERANDS: tl.constexpr,
-    SCALE: tl.constexpr, BIAS: tl.constexpr, ADDED: tl.constexpr, GATE: tl.constexpr, ROWS: tl.constexpr,
+    SCALE: tl.constexpr, EXTRAS: tl.constexpr, GATE: tl.constexpr, ROWS: tl.constexpr,
     COLUMNS: tl.constexpr, DEPTH: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP:
     tl.constexpr, TURNED: tl.constexpr, OUT: tl.constexpr, TILES: tl.constexpr, WORKGROUPS: tl.constexpr,
     PARTS: tl.constexpr, FLATTEN: tl.constexpr,
@@ -330,7 +360,7 @@ def persistent(
         rows, columns = row * BM + tl.arange(0, BM), column * wide + tl.arange(0, wide)
         done, place = _results(
             acc, other, (first, second, third), c, batch, rows, columns, LOOPS, RESULT, STEPS, OPERANDS,
-            SCALE, BIAS, ADDED, GATE, half, full,
+            SCALE, EXTRAS, GATE, half, full,
         )  # fmt: skip
         if OUT is None:
             tl.store(place, done, mask=(rows < ROWS)[:, None] & (columns < kept)[None, :])

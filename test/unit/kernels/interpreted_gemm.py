@@ -17,6 +17,8 @@ from epilogues import expected, with_epilogue
 from gated_programs import GEGLU, SWIGLU, WIDE, gated, gated_reference
 from interpreted_tensors import KNOWN, Tensor
 from problems import einsum, parts_with_bias, site_in
+from test_grouped import REFERENCES
+from test_grouped import site_of as grouped_site
 from test_moved import PROGRAMS, site_of
 
 from iree_tuner.kernels import triton_source
@@ -145,6 +147,13 @@ for form in ("plain", "split", "persistent")[: most + 1]:
     left, right, bias = (each.astype(np.float64) for each in given)
     wanted = np.einsum("md,dhe->hme", left, right) + bias[:, None]
     assert np.abs(run(problem, form, given) - wanted).max() < 1e-4 * np.abs(wanted).max(), form
+for name, reference in REFERENCES.items():
+    problem = grouped_site(name).problem
+    given = arrays(problem)
+    wanted = reference(*(each.astype(np.float64) for each in given))
+    for form in ("plain", "split")[: most + 1]:
+        found = run(problem, form, given).reshape(wanted.shape)
+        assert np.abs(found - wanted).max() < 4e-3 * np.abs(wanted).max(), f"{form} {name}"
 for steps in (SWIGLU, GEGLU, WIDE)[: most + 1]:
     for form in ("plain", "split", "persistent", "one_row")[: 3 if steps == GEGLU else most + 3]:
         for apart in (False, True)[: 1 if steps == GEGLU or form == "one_row" else 2]:

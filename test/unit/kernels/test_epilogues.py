@@ -258,7 +258,7 @@ func.func @main(%a: tensor<2x12x40xf32>, %b: tensor<40x64xf32>, %c: tensor<64xf3
     [
         ([2], "64xf32", ("bias", "residual")),
         ([0], "2xf32", ("residual",)),  # what is repeated so is read in full
-        ([0, 2], "2x64xf32", ()),  # along a dimension that the sums do not have
+        ([0, 2], "2x64xf32", ("group_bias", "residual")),  # a row for each group of rows
     ],
 )
 def test_steps_go_on_after_a_reshape_that_keeps_columns(dims, kind, steps) -> None:

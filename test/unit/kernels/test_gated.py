@@ -43,7 +43,7 @@ def test_the_result_has_half_of_the_columns() -> None:
     shape = product_shape(site_in(gated(37, 24, 64, GEGLU)).problem)
     assert shape is not None
     assert (shape.sizes["n"], shape.written.sizes["n"]) == ((2, 24), (24,))
-    assert (shape.steps["RIGHT"]["n"], shape.steps["BIAS"]["n"]) == ((24, 1), (24, 1))
+    assert (shape.steps["RIGHT"]["n"], shape.steps["EXTRA0"]["n"]) == ((24, 1), (24, 1))
     assert (shape.written.m, shape.written.n, shape.steps["RESULT"]["m"]) == (37, 24, (24,))
 
 

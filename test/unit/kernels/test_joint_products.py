@@ -278,7 +278,7 @@ def test_those_of_f16_are_apart_in_memory_with_their_bias() -> None:
     assert [each.shape for each in site.problem.inputs] == [(8, 24), (24, 3, 64), (3, 64)]
     shape = product_shape(site.problem)
     assert shape is not None
-    assert shape.steps["BIAS"]["n"] == (64, 1)
+    assert shape.steps["EXTRA0"]["n"] == (64, 1)
     assert shape.steps["RESULT"]["n"] == (8 * 64, 1)
 
 

@@ -138,7 +138,7 @@ def test_steps_are_those_of_the_arrays_in_the_program() -> None:
     shape = product_shape(site_of(HEADS).problem)
     assert (shape.sizes["m"], shape.sizes["n"]) == ((2, 17), (3, 16))
     assert shape.steps["RESULT"] == {"batch": (0,), "m": (816, 16), "n": (272, 1), "k": (0,)}
-    assert shape.steps["BIAS"] == {"batch": (0,), "m": (0, 0), "n": (16, 1), "k": (0,)}
+    assert shape.steps["EXTRA0"] == {"batch": (0,), "m": (0, 0), "n": (16, 1), "k": (0,)}
     shape = product_shape(site_of(SHARED).problem)
     assert (shape.sizes["batch"], shape.sizes["m"]) == ((2,), (51,)), "heads that share keys are rows"
 

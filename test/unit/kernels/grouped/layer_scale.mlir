@@ -1,0 +1,11 @@
+module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<36x64xf16>, %arg1: tensor<64x48xf16>, %arg2: tensor<48xf16>, %arg3: tensor<36x48xf16>) -> (tensor<36x48xf16> {jax.result_info = "result"}) {
+    %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] : (tensor<36x64xf16>, tensor<64x48xf16>) -> tensor<36x48xf32>
+    %1 = stablehlo.convert %0 : (tensor<36x48xf32>) -> tensor<36x48xf16>
+    %2 = stablehlo.broadcast_in_dim %arg2, dims = [1] : (tensor<48xf16>) -> tensor<1x48xf16>
+    %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<1x48xf16>) -> tensor<36x48xf16>
+    %4 = stablehlo.multiply %3, %1 : tensor<36x48xf16>
+    %5 = stablehlo.add %arg3, %4 : tensor<36x48xf16>
+    return %5 : tensor<36x48xf16>
+  }
+}
