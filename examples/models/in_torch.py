@@ -40,7 +40,7 @@ def torch_module(model: Model) -> TorchModel:
 
 def torch_inputs(model: Model) -> tuple[Tensor, ...]:
     """The example's inputs."""
-    return tuple(torch.from_numpy(each) for each in model.example())
+    return tuple(layers_torch.from_numpy("", each) for each in model.example())
 
 
 def torch_outputs(model: Model) -> list[NDArray[Any]]:

@@ -287,6 +287,11 @@ class LoadedProgram:
             self.run()
         return time.perf_counter() - start
 
+    @property
+    def in_turn(self) -> bool:
+        """Whether calls can be in flight without memory for each: it is given, and they have fences."""
+        return all(each.memory and each.signature.fenced for each in self._functions)
+
     def in_flight(self, count: int) -> float:
         """Seconds of a number of invocations of functions with fences; the host waits for the last one only.
 

@@ -50,6 +50,7 @@ from iree_tuner.kernels.moves import (
 )
 from iree_tuner.kernels.nest import Nest
 from iree_tuner.kernels.site import Site, array_of, case_of, function_of, program_of, roots_of, zeros_of
+from iree_tuner.ops.convolution import Convolution
 from iree_tuner.ops.dag import captured
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.structure import indexing_maps, iterators, loop_sizes
@@ -285,6 +286,7 @@ OP = "normalize"
 _MOST_RESULTS, _LEAST_TERMS = 1 << 12, 1 << 12
 _ENOUGH = 1 << 12  # partial sums that keep a device busy
 _WIDE = 64  # elements: the compiler's tiles suit loops of multiples of this
+_VERY_LARGE = 1 << 21  # elements of a result
 _ADD, _IMPORT = "arith.addf", "hal.tensor.import"
 _BARRIER, _FENCE, _SEGMENTS = "util.optimization_barrier", "!hal.fence", "operandSegmentSizes"
 
@@ -436,13 +438,14 @@ def _kept(op: ir.Operation) -> list[int]:
 
 
 def find_normalizing(blocks: Sequence[OpsOfBlock]) -> list[Site]:
-    """These ops of blocks, in program order.
+    """Ops of blocks that normalize by large sums, in program order, after those that enlarge arrays.
 
     A site has all elementwise ops of the same size before its last one. Values that sums read, too, are
     computed again instead of read. Vectors that are repeated are read as they are.
     """
     found: list[Site] = []
     for block in blocks:
+        found += [site for op in block.ops if (site := _enlarging_site(op, block.once)) is not None]
         once = {op for op in block.once if not any(repeats(op, at) for at in range(len(op.operands)))}
         kept = block.epilogues | once
         ends = [each for each in block.ops if each not in kept and _ends(each, kept)]
@@ -490,6 +493,44 @@ def _normalizing_site(op: ir.Operation, kept: Collection[ir.Operation]) -> Site 
     if len(merged.sizes) < 2 or steps != {0, 1} or merged.sizes[-1] % _WIDE == 0:
         return None
     return _site(values, every, nest, partial(_as_one, plan, values, op.result.type), OP)
+
+
+def _enlarging_site(op: ir.Operation, once: Collection[ir.Operation]) -> Site | None:
+    """The site of moves that make a very large array of a smaller one for a convolution: nearest upsampling.
+
+    The compiler's code for it takes several times as long as memory does.
+    """
+    if op in once or not is_elementwise(op) or _size(op.result) < _VERY_LARGE or not is_move(op):
+        return None
+    if not all(each.name == "tensor.pad" or Convolution().describe(each) for each in _users_of(op)):
+        return None
+    value, ops = op.result, list[ir.Operation]()
+    while (before := producer(value)) is not None and (before.name in (EXPAND, COLLAPSE) or _copies(before)):
+        value, ops = before.operands[0], [before, *ops]
+    if _size(value) * 2 > _size(op.result):
+        return None
+    values, every = gathered(ops)
+    try:
+        plan = plan_of(every, op.result)
+    except NotIndexableError:
+        return None
+    nest = nest_of(plan, values)
+    if nest is None or not {each.strides[-1] for each in nest.merged().accesses} <= {0, 1}:
+        return None
+    return _site(values, every, nest, partial(_as_one, plan, values, op.result.type), OP)
+
+
+def _copies(op: ir.Operation) -> bool:
+    """Whether an op copies elements of one array, for one user."""
+    one = len(op.operands) == 2 and isinstance(op.operands[0].type, ir.RankedTensorType)
+    return one and is_elementwise(op) and is_move(op) and len(list(op.result.uses)) == 1
+
+
+def _users_of(op: ir.Operation) -> list[ir.Operation]:
+    """The users of an op's result, behind reshapes."""
+    users = [use.owner.operation for use in op.result.uses]
+    return [more for each in users
+            for more in (_users_of(each) if each.name in (EXPAND, COLLAPSE) else [each])]  # fmt: skip
 
 
 def _of_large_sum(value: ir.Value) -> bool:

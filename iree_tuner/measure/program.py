@@ -66,7 +66,7 @@ class ProgramComparison:
         check_s: seconds to load it and compare its results, at each place of the code, without work that is
             done once for all versions.
         memory_provided: whether memory for results and temporary values was given to it once
-            (`program.provided_memory`), and not allocated in each call.
+            (`program.provided_memory`), and not allocated in each call. Calls are then in flight.
         by_case: if the program was run with several sizes, the name and comparison of each.
     """
 
@@ -81,7 +81,7 @@ class ProgramComparison:
     @property
     def called(self) -> str:
         """The entry functions, and how they are called."""
-        return f"{self.function}, memory provided" if self.memory_provided else self.function
+        return f"{self.function}, calls in flight" if self.memory_provided else self.function
 
     @property
     def wins_somewhere(self) -> bool:

@@ -300,7 +300,11 @@ def marked(path: Path) -> int:
 
 
 class _Invocations:
-    """Samples of the time of whole invocations, as the program's user sees it."""
+    """Samples of the time of whole invocations, as the program's user sees it.
+
+    The host waits for each of them or, if their memory is given, for the last one of a sample only: how long
+    a GPU takes then varies by less than how soon the host wakes up.
+    """
 
     def __init__(self, program: LoadedProgram, batch_s: float, mark: _ProgramMarker, index: int) -> None:
         program.settle()
@@ -311,7 +315,8 @@ class _Invocations:
 
     def batch(self) -> float:
         self._mark(self._index)
-        return self._program.batch(self._count) / self._count * 1e6
+        timed = self._program.in_flight if self._program.in_turn else self._program.batch
+        return timed(self._count) / self._count * 1e6
 
 
 def _program(table: Table, index: int) -> LoadedProgram:

@@ -94,6 +94,23 @@ func.func @main(%x: tensor<40x64x77xf32>, %sum: tensor<40x64xf32>) -> tensor<40x
 }"""
 
 
+ENLARGED = (Path(__file__).parent / "norms" / "enlarged.mlir").read_text()
+"""What JAX 0.10 lowers of a convolution of `jnp.repeat(jnp.repeat(x, 2, axis=1), 2, axis=2)`, 1x128x128x32."""
+
+
+def test_an_enlarged_image_is_written_by_one_kernel() -> None:
+    (site,) = found_by(find_normalizing, ENLARGED)
+    assert KERNEL.refuses(site.problem) == ""
+    assert [each.shape for each in site.problem.inputs] == [(1, 128, 128, 32)]
+    image = np.random.default_rng(0).standard_normal((1, 128, 128, 32)).astype(np.float16)
+    (ops,), (op,) = results_of_all((site.case, site.problem.fused), [[image], [image]])
+    wanted = image.repeat(2, axis=1).repeat(2, axis=2).reshape(ops.shape)
+    assert (ops == wanted).all()
+    assert (op == wanted).all()
+    small = ENLARGED.replace("128x", "64x").replace("256x", "128x")
+    assert found_by(find_normalizing, small) == [], "the compiler's code is fast enough"
+
+
 def test_what_a_softmax_ends_with_is_left() -> None:
     """The compiler has one dispatch of a softmax, which an op inside of it would split."""
     assert found_by(find_normalizing, SOFTMAX) == []

@@ -194,7 +194,7 @@ def test_a_run_in_memory_is_shown(cpu):
     assert report.data.use.commands == ["a command"], "what is given counts"
     text = "".join(Elements(report.html()).text)
     assert "was interrupted" in text
-    assert "Function main, memory provided" in text
+    assert "Function main, calls in flight" in text
     assert text.count(NASTY) >= 2
 
 

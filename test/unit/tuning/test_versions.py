@@ -102,7 +102,7 @@ def test_memory_is_provided(lab, varying) -> None:
     found, notes = compared(lab, TWO)
     assert found.ok
     assert found.comparison.pairs == 8
-    assert found.called == "main, memory provided"
+    assert found.called == "main, calls in flight"
     assert not notes
 
 
