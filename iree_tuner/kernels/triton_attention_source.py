@@ -35,8 +35,8 @@ def _behind_border(
     acc, total, largest, x, early, late, early_values, late_values, bias, rows, first, end, M: tl.constexpr,
     N: tl.constexpr, K1: tl.constexpr, K2: tl.constexpr, IN_K: tl.constexpr, IN_K_LATER: tl.constexpr,
     IN_V: tl.constexpr, IN_V_LATER: tl.constexpr, IN_BIAS: tl.constexpr, AFTER: tl.constexpr, SCALE:
-    tl.constexpr, CAP: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr, BIASED: tl.constexpr, MASKED:
-    tl.constexpr, EARLIER: tl.constexpr,
+    tl.constexpr, CAP: tl.constexpr, BK: tl.constexpr, WIDTH: tl.constexpr, WIDTH_V: tl.constexpr,
+    BIASED: tl.constexpr, MASKED: tl.constexpr, EARLIER: tl.constexpr,
 ):  # fmt: skip
     """Add the blocks of keys from `first` on, some of which are later ones; as `attention` does."""
     keys, depth, columns = tl.arange(0, BK), tl.arange(0, WIDTH), tl.arange(0, WIDTH_V)
@@ -70,8 +70,8 @@ def attention(
 
     With several `SPLITS`, each workgroup of a cluster writes the result of a part of the keys to `parts`, and
     the last one combines them. `Q` etc. are strides of the batch's loops, `IN_Q` etc. of rows and columns. A
-    query sees `AFTER` keys after its own, or all. `CAP` is the soft cap of scores, or None. Keys from the number `EARLIER` on are in `k_later` and
-    `v_later`. `SOURCES` are the first parameters with the same arrays, `STARTS` where each begins in its own.
+    query sees `AFTER` keys after its own, or all. `CAP` is the soft cap of scores, or None. Keys from the
+    number `EARLIER` on are in `k_later` and `v_later`. `SOURCES` are the first parameters with the same arrays, `STARTS` where each begins in its own.
     """
     k, v = (q, k)[SOURCES[1]], (q, k, v)[SOURCES[2]]
     late, late_values = (q, k, v, bias, k_later)[SOURCES[4]], (q, k, v, bias, k_later, v_later)[SOURCES[5]]

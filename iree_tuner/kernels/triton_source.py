@@ -30,7 +30,7 @@ def offset(index, SIZES: tl.constexpr, STEPS: tl.constexpr, ROUND: tl.constexpr 
 
 @triton.jit
 def once():
-    """The number 1, which NVIDIA's assembler does not know: it takes ten seconds to unroll a loop of products."""
+    """The number 1, which NVIDIA's assembler does not know: it takes ten seconds to unroll a loop."""
     return tl.num_programs(2)
 
 

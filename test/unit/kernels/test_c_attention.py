@@ -125,7 +125,8 @@ def test_soft_caps(name, tmp_path):
     keys = problem.inputs[1].shape[1]
     form = Form(name, 2, 20, keys, 2, (), causal=problem.after is not None, cap=problem.cap)
     got, read = computed(problem, 0.3, tmp_path)
-    wanted = form_reference(form, *(each.reshape(2, -1, heads, 16) for each, heads in zip(read, (4, 2, 2), strict=True)))
+    shaped = zip(read, (4, 2, 2), strict=True)
+    wanted = form_reference(form, *(each.reshape(2, -1, heads, 16) for each, heads in shaped))
     np.testing.assert_allclose(got.reshape(wanted.shape), wanted, rtol=2e-5, atol=2e-6)
 
 
