@@ -13,6 +13,7 @@ import numpy as np
 from examples.models import (
     convnext,
     decoder,
+    drawn,
     encoder,
     kinds,
     llama,
@@ -97,6 +98,26 @@ GPU_KINDS: dict[str, Model] = {
     )
 }  # fmt: skip
 """Blocks of other kinds than those above."""
+
+_MISTRAL = {"width": 4096, "heads": 32, "shared": 8, "each": 128, "hidden": 14336}
+_QWEN3 = {"width": 2560, "heads": 32, "shared": 8, "each": 128, "hidden": 9728}
+
+DRAWN_KINDS: dict[str, Model] = {
+    model.name: model
+    for model in (
+        drawn.gated_decoder("mistral_block", "Mistral-7B", tokens=1024, window=512, **_MISTRAL),
+        drawn.gated_decoder("qwen3_block", "Qwen3-4B", tokens=512, norms=True, **_QWEN3),
+        drawn.inverted("mbconv", "EfficientNet-B4", images=16, size=48, channels=56, wider=336, filters=5),
+        drawn.vocoder("hifigan", batch=4, rows=4096, channels=256),
+        drawn.perceiver("perceiver", latents=512, width=1024, inputs_count=16384, depth=256, heads=8),
+        drawn.clip("clip_text", "CLIP's text encoder (bigG)", batch=16, tokens=77, width=1280, heads=20),
+        drawn.segformer("segformer", "SegFormer-B2", batch=4, size=64, width=128, heads=2, ratio=4),
+        drawn.bottleneck(
+            "resnext", "ResNeXt-50 (32x4d)", images=16, size=14, channels=1024, width=512, groups=32
+        ),
+    )
+}  # fmt: skip
+"""Blocks of eight kinds that were drawn at random; see `drawn`."""
 
 _WHISPER = {"of": "Whisper-large's encoder", "tokens": 1500, "width": 1280, "heads": 20, "key_bias": False}
 _LLAMA_8B = llama.Whole("Llama-3-8B", 4096, 32, 8, 14336, blocks=32, vocabulary=128256)

@@ -34,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from examples.models import (
     CPU_MODELS,
     DECODERS,
+    DRAWN_KINDS,
     FURTHER_GPU_MODELS,
     FURTHER_MODELS,
     GPU_KINDS,
@@ -46,12 +47,13 @@ from examples.models.in_torch import names, onnx_outputs, torch_outputs, write_o
 from examples.models.model import Model
 from examples.models.to_mlir import write_mlir, write_parameters
 
-EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | LARGE_MODELS | DECODERS
+EVERY = CPU_MODELS | GPU_MODELS | FURTHER_GPU_MODELS | GPU_KINDS | DRAWN_KINDS | LARGE_MODELS | DECODERS
 GROUPS = {
     "all": [*MODELS.values()],
     "gpu": [*GPU_MODELS.values()],
     "further": [*FURTHER_GPU_MODELS.values()],
     "kinds": [*GPU_KINDS.values()],
+    "drawn": [*DRAWN_KINDS.values()],
     "further_cpu": [*FURTHER_MODELS.values()],
     "large": [*LARGE_MODELS.values()],
 }

@@ -57,6 +57,35 @@ def conv(w: Weights, name: str, x: Array, *, stride: int = 1, groups: int = 1) -
     return (out + w[f"{name}_bias"]).astype(x.dtype)
 
 
+def depthwise(w: Weights, name: str, x: Array) -> Array:
+    """A depthwise convolution that keeps the size; its sums have the type of `x`, as in `conv_rows`."""
+    kernel = w[f"{name}_kernel"]
+    around = (kernel.shape[0] // 2,) * 2
+    out = lax.conv_general_dilated(
+        x, kernel, (1, 1), (around, around), dimension_numbers=IMAGES, feature_group_count=x.shape[-1]
+    )  # fmt: skip
+    return out + w[f"{name}_bias"]
+
+
+def conv_time(w: Weights, name: str, x: Array, *, dilation: int = 1) -> Array:
+    """A convolution over the rows of each of a batch, which keeps their number; sums have 32 bits."""
+    kernel = w[f"{name}_kernel"]
+    out = lax.conv_general_dilated(
+        x, kernel, (1,), ((kernel.shape[0] // 2 * dilation,) * 2,), rhs_dilation=(dilation,),
+        dimension_numbers=("NWC", "WIO", "NWC"), preferred_element_type=jnp.float32,
+    )  # fmt: skip
+    return (out + w[f"{name}_bias"]).astype(x.dtype)
+
+
+def patches(w: Weights, name: str, x: Array) -> Array:
+    """A convolution of windows that do not overlap; what is summed up has 32 bits."""
+    kernel = w[f"{name}_kernel"]
+    out = lax.conv_general_dilated(
+        x, kernel, kernel.shape[:2], "VALID", dimension_numbers=IMAGES, preferred_element_type=jnp.float32
+    )  # fmt: skip
+    return (out + w[f"{name}_bias"]).astype(x.dtype)
+
+
 def conv_rows(w: Weights, name: str, x: Array) -> Array:
     """A depthwise convolution over the rows of each of a batch.
 
@@ -139,6 +168,15 @@ def causal_attention(q: Array, k: Array, v: Array, cap: float | None = None) -> 
     return _mixed(jnp.where(positions[None, :, None] >= positions[None, None, :], scores, -jnp.inf), v)
 
 
+def masked_causal(q: Array, k: Array, v: Array, window: int | None = None) -> Array:
+    """Every query over the keys up to its own, at most so many; perhaps of a batch, with shared keys."""
+    k, v = (jnp.repeat(each, q.shape[-3] // each.shape[-3], axis=-3) for each in (k, v))
+    scores = jnp.einsum("...qd,...kd->...qk", q, k, preferred_element_type=jnp.float32) * q.shape[-1] ** -0.5
+    behind = jnp.arange(q.shape[-2])[:, None] - jnp.arange(k.shape[-2])[None, :]
+    seen = behind >= 0 if window is None else (behind >= 0) & (behind < window)
+    return _mixed(jnp.where(seen, scores, -jnp.inf), v)
+
+
 def step_attention(q: Array, k: Array, v: Array, position: Array | None = None) -> Array:
     """One query over all keys, or up to its position: heads that share one of keys are rows of a product."""
     rows = q.reshape(k.shape[0], -1, q.shape[-1])
@@ -202,6 +240,16 @@ def to_image(x: Array, like: Array) -> Array:
     return x.reshape(like.shape)
 
 
+def as_image(x: Array, height: int) -> Array:
+    """Positions by channels of a batch as images of this height."""
+    return x.reshape(x.shape[0], height, -1, x.shape[-1])
+
+
+def as_tokens(x: Array) -> Array:
+    """Images as positions by channels."""
+    return x.reshape(x.shape[0], -1, x.shape[-1])
+
+
 def join_channels(x: Array, y: Array) -> Array:
     """The channels of two images in one."""
     return jnp.concatenate([x, y], axis=-1)
@@ -249,6 +297,11 @@ def relu6(x: Array) -> Array:
 def gelu(x: Array) -> Array:
     """With the error function, as PyTorch has it; `jax.nn.gelu` takes its complement."""
     return 0.5 * x * (1.0 + lax.erf(x * 0.5**0.5))
+
+
+def leaky_relu(x: Array) -> Array:
+    """With a tenth of what is below 0."""
+    return jnp.where(x >= 0, x, x * jnp.asarray(0.1, x.dtype))
 
 
 def gelu_tanh(x: Array) -> Array:

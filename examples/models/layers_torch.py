@@ -60,6 +60,24 @@ def conv(w: Weights, name: str, x: Tensor, *, stride: int = 1, groups: int = 1) 
     return F.conv2d(x, kernel, w[f"{name}_bias"], stride, kernel.shape[-1] // 2, groups=groups)
 
 
+def depthwise(w: Weights, name: str, x: Tensor) -> Tensor:
+    """A depthwise convolution that keeps the size."""
+    return conv(w, name, x, groups=x.shape[1])
+
+
+def conv_time(w: Weights, name: str, x: Tensor, *, dilation: int = 1) -> Tensor:
+    """A convolution over the rows of each of a batch, which keeps their number."""
+    kernel = w[f"{name}_kernel"]
+    around = kernel.shape[-1] // 2 * dilation
+    return F.conv1d(x.mT, kernel, w[f"{name}_bias"], padding=around, dilation=dilation).mT
+
+
+def patches(w: Weights, name: str, x: Tensor) -> Tensor:
+    """A convolution of windows that do not overlap."""
+    kernel = w[f"{name}_kernel"]
+    return F.conv2d(x, kernel, w[f"{name}_bias"], kernel.shape[-1])
+
+
 def conv_rows(w: Weights, name: str, x: Tensor) -> Tensor:
     """A depthwise convolution over the rows of each of a batch, which keeps their number."""
     kernel = w[f"{name}_kernel"]
@@ -128,6 +146,28 @@ def causal_attention(q: Tensor, k: Tensor, v: Tensor, cap: float | None = None) 
     return torch.softmax(scores.masked_fill(~seen, -torch.inf), -1).to(v.dtype) @ v
 
 
+def masked_causal(q: Tensor, k: Tensor, v: Tensor, window: int | None = None) -> Tensor:
+    """Every query over the keys up to its own, at most so many; perhaps of a batch, with shared keys.
+
+    With `window`, it is `flex_attention` where it is compiled, and a mask otherwise.
+    """
+    if q.ndim == 3:
+        return masked_causal(q[None], k[None], v[None], window)[0]
+    shared = q.shape[1] > k.shape[1]
+    if window is None:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=shared)
+    if torch.compiler.is_compiling():
+
+        def seen_only(score: Tensor, b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:  # noqa: ARG001
+            return torch.where((query >= key) & (query - key < window), score, -torch.inf)
+
+        return flex_attention(q, k, v, score_mod=seen_only, enable_gqa=shared)  # type: ignore[return-value]
+    places = torch.arange(q.shape[-2], device=q.device)
+    behind = places[:, None] - places
+    seen = (behind >= 0) & (behind < window)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=seen, enable_gqa=shared)
+
+
 def step_attention(q: Tensor, k: Tensor, v: Tensor, position: Tensor | None = None) -> Tensor:
     """One query over all keys, or those up to its position; several heads of queries share one of keys."""
     seen = None if position is None else (torch.arange(k.shape[1], device=k.device) <= position)[None]
@@ -185,6 +225,16 @@ def to_image(x: Tensor, like: Tensor) -> Tensor:
     return x.mT.reshape(like.shape)
 
 
+def as_image(x: Tensor, height: int) -> Tensor:
+    """Positions by channels of a batch as images of this height."""
+    return x.mT.unflatten(-1, (height, -1))
+
+
+def as_tokens(x: Tensor) -> Tensor:
+    """Images as positions by channels."""
+    return x.flatten(2).mT
+
+
 def join_channels(x: Tensor, y: Tensor) -> Tensor:
     """The channels of two images in one."""
     return torch.cat([x, y], dim=1)
@@ -225,6 +275,7 @@ def as_type(x: Tensor, like: Tensor) -> Tensor:
 
 relu = F.relu
 relu6 = F.relu6
+leaky_relu = partial(F.leaky_relu, negative_slope=0.1)
 silu = F.silu
 gelu = F.gelu
 gelu_tanh = partial(F.gelu, approximate="tanh")

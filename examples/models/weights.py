@@ -87,6 +87,11 @@ class Weights(dict[str, Weight]):
         self._normal(f"{name}_kernel", (size, size, inputs // groups, outputs), gain * length**-0.5)
         self._normal(f"{name}_bias", (outputs,), 0.02)
 
+    def conv_time(self, name: str, size: int, inputs: int, outputs: int) -> None:
+        """A convolution over rows."""
+        self._normal(f"{name}_kernel", (size, inputs, outputs), (size * inputs) ** -0.5)
+        self._normal(f"{name}_bias", (outputs,), 0.02)
+
     def conv_rows(self, name: str, size: int, channels: int) -> None:
         """A depthwise convolution over rows."""
         self._normal(f"{name}_kernel", (size, 1, channels), size**-0.5)
