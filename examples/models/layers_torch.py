@@ -165,7 +165,9 @@ def masked_causal(q: Tensor, k: Tensor, v: Tensor, window: int | None = None) ->
     places = torch.arange(q.shape[-2], device=q.device)
     behind = places[:, None] - places
     seen = (behind >= 0) & (behind < window)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=seen, enable_gqa=shared)
+    if shared:  # its kernels with a mask take no shared keys
+        k, v = (each.repeat_interleave(q.shape[1] // each.shape[1], 1) for each in (k, v))
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=seen)
 
 
 def step_attention(q: Tensor, k: Tensor, v: Tensor, position: Tensor | None = None) -> Tensor:

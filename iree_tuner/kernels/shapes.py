@@ -271,35 +271,45 @@ def _one_line(moves: _Moves, size: int, images: int) -> _Moves:
 
 
 def conv_shape(problem: Problem) -> ConvShape | None:
-    """The problem as a 2-D convolution; None if it is none, or has no channels to sum over."""
+    """The problem as a 2-D convolution; None if it is none, or has no channels to sum over.
+
+    A convolution over one dimension has images of one line.
+    """
     workload = problem.workload
     if not is_convolution(workload) or workload.dynamic:
         return None
     names = ("batch", "output_image", "output_channel", "filter", "input_channel", "depth")
     roles = [workload.role(each) for each in names]
-    if [*map(len, roles[:-1])] != [1, 2, 1, 2, 1] or len(roles[-1]) > 1:
+    if [*map(len, roles[:-1])] not in ([1, 2, 1, 2, 1], [1, 1, 1, 1, 1]) or len(roles[-1]) > 1:
         return None
-    (n,), (y, x), (f,), (ky, kx), (c,), depth = roles
+    (n,), (*y, x), (f,), (*ky, kx), (c,), depth = roles
     group = depth[0] if depth else -1
     shapes = [each.shape for each in (*problem.inputs[:2], problem.result)]
     image, filter_, result = (_moves(*each) for each in zip(workload.maps, shapes, strict=True))
-    lines, columns = (_dimension(workload.maps[0], {out, at}) for out, at in ((y, ky), (x, kx)))
+    places = [_dimension(workload.maps[0], {*each}) for each in ((*y, *ky), (x, kx)) if each]
     padding = problem.padding or ((0, 0),) * len(shapes[0])
     zeros = [at for at, each in enumerate(padding) if any(each)]
-    if lines is None or columns is None or not {*zeros} <= {lines, columns}:
+    if None in places or not {*zeros} <= {*places}:
         return None
     sizes = workload.loops
-    if filter_.get(ky, 0) != filter_.get(kx, 0) * sizes[kx]:
+    if ky and filter_.get(ky[0], 0) != filter_.get(kx, 0) * sizes[kx]:
         return None
-    strides, dilations = workload.parameter("strides"), workload.parameter("dilations")
-    row, pixel = (math.prod(shapes[0][at + 1 :]) for at in (lines, columns))
+    known = [at for at in places if at is not None]
+    inside, low, moves, out, window, strides, dilations, written = (
+        (*(default,) * (2 - len(known)), *found)
+        for default, found in (
+            (1, [shapes[0][at] for at in known]), (0, [padding[at][0] for at in known]),
+            (0, [math.prod(shapes[0][at + 1 :]) for at in known]), (1, [sizes[at] for at in (*y, x)]),
+            (1, [sizes[at] for at in (*ky, kx)]), (1, workload.parameter("strides")),
+            (1, workload.parameter("dilations")), (0, [result.get(at, 0) for at in (*y, x)]),
+        )
+    )  # fmt: skip
     return ConvShape(
-        sizes[n], sizes[y], sizes[x], sizes[f], sizes[c], sizes[group] if depth else 1, shapes[0][lines],
-        shapes[0][columns], sizes[ky], sizes[kx], (strides[0], strides[1]), (dilations[0], dilations[1]),
-        (padding[lines][0], padding[columns][0]), bool(zeros),
-        (image.get(n, 0), row, pixel, image.get(c, 0), image.get(group, 0)),
+        sizes[n], *out, sizes[f], sizes[c], sizes[group] if depth else 1, *inside, *window,
+        (strides[0], strides[1]), (dilations[0], dilations[1]), (low[0], low[1]), bool(zeros),
+        (image.get(n, 0), *moves, image.get(c, 0), image.get(group, 0)),
         (filter_.get(kx, 0), filter_.get(c, 0), filter_.get(f, 0), filter_.get(group, 0)),
-        (result.get(n, 0), result.get(y, 0), result.get(x, 0), result.get(f, 0), result.get(group, 0)),
+        (result.get(n, 0), *written, result.get(f, 0), result.get(group, 0)),
     )  # fmt: skip
 
 

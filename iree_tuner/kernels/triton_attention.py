@@ -26,6 +26,7 @@ _MOST_BATCH = 65_535  # workgroups in y: CUDA C++ Programming Guide, technical s
 _READ = ("Q", "K", "V", "BIAS", "K_LATER", "V_LATER")
 _WRITTEN = ("out", "parts")
 _OF_BIAS = {**ELEMENTS, "i1": "*i8"}
+_BYTES = {"i1": 1, "f16": 2, "bf16": 2, "f32": 4}
 _CLUSTER = 8  # workgroups that any GPU of compute capability 9.0 takes in a cluster
 _LEAST_PART = 128  # keys: for smaller parts, combining takes longer than reading
 _LOG2_E = math.log2(math.e)
@@ -56,8 +57,9 @@ class TritonAttention(TritonKernel):
 
     def variants(self, problem: Problem, target: Target) -> tuple[Knobs, ...]:
         shape = _shape(problem)
-        causal = problem.after is not None
-        return tuple(sorted(_variants(shape, causal), key=lambda each: _misfit(shape, each)))
+        causal, at = problem.after is not None, shape.sources.get("BIAS")
+        bias = 0 if at is None else _BYTES[problem.inputs[at].element_type]
+        return tuple(sorted(_variants(shape, causal, bias), key=lambda each: _misfit(shape, each)))
 
     def make(self, problem: Problem, target: Target, knobs: Knobs) -> Code:
         if self.refuses(problem) or target.backend != self.backend:
@@ -116,7 +118,7 @@ def _shape(problem: Problem) -> AttentionShape:
     return replace(shape, batch=batch, m=shape.batch[most], batch_steps=left, steps=rows)
 
 
-def _variants(shape: AttentionShape, causal: bool) -> Iterator[Knobs]:
+def _variants(shape: AttentionShape, causal: bool, bias_bytes: int) -> Iterator[Knobs]:
     width, width_v = power_of_two(shape.k1), power_of_two(shape.n)
     for bm, bk, warps, stages in product((16, 32, 64, 128), (16, 32, 64, 128), (1, 2, 4, 8), (1, 2, 3, 4)):
         if bm > max(16, power_of_two(shape.m)) or bk > max(16, power_of_two(shape.k2)):
@@ -126,7 +128,8 @@ def _variants(shape: AttentionShape, causal: bool) -> Iterator[Knobs]:
             continue
         if warps < 4 and values >= 8 * 4 * 32:  # only tiles that are too small for four warps
             continue
-        if 2 * (bm * width + stages * bk * (width + width_v)) > SHARED_BYTES:
+        loaded = 2 * (width + width_v) + bias_bytes * bm  # for each key
+        if 2 * bm * width + stages * bk * loaded > SHARED_BYTES:
             continue
         for splits in (1, 2, 4, _CLUSTER):
             knobs = {"bm": bm, "bk": bk, "warps": warps, "stages": stages, "splits": splits}

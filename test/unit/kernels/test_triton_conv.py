@@ -14,7 +14,7 @@ from kernels.test_attention_sites import results
 
 from iree_tuner.kernels.c_gemm import CGemm
 from iree_tuner.kernels.executable import build_kernel_here, why_unfit, with_scratch
-from iree_tuner.kernels.find import Place
+from iree_tuner.kernels.find import Place, find_here
 from iree_tuner.kernels.kernel import KernelError, Problem, scratch_room
 from iree_tuner.kernels.shapes import conv_shape
 from iree_tuner.kernels.triton_conv import TritonConv, plans, shape_for
@@ -205,6 +205,20 @@ def test_made(boxed: int) -> None:
     assert 0 < code.launch.shared_bytes <= 227 * 1024
     assert (b"cp.async.bulk.tensor" in code.data) == bool(boxed)
     assert b"ldmatrix" not in code.data or not boxed
+
+
+def test_rows_are_images_of_one_line() -> None:
+    """A dilated convolution over time, with its padding and bias."""
+    text = (Path(__file__).parent / "convolutions" / "dilated_rows.mlir").read_bytes()
+    (place,) = find_here(text, "p.mlir", parse_target("llvm-cpu:host")).places
+    problem = place.sites[-1].problem
+    assert (problem.epilogue, problem.padding) == (("bias", "truncf"), ((0, 0), (6, 6), (0, 0)))
+    assert KERNEL.refuses(problem) == ""
+    shape = shape_for(problem)
+    assert (shape.in_h, shape.in_w, shape.out_h, shape.out_w) == (1, 50, 1, 50)
+    assert (shape.window_h, shape.window_w, shape.low, shape.dilations) == (1, 5, (0, 6), (1, 3))
+    assert shape.image == (50 * 32, 0, 32, 1, 0)
+    assert {each["boxed"] for each in KERNEL.variants(problem, CUDA)} == {0, 1}
 
 
 @needs_triton
