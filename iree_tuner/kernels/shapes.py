@@ -299,9 +299,10 @@ def conv_shape(problem: Problem) -> ConvShape | None:
         (*(default,) * (2 - len(known)), *found)
         for default, found in (
             (1, [shapes[0][at] for at in known]), (0, [padding[at][0] for at in known]),
-            (0, [math.prod(shapes[0][at + 1 :]) for at in known]), (1, [sizes[at] for at in (*y, x)]),
-            (1, [sizes[at] for at in (*ky, kx)]), (1, workload.parameter("strides")),
-            (1, workload.parameter("dilations")), (0, [result.get(at, 0) for at in (*y, x)]),
+            (math.prod(shapes[0][known[0] :]), [math.prod(shapes[0][at + 1 :]) for at in known]),
+            (1, [sizes[at] for at in (*y, x)]), (1, [sizes[at] for at in (*ky, kx)]),
+            (1, workload.parameter("strides")), (1, workload.parameter("dilations")),
+            (sizes[x] * result.get(x, 0), [result.get(at, 0) for at in (*y, x)]),
         )
     )  # fmt: skip
     return ConvShape(

@@ -217,7 +217,7 @@ def test_rows_are_images_of_one_line() -> None:
     shape = shape_for(problem)
     assert (shape.in_h, shape.in_w, shape.out_h, shape.out_w) == (1, 50, 1, 50)
     assert (shape.window_h, shape.window_w, shape.low, shape.dilations) == (1, 5, (0, 6), (1, 3))
-    assert shape.image == (50 * 32, 0, 32, 1, 0)
+    assert (shape.image, shape.result) == ((1600, 1600, 32, 1, 0), (2400, 2400, 48, 1, 0))
     assert {each["boxed"] for each in KERNEL.variants(problem, CUDA)} == {0, 1}
 
 
