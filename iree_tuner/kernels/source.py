@@ -204,15 +204,19 @@ class Competitors(Found):
     def chains(self) -> Chosen:
         return chains_in(self.own)
 
-    def choices(self, results: Sequence[WorkloadResult], target: Target, lab: Lab) -> Mapping[str, Chosen]:
+    def choices(
+        self, results: Sequence[WorkloadResult], target: Target, lab: Lab, proven: Collection[Site] = ()
+    ) -> Mapping[str, Chosen]:
         """Choices to try in the program, by name: kernels, with chains, with norms, and joint products.
 
         One choice has the kernels that win alone, also over the best configuration. `more kernels` adds near
         winners: in the program, the surrounding ops may cost more or less than alone. It also adds kernels
-        without a verdict: the best variant that was tried, or the first one if none was.
+        without a verdict: the best variant that was tried, or the first one if none was, or if all differ
+        from the compiler's code alone while the program with the kernel is right (`proven`): the compiler
+        scales queries in 16 bits, for example, and miscompiles some products with operands in parts.
         """
         wins, near = _chosen(results, 1.0), _chosen(results, NEARLY)
-        more = {**self._unjudged(results, target), **near}
+        more = {**self._unjudged(results, target, proven), **near}
         picked = {"kernels": wins, "more kernels": more if len(more) > len(wins) else {}}
         found = _made({name: picks for name, picks in picked.items() if picks}, target, lab)
         own = {site for _, site, _ in self.own.pairs}
@@ -226,7 +230,9 @@ class Competitors(Found):
             choices["joint products"] = [*self.own.joint, *kept, *rest]
         return choices
 
-    def _unjudged(self, results: Sequence[WorkloadResult], target: Target) -> dict[Site, _Pick]:
+    def _unjudged(
+        self, results: Sequence[WorkloadResult], target: Target, proven: Collection[Site]
+    ) -> dict[Site, _Pick]:
         """For each problem without a verdict on a kernel, what seems to be the best variant."""
         tried = {id(each.kind): (result, each) for result in results for each in result.competitors}
         best: dict[Site, tuple[float, _Pick]] = {}
@@ -239,6 +245,9 @@ class Competitors(Found):
             knobs = next(iter(variants), None)
             if result is not None and own is not None and alone and own.trials:
                 ran = [each for each in own.trials if each.outcome == "ok"]
+                if not ran and site in proven:
+                    best.setdefault(site, (1.0, _Pick(kernel, Assignment.of(kind.knobs[0]))))
+                    continue
                 fastest = min(ran, key=lambda trial: trial.score, default=None)
                 configured = result.comparison.speedup if result.entry and result.comparison else 1.0
                 slower = 1 / default_scale(kind, result.task, result.weight_us)
@@ -266,7 +275,8 @@ class Competitors(Found):
         return list(found.values())
 
     def versions(self, run: Run, tuned: Tuned, bases: Sequence[ProgramVersion]) -> Sequence[ProgramVersion]:
-        found = versions_with(tuned, self.choices(tuned.results, tuned.target, run.lab), bases)
+        proven = [site for site, _ in chosen_in(run.proven)]
+        found = versions_with(tuned, self.choices(tuned.results, tuned.target, run.lab, proven), bases)
         self.made.extend(found)
         return found
 

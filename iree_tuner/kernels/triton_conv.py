@@ -265,7 +265,9 @@ class TritonConv(TritonKernel):
         """Other ops, types and epilogues, and convolutions without channels to sum over."""
         shape = shape_for(problem)
         if shape is None:
-            return "it is not a convolution of rows or images with channels, whose filter can be read in place"
+            return (
+                "it is not a convolution of rows or images with channels, whose filter can be read in place"
+            )
         image, weights, sums = map(str, problem.workload.types)
         if image != weights or image not in ("f16", "bf16") or sums not in ("f32", image):
             return f"its types are {', '.join((image, weights, sums))}, not f16 or bf16"

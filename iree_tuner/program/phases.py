@@ -15,7 +15,7 @@ from iree.compiler import ir
 from iree_tuner.compiler.context import ops_in, symbol_of, to_bytecode, walk
 from iree_tuner.compiler.session import CompilerSession, Diagnostic, Phase
 from iree_tuner.compiler.unbound import device_name, executable_targets_in, is_affinity
-from iree_tuner.compiler.worker import Calls, Workers, session_for
+from iree_tuner.compiler.worker import TIMEOUT_S, Calls, Workers, session_for
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.program.dump_body import dumped_for
 from iree_tuner.program.entries import need_flow, phase_after_flow
@@ -174,15 +174,17 @@ def compile_program(
 
 
 def submit_program(
-    program: Program, target: Target, workers: Calls, *, filled: bool = False
+    program: Program, target: Target, workers: Calls, *, filled: bool = False, limit_s: float = TIMEOUT_S
 ) -> Future[Compiled]:
     """Begin to compile to a VM module; the workers' `wait` raises what `compile_program` raises.
 
     If it is to be `filled`, its functions have twins that fill the memory they allocate (`program.flow_ops`).
+    After `limit_s` seconds it is given up.
     """
     return workers.submit(
-        run_phases, program.data, program.name, target, stop=None, output="vmfb", filled=filled
-    )
+        run_phases, program.data, program.name, target, stop=None, output="vmfb", filled=filled,
+        timeout_s=limit_s,
+    )  # fmt: skip
 
 
 def submit_widened(program: Program, target: Target, workers: Calls) -> Future[bytes]:

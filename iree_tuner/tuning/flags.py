@@ -185,12 +185,12 @@ def worth_tuning(choices: Sequence[FlagChoice]) -> list[FlagChoice]:
 _MUCH = 2.0  # a first answer of so much leaves little to flags
 
 
-def choose_flags(run: Run, gain: float = 1.0) -> tuple[FlagChoices, str]:
+def choose_flags(run: Run, first: ProgramVersion | None = None, gain: float = 1.0) -> tuple[FlagChoices, str]:
     """Choices of flags, fastest first. If none are tried, the given one alone, and why.
 
-    `gain` is the first answer's: where sources make a program much faster, only the option that fuses more is
-    tried, which changes the dispatches to search. Other flags of what sources leave are tried with their
-    versions at the end.
+    `gain` is that of the first answer: where sources make a program much faster, only the option that fuses
+    more is tried, which changes the dispatches to search, and on top of the first answer: what sources
+    replace counts no more. Other flags are tried with versions at the end.
     """
     program, versions, budget = run.program, run.versions, run.budget
     target, effort, records = run.lab.target, run.effort, run.records
@@ -214,13 +214,15 @@ def choose_flags(run: Run, gain: float = 1.0) -> tuple[FlagChoices, str]:
         keep_choices(records, key, known)
         return known, ""
     until, rounds_s = budget.flags_until(), _rounds_s(run)
+    changed = first.changes if first is not None and much else ()
     places = 1 if budget.limited else min(2, target.placements)
     look = ComparisonPlan(places, effort.program_rounds, effort.program_batch_s, rounds_s)
 
     def compare(base: FlagChoice, others: Sequence[FlagChoice]) -> Sequence[ProgramComparison]:
         if base.changes and (time.monotonic() >= until - rounds_s or run.stop.requested):
             return ()
-        return versions.compare(base.version, [each.version for each in others], look)
+        one, *more = (replace(each.version, changes=(*each.changes, *changed)) for each in (base, *others))
+        return versions.compare(one, more, look)
 
     try:
         with run.at_once():

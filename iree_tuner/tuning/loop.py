@@ -84,7 +84,8 @@ class TuningLoop(Run):
             self.versions.begin(untuned(self.lab.target))
             given, first, sources_note = self._first(given, finding)
             with self.timeline.stage("flags"):
-                tried, flags_note = choose_flags(self, first.gain if first else 1.0)
+                likely, gain = (first.version, first.gain) if first else (None, 1.0)
+                tried, flags_note = choose_flags(self, likely, gain)
             kept = worth_tuning(tried.choices)[: 1 if self.budget.is_short else None]
             self.before_s = tried.searched_s / len(kept)
             over = first is not None and self.budget.is_over
@@ -107,6 +108,9 @@ class TuningLoop(Run):
                 verdict, problem = replace(first, tuned=replace(tuned[0], more=first.tuned.more)), ""
             else:
                 verdict, problem = self._verdict(tuned, reads)
+                if first is not None and _is_faster(first, verdict):
+                    note = "the first answer is faster than what was found after it"
+                    verdict = replace(first, tuned=replace(tuned[0], more=first.tuned.more), note=note)
             with self.timeline.stage(APART):
                 self._explain_flags()
             with self.timeline.stage("runtime flags"):
@@ -274,6 +278,7 @@ class TuningLoop(Run):
                     self.watch.noted(
                         f"first answer after {took_s:.0f} s: {found.comparison.speedup:.2f}x; Ctrl-C keeps it"
                     )
+                    self.proven = likely.changes
                     return Verdict(known, likely, found)
         except TunerError as error:
             self.watch.noted(f"no first answer: {error}")
@@ -433,6 +438,12 @@ class TuningLoop(Run):
             choices=tuple(choices), steps=tuple(self.versions.steps), run=self.records.run,
             changes=others, sources=tuple(self.sources), facts=lab.measurer.facts,
         )  # fmt: skip
+
+
+def _is_faster(one: Verdict, other: Verdict) -> bool:
+    """Whether what is used after one verdict is certainly faster than after another."""
+    found, against = (each.found and each.found.comparison for each in (one, other))
+    return bool(found) and found.interval[0] > (against.interval[1] if against else 1.0)
 
 
 def _not_compared(source: CandidateSource, error: TunerError) -> str:

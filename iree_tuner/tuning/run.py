@@ -21,7 +21,7 @@ from iree_tuner.tuning.options import TuningOptions, effort_named
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.source import CandidateSource
 from iree_tuner.tuning.timeline import Timeline
-from iree_tuner.tuning.versions import ProgramVersions
+from iree_tuner.tuning.versions import Change, ProgramVersions
 
 
 @dataclass(eq=False)
@@ -65,6 +65,8 @@ class Run:
         self.competing: dict[str, list[tuple[CandidateKind, float]]] = {}
         # keys of workloads that sources are expected to replace
         self.replaced = set[str]()
+        # of the first answer, whose results are right
+        self.proven: Sequence[Change] = ()
         # of the program with the flags as they were given
         self.dispatches: Sequence[Dispatch] = ()
 

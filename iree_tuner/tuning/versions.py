@@ -15,7 +15,7 @@ from iree.compiler import ir
 
 from iree_tuner.compiler.context import new_context, to_bytecode
 from iree_tuner.compiler.session import parse_module
-from iree_tuner.compiler.worker import Calls, Ok
+from iree_tuner.compiler.worker import TIMEOUT_S, Calls, Ok
 from iree_tuner.device.numerics import Agreement
 from iree_tuner.device.program_loaded import SEEDS
 from iree_tuner.device.program_run import ProgramRun
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from iree_tuner.tuning.source import CandidateSource
 
 _LONG_LOAD_S = 1.0
+_PATIENCE, _PATIENCE_S = 6.0, 30.0  # to compile a version: of the default's time, and at least
 """Of the first load: what of it is parameters is worth a second one."""
 
 FENCES = "--iree-execution-model=async-external"
@@ -168,9 +169,11 @@ class ProgramVersions:
         if provided and self._provided is not None:
             program, target = self._provided, with_flags(target, (FENCES,))
         own = self.applied(replace(version, target=target), program)
+        usual_s = self.measured.build_s  # some flags make the compiler take a hundred times as long
         compiling = submit_program(
-            placed_program(own.program, place), own.target, self._lab.compilers, filled=True
-        )
+            placed_program(own.program, place), own.target, self._lab.compilers, filled=True,
+            limit_s=min(TIMEOUT_S, max(_PATIENCE_S, _PATIENCE * usual_s)) if usual_s else TIMEOUT_S,
+        )  # fmt: skip
         if self._lab.loader is not None:
             self._lab.loader.load_ahead(compiling, lambda compiled: compiled.data)
         return compiling

@@ -95,7 +95,7 @@ func.func @main(%x: tensor<40x64x77xf32>, %sum: tensor<40x64xf32>) -> tensor<40x
 
 
 ENLARGED = (Path(__file__).parent / "norms" / "enlarged.mlir").read_text()
-"""What JAX 0.10 lowers of a convolution of an image of 1x128x128x32, each pixel of which is repeated twice."""
+"""What JAX 0.10 lowers of a convolution of an image of 1x128x128x32 with each pixel four times."""
 
 
 def test_an_enlarged_image_is_written_by_one_kernel() -> None:

@@ -28,7 +28,7 @@ from iree_tuner.tuning.options import TuningOptions, effort_named
 from iree_tuner.tuning.records import Records
 from iree_tuner.tuning.stop import StopRequest
 from iree_tuner.tuning.timeline import Timeline
-from iree_tuner.tuning.versions import ComparisonPlan
+from iree_tuner.tuning.versions import Change, ComparisonPlan, ProgramVersion
 
 LOOK = ComparisonPlan(1, 8, 0.01)
 HOST = parse_target("llvm-cpu:host")
@@ -131,7 +131,12 @@ def test_after_a_much_faster_first_answer_more_fusion_is_tried(target, gain, tot
     """It changes the dispatches that are searched next; other flags wait for the end."""
     monkeypatch.setattr(flags, "keep_choices", lambda *_: None)
     whole = FakeWhole(lambda options: 100.0)
-    _, note = choose_flags(run_of(whole, parse_target(target), total_s), gain)
+    kernel = Change("kernels", "matmul", "tiled")
+    first = ProgramVersion("kernels", parse_target(target), (), (kernel,))
+    seen, compare = [], whole.compare
+    whole.compare = lambda one, others, look: (seen.extend([one, *others]), compare(one, others, look))[1]
+    _, note = choose_flags(run_of(whole, parse_target(target), total_s), first, gain)
+    assert all((kernel in each.changes) == (gain > 2 and total_s < 300) for each in seen)
     assert whole.compared == tried
     assert ("left to the end" in note) == (gain > 2 and total_s < 300)
 

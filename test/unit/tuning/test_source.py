@@ -164,6 +164,24 @@ def test_where_no_time_is_left_for_a_search_the_first_answer_is_the_last(monkeyp
     assert not result.interrupted
 
 
+def test_a_first_answer_that_stays_the_fastest_is_used(monkeypatch):
+    """As if all that the search found was slower in the program than what was there before it."""
+
+    def compare(self, against, others, look):
+        ratio = 1.0 if first else 4.0
+        first.append(others)
+        times = compare_pairs([([ratio] * 20, [1.0] * 20)])
+        return [ProgramComparison("main", times, Agreement(True, 0.0)) for _ in others]
+
+    first = []
+    monkeypatch.setattr(ProgramVersions, "compare", compare)
+    result = tune_module(MATMUL, sources=[FindsVersions(GENERIC)], **HOW)
+    assert len(first) > 1, "there was a verdict after it"
+    assert [each.how for each in result.changes] == ["any"]
+    assert result.whole.comparison.speedup == 4.0
+    assert "the first answer is faster" in result.note
+
+
 @pytest.mark.parametrize("alternate", [True, False])
 def test_what_the_check_of_entries_says_is_told(alternate, monkeypatch):
     """Also where the versions are compiled meanwhile."""
@@ -205,7 +223,7 @@ def test_what_a_source_changes_by_flags_is_recorded_in_the_spec(monkeypatch):
 def test_the_program_is_tuned_with_the_alternative_that_wins(monkeypatch):
     """As if generalizing had won: its dispatches are others, and the spec is for these."""
 
-    def choose(run, _gain):
+    def choose(run, *_):
         given = FlagChoice(run.lab.target)
         generalized = next(each for each in Pipelines().alternatives(run) if each.how == "generalize")
         best = FlagChoice(run.lab.target, None, given, (generalized,))
@@ -225,7 +243,7 @@ def test_flags_that_win_are_options_of_the_target(monkeypatch):
     """As if data tiling had won."""
     from iree_tuner.tuning import verdict
 
-    def choose(run, _gain):
+    def choose(run, *_):
         given = FlagChoice(run.lab.target)
         best = FlagChoice(run.lab.target, None, given, (option(run.lab.target, "data-tiling"),))
         return FlagChoices((best, given), 0.0, 0.0), ""
