@@ -16,6 +16,7 @@ import compileall
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -176,14 +177,18 @@ def report_durations(path: Path) -> None:
 def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterator[dict[str, str] | None]:
     """lit's environment, with servers that run commands while this is entered (`command_server.py`).
 
-    None where these did not start, and have said why.
+    None where these did not start, and have said why. Without a C compiler there are none.
     """
-    if not wanted:
+    compilers = (environment.get("CC"), "gcc", "clang")
+    compiler = next((name for name in compilers if name and shutil.which(name)), None)
+    if not (wanted and compiler):
         yield environment
         return
     # Consoles are made when modules are imported: the server sees what lit's commands see (lit.cfg.py).
     own = environment | {"NO_COLOR": "1", "COLUMNS": "120"}
     path = folder / "commands"
+    client = [compiler, "-O1", "-o", f"{path}.client", str(ROOT / "test" / "command_client.c")]
+    subprocess.run(client, check=True)
     command = [sys.executable, str(ROOT / "test" / "command_server.py"), str(path)]
     processes = [
         subprocess.Popen([*command, name], env=own, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
