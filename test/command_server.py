@@ -4,8 +4,8 @@ The lit tests start `iree-tuner` and `filecheck` about a thousand times, and imp
 of what they do then. `test/run.py` starts this server, makes its client of `command_client.c`, and names its
 socket in `IREE_TUNER_TEST_SERVER`; `lit.cfg.py` then runs the client in their place. A fork has its own
 arguments, environment, folder, files and exit status, and its own workers, which are forks too
-(`worker_forks.py`). Without the variable, with `--all`, and without a C compiler, each command is a process of
-its own, as users have it.
+(`worker_forks.py`). Without the variable, with `--all`, and without a C compiler, each command is a process
+of its own, as users have it.
 """
 
 from __future__ import annotations
