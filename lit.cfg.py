@@ -80,7 +80,7 @@ itself = f'"{script}"' if script.exists() else f'"{sys.executable}" -m iree_tune
 binaries = Path(importlib.util.find_spec("iree.compiler").submodule_search_locations[0], "_mlir_libs")
 command, filecheck = itself, "filecheck"
 if "IREE_TUNER_TEST_SERVER" in os.environ:
-    client = f'"{sys.executable}" -IS "{root / "test" / "command_client.py"}"'
+    client = f'"{os.environ["IREE_TUNER_TEST_SERVER"]}.client"'
     command, filecheck = f"{client} iree-tuner", f"{client} filecheck"
 golden = root / "test" / "golden.py"
 config.substitutions += [

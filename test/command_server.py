@@ -1,17 +1,17 @@
 """Commands of lit tests, run in forks of one process that has imported everything.
 
 The lit tests start `iree-tuner` and `filecheck` about a thousand times, and importing takes longer than most
-of what they do then. `test/run.py` starts this server and names its socket in `IREE_TUNER_TEST_SERVER`;
-`lit.cfg.py` then runs `command_client.py` in their place. A fork has its own arguments, environment, folder,
-files and exit status, and its own workers, which are forks too (`worker_forks.py`). Without the variable, and
-with `--all`, each command is a process of its own, as users have it.
+of what they do then. `test/run.py` starts this server, makes its client of `command_client.c`, and names its
+socket in `IREE_TUNER_TEST_SERVER`; `lit.cfg.py` then runs the client in their place. A fork has its own
+arguments, environment, folder, files and exit status, and its own workers, which are forks too
+(`worker_forks.py`). Without the variable, with `--all`, and without a C compiler, each command is a process
+of its own, as users have it.
 """
 
 from __future__ import annotations
 
 import atexit
 import gc
-import marshal
 import os
 import select
 import signal
@@ -94,7 +94,8 @@ def _begin(connection: socket.socket, command: Callable[[], object], others: lis
     """One request: the pid of a fork that runs the command, in a group of its own."""
     (size,) = struct.unpack("<I", connection.recv(4, socket.MSG_WAITALL))
     message, files, _, _ = socket.recv_fds(connection, size, _FILES, socket.MSG_WAITALL)
-    arguments, folder, environment = marshal.loads(message)
+    folder, *texts = message.decode(errors="surrogateescape").removesuffix("\0").split("\0")
+    environment, arguments = texts[: texts.index("")], texts[texts.index("") + 1 :]
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)
@@ -107,7 +108,7 @@ def _begin(connection: socket.socket, command: Callable[[], object], others: lis
         sys.stderr = sys.__stderr__ = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
         os.chdir(folder)
         os.environ.clear()
-        os.environ.update(environment)
+        os.environ.update(each.split("=", 1) for each in environment)
         sys.argv = arguments
         whole = arguments[0] == "iree-tuner"
         if whole and worker_forks.possible():

@@ -16,6 +16,7 @@ import compileall
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,6 +46,9 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 
 NO_SYMBOLS = {"LLVM_DISABLE_SYMBOLIZATION": "1"}
 """A crash of the compiler would start llvm-symbolizer, which takes ten times as long as what crashed."""
+
+LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""For what the compiler allocates: compiling takes 3 % less, and a fork a third less."""
 
 FOLDERS = {
     "bench": "script",
@@ -83,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
         lit, pytest = ([], rest) if rest else (["test"], [])
     with tempfile.TemporaryDirectory(prefix="iree_tuner_tests_") as name:
         folder = Path(name)
-        environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **NO_SYMBOLS, **os.environ}
+        environment = {CACHE: str(TEST_CACHE_BYTES), **ONE_THREAD, **NO_SYMBOLS, **LARGE_PAGES, **os.environ}
         environment["IREE_TUNER_TEST_COLLECTED"] = str(folder / "collected")
         if not options.all:
             environment["IREE_TUNER_TEST_RESULTS"] = str(folder)
@@ -176,14 +180,18 @@ def report_durations(path: Path) -> None:
 def server(environment: dict[str, str], folder: Path, *, wanted: bool) -> Iterator[dict[str, str] | None]:
     """lit's environment, with servers that run commands while this is entered (`command_server.py`).
 
-    None where these did not start, and have said why.
+    None where these did not start, and have said why. Without a C compiler there are none.
     """
-    if not wanted:
+    compilers = (environment.get("CC"), "gcc", "clang")
+    compiler = next((name for name in compilers if name and shutil.which(name)), None)
+    if not (wanted and compiler):
         yield environment
         return
     # Consoles are made when modules are imported: the server sees what lit's commands see (lit.cfg.py).
     own = environment | {"NO_COLOR": "1", "COLUMNS": "120"}
     path = folder / "commands"
+    client = [compiler, "-O1", "-o", f"{path}.client", str(ROOT / "test" / "command_client.c")]
+    subprocess.run(client, check=True)
     command = [sys.executable, str(ROOT / "test" / "command_server.py"), str(path)]
     processes = [
         subprocess.Popen([*command, name], env=own, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)

@@ -13,6 +13,8 @@ from functools import cache, cached_property
 
 from iree.compiler import ir
 
+from iree_tuner.compiler.context import stored_context
+
 Terms = tuple[tuple[int, int], ...]
 
 
@@ -49,7 +51,7 @@ class IndexingMap:
     def parse(text: str) -> IndexingMap:
         """The stored form, with or without `affine_map<>`. Raises ValueError for anything else."""
         try:
-            return IndexingMap.of(_parsed(text, ir.Context()))
+            return IndexingMap.of(_parsed(text, stored_context()))
         except ir.MLIRError:
             raise ValueError(f"`{text}` is not an indexing map") from None
 

@@ -11,7 +11,7 @@ from functools import cache
 
 from iree.compiler import ir
 
-from iree_tuner.compiler.context import defining_op, new_context, ops_in, reachable, users_of, walk
+from iree_tuner.compiler.context import defining_op, ops_in, reachable, stored_context, users_of, walk
 from iree_tuner.ops.structure import iterators, structure
 from iree_tuner.ops.workload import Workload
 
@@ -91,7 +91,7 @@ def facts_of(dag: str) -> DagFacts:
     if not dag:
         return DagFacts()
     # IR as text: workloads are stored with their DAG
-    module = ir.Module.parse(dag, new_context())
+    module = ir.Module.parse(dag, stored_context())
     labelled: dict[str, ir.Operation] = {}
     names: set[str] = set()
     on_buffers = False

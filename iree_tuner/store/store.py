@@ -111,15 +111,6 @@ class Store:
         with self.write() as connection:
             return int(insert(connection, "runs", row).lastrowid or 0)
 
-    def resume_run(self, run_id: int) -> None:
-        """Let a run that has ended go on. Raises StoreError if it was pruned."""
-        with self.write() as connection:
-            query = "UPDATE runs SET ended = NULL, state = 'running' WHERE id = ?"
-            changed = connection.execute(query, (run_id,)).rowcount
-        if not changed:
-            what, hint = f"the database has no run {run_id}", "it may have been pruned"
-            raise StoreError(what, location=self.path, hint=hint)
-
     def end_run(self, run_id: int, state: RunState) -> None:
         """Store how a run ended. One that was killed stays `running`."""
         with self.write() as connection:

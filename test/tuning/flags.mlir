@@ -1,5 +1,4 @@
 // RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --no-profile --try-flags --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=TRIED
-// RUN: %iree_tuner tune --jobs 1 %s --effort smoke --candidates 1 --strategy shuffle --no-profile --try-flags --chip host+im2col --no-db --json -o %t.spec.mlir | FileCheck %s --check-prefix=GIVEN
 // RUN: not %iree_tuner tune %s --chip host+fast --no-db -o %t.spec.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not %iree_tuner compile %s --spec %t.none.mlir -o %t.vmfb 2>&1 | FileCheck %s --check-prefix=MISSING
 // RUN: not %iree_tuner compile %s -o %t.txt 2>&1 | FileCheck %s --check-prefix=NAME
@@ -7,8 +6,6 @@
 // TRIED: "program": "{{.*}}flags.mlir"
 // TRIED-SAME: "steps": [{"what": "data-tiling", "against": "default flags"
 // TRIED-SAME: "what": "im2col"
-// GIVEN: "target": "llvm-cpu:host+im2col", {{.*}}"flags": []
-// GIVEN-NOT: data-tiling
 // UNKNOWN: error: llvm-cpu has no option 'fast' (one of: +data-tiling
 // MISSING: error: {{.*}}none.mlir: no such file
 // NAME: error: {{.*}}the name must end in .vmfb

@@ -162,13 +162,31 @@ def test_every_strategy_can_search_a_script(name, lab):
     assert all(space.contains(each) for each in asked)
 
 
-def test_what_is_wrong_is_never_ranked(lab):
-    """A knob that cuts sums apart among workgroups, which overwrite each other: right in one piece only."""
+@pytest.fixture(scope="module")
+def searched(lab, tmp_path_factory):
+    """A search that ended after two trials, as by a kill, and the next one, which goes on from its database.
+
+    Of a knob that cuts sums apart among workgroups, which overwrite each other: right in one piece only.
+    """
     script = load_script(WRONG)
     program = load_program(matmul(64, 64, 32))
     lowered = compile_with_script(program, lab.target, script, lab.compilers).lowered
-    with StopRequest() as stop:
-        found = search_script(program, script, lowered, lab, stop, **HOW)
+    path = tmp_path_factory.mktemp("searched") / "trials.db"
+
+    def search(trials):
+        with (
+            StopRequest() as stop,
+            open_records(path, "program", {}, stop=stop, fresh=False) as records,
+        ):
+            return search_script(
+                program, script, lowered, lab, stop, records=records, **(HOW | {"trials": trials})
+            )
+
+    return search(2), search(HOW["trials"])
+
+
+def test_what_is_wrong_is_never_ranked(searched):
+    _, found = searched
     wrong = [each for each in found.trials if each.outcome == "wrong_result"]
     assert {each.assignment["part"] for each in wrong} == {8, 16}
     assert all("tensor 2" in each.message for each in wrong)
@@ -176,22 +194,8 @@ def test_what_is_wrong_is_never_ranked(lab):
     assert {each.assignment["part"] for each in found.ranked} == {32}
 
 
-def test_trials_are_kept_and_not_tried_again_and_failures_have_a_reproducer(lab, tmp_path):
-    """As after a kill: what is in the database is known to the next search."""
-    script = load_script(WRONG)
-    program = load_program(matmul(64, 64, 32))
-    lowered = compile_with_script(program, lab.target, script, lab.compilers).lowered
-    path = tmp_path / "trials.db"
-
-    def search(trials):
-        stop = StopRequest()
-        with open_records(path, "program", {}, stop=stop, fresh=False) as records:
-            return search_script(
-                program, script, lowered, lab, stop, records=records, **(HOW | {"trials": trials})
-            )
-
-    first = search(2)
-    again = search(HOW["trials"])
+def test_trials_are_kept_and_not_tried_again_and_failures_have_a_reproducer(searched):
+    first, again = searched
     kept = {each.assignment: each.at for each in first.trials}
     assert {each.assignment: each.at for each in again.trials if each.assignment in kept} == kept
     wrong = next(each for each in again.trials if each.outcome == "wrong_result")

@@ -84,15 +84,14 @@ def test_merge_learns_how_a_run_ended(store, other):
 
 
 def test_merge_learns_that_a_run_went_on(store, other):
-    """Runs go on with kernels; databases that are merged in either order know when it ended last."""
+    """Runs of earlier releases went on with kernels; databases that are merged know when one ended last."""
     run = store.start_run("a.mlir", {})
     store.add(store.study(KEY), run, [trial(1)])
     store.end_run(run, "done")
     merge(other, store)
     before = other.read("SELECT ended FROM runs")[0]["ended"]
-    store.resume_run(run)
-    (row,) = store.read("SELECT ended, state FROM runs")
-    assert (row["ended"], row["state"]) == (None, "running")
+    with store.write() as connection:
+        connection.execute("UPDATE runs SET ended = NULL, state = 'running'")
     merge(other, store)
     assert other.read("SELECT ended, state FROM runs")[0]["ended"] == before
     store.end_run(run, "interrupted")
@@ -100,8 +99,6 @@ def test_merge_learns_that_a_run_went_on(store, other):
     (row,) = other.read("SELECT ended, state FROM runs")
     assert row["ended"] > before
     assert row["state"] == "interrupted"
-    with pytest.raises(StoreError, match=r"the database has no run 77 .it may have been pruned"):
-        store.resume_run(77)
 
 
 def test_rescued_trials_are_imported_once(store, tmp_path):

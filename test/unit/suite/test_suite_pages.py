@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -25,6 +26,9 @@ from iree_tuner.suite.backends.backend import Conditions
 from iree_tuner.suite.pages.course import MOST, changes_page, history_page
 from iree_tuner.suite.pages.run_page import run_page
 from iree_tuner.suite.results import History, Results, Row, add, read_history
+
+elements_of = cache(Elements)
+"""Of a page, which several tests look at."""
 
 BOTH = ("local-task", "cuda://0")
 LIBRARIES = 2  # scripts: Vega's, and the page's own
@@ -78,7 +82,7 @@ each_page = pytest.mark.parametrize("name", CHARTS)
 
 @each_page
 def test_what_others_wrote_is_text(pages, name):
-    elements = Elements(pages[name])
+    elements = elements_of(pages[name])
     assert "b" not in {tag for tag, _ in elements.found}
     assert len(elements.scripts) == CHARTS[name] + LIBRARIES
     told = "".join(elements.text)
@@ -88,7 +92,7 @@ def test_what_others_wrote_is_text(pages, name):
 
 @each_page
 def test_nothing_is_loaded_from_elsewhere(pages, name):
-    for tag, attributes in Elements(pages[name]).found:
+    for tag, attributes in elements_of(pages[name]).found:
         assert not {"src", "srcset", "data", "action"} & attributes.keys(), tag
         assert tag not in ("link", "img", "iframe", "object", "base")
         assert tag != "a" or attributes["href"].startswith("#")
@@ -98,7 +102,7 @@ def test_nothing_is_loaded_from_elsewhere(pages, name):
 
 @each_page
 def test_links_within_the_page_have_an_end(pages, name):
-    found = Elements(pages[name]).found
+    found = elements_of(pages[name]).found
     places = {attributes.get("id") for _, attributes in found}
     assert {attributes["href"][1:] for tag, attributes in found if tag == "a"} <= places
     boxes = [attributes["data-filters"] for _, attributes in found if "data-filters" in attributes]
@@ -112,7 +116,7 @@ _GIVEN = re.compile(r'"(title|text|domain|range|values|height)": (\[.*?\]|"(\\.|
 
 def charts_of(html, number):
     """A page's charts: there are so many."""
-    found = [json.loads(text) for text in Elements(html).scripts if text.startswith("{")]
+    found = [json.loads(text) for text in elements_of(html).scripts if text.startswith("{")]
     assert len(found) == number
     return found
 
@@ -133,7 +137,7 @@ def test_charts_are_what_vega_takes(pages):
 
 
 def test_the_run_is_told(pages):
-    told = " ".join("".join(Elements(pages["run"]).text).split())
+    told = " ".join("".join(elements_of(pages["run"]).text).split())
     assert "Over 6 of 6 operations, iree-tuned" in told
     assert "geometric means of the speedups over IREE's default" in told
     assert "NumPy multiplies no i8 matrices at speed" in told
@@ -141,7 +145,7 @@ def test_the_run_is_told(pages):
 
 
 def test_the_changes_are_told(pages, runs):
-    told = " ".join("".join(Elements(pages["changes"]).text).split())
+    told = " ".join("".join(elements_of(pages["changes"]).text).split())
     assert "broke" in told
     assert told.index("Broken") < told.index("Same")
     rows = re.findall(r"<tr data-text=\"(\w+) ", pages["changes"])
