@@ -268,20 +268,11 @@ class Check:
 
     def _compare_values(self, got: Sequence[Array], right: Sequence[Array], expected: Expected) -> Agreement:
         """Values compared with correct ones, within the tolerance of their seed."""
-        worst, tolerance = 0.0, expected.tolerance
+        worst = 0.0
         for (_, tensor, number), ours, theirs, scale, sums in zip(
             self._written, got, right, expected.magnitudes, expected.sums, strict=True
         ):
-            found = compare(
-                ours,
-                theirs,
-                tensor.element_type,
-                tolerance.accumulator_type,
-                tolerance.reduction_length,
-                magnitudes=scale,
-                factors=(tolerance.factor_type, tolerance.factors),
-                sums=sums,
-            )
+            found = compare(ours, theirs, tensor.element_type, expected.tolerance, scale, sums=sums)
             if not found.ok:
                 kind = "x".join([*map(str, tensor.shape), tensor.element_type])
                 return replace(found, message=f"tensor {number} ({kind}) {found.message}")

@@ -17,7 +17,6 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import step_for, stored
 from iree_tuner.device.memory import Recent, copied, hal_type, push, read_back, uploaded
 from iree_tuner.device.numerics import (
@@ -41,6 +40,7 @@ from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.device.slack import Floats, Spread, deviations
 from iree_tuner.errors import TunerError
 from iree_tuner.ops.element_type import NARROW_FLOATS
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.entries import Taken, plain_name
 from iree_tuner.program.parts import Parts, ProgramPart, Value
 from iree_tuner.targets import on_host
@@ -424,8 +424,7 @@ class _DispatchJudge:
             kind = self._base.parts.values[number].element_type
             found = compare(
                 without(ours, theirs.holes), without(theirs.array, theirs.holes),
-                kind, sums.accumulator_type, sums.reduction_length, without(scale, theirs.holes),
-                (sums.factor_type, sums.factors),
+                kind, sums, without(scale, theirs.holes),
                 sums=None if size is None else without(size, theirs.holes),
             )  # fmt: skip
             if not found.ok:

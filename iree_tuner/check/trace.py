@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.check.parts import DispatchFault, LoadedParts, Pieces, Uploads, runs, sums_in
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.memory import Recent
 from iree_tuner.device.numerics import (
     FILLINGS,
@@ -32,6 +31,7 @@ from iree_tuner.device.numerics import (
 from iree_tuner.device.program_loaded import SEEDS
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.parts import ProgramPart
 from iree_tuner.targets.runtime import RUNTIME_ERRORS, first_line
 
@@ -232,12 +232,8 @@ class _Follower:
         if place not in self._magnitudes:
             absolute = {n: self._values[n].magnitudes for n in part.reads}
             self._magnitudes[place] = self._call(self._base, part, absolute)
-        sums = sums_in(part, self._sums)
-        return compare(
-            value.reshape(own.shape), own, self._base.parts.values[number].element_type,
-            sums.accumulator_type, sums.reduction_length, self._magnitudes[place][index],
-            (sums.factor_type, sums.factors),
-        )  # fmt: skip
+        kind, sums = self._base.parts.values[number].element_type, sums_in(part, self._sums)
+        return compare(value.reshape(own.shape), own, kind, sums, self._magnitudes[place][index])
 
 
 def _alike(value: Array, own: Array) -> bool:

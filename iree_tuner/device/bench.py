@@ -5,32 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from iree_tuner.device.data import Kind
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Harness
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """The numbers that decide how much results may differ; see `device.numerics`.
-
-    Attributes:
-        accumulator_type: element type of sums.
-        reduction_length: the number of values in one result.
-        factor_type: type that factors of the last sum are rounded to, if the op computes them itself, like
-            attention its probabilities; empty if all are given.
-        factors: the number of them in one result.
-        softmax: the factors are probabilities; among scores with outliers, only a few of them count.
-    """
-
-    accumulator_type: str = "f32"
-    reduction_length: int = 1
-    factor_type: str = ""
-    factors: int = 1
-    softmax: bool = False
-
-    def on(self, kind: Kind) -> Tolerance:
-        """The tolerance of results for values of a kind."""
-        return replace(self, factors=1) if self.softmax and kind == "outliers" else self
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.numerics import (
     Agreement,
     compare,
@@ -31,6 +30,7 @@ from iree_tuner.device.numerics import (
     sampling_step,
 )
 from iree_tuner.ops.element_type import NARROW_FLOATS, ElementType
+from iree_tuner.ops.tolerance import Tolerance
 
 Array = npt.NDArray[np.generic]
 Floats = npt.NDArray[np.float64]
@@ -303,7 +303,7 @@ def _agrees(value: Array, wanted: Array, spread: Spread) -> Agreement:
     if all_finite and most <= slack:  # within any tolerance
         found = Agreement(True, most / slack if slack else 0.0)
     else:
-        found = compare(value, wanted, kind, kind, 1, slack=slack)
+        found = compare(value, wanted, kind, Tolerance(kind), slack=slack)
     if not found.ok or not found.worst:
         return found
     own = _ULPS * epsilon(kind) * _size(wanted)
@@ -317,7 +317,7 @@ def _agrees(value: Array, wanted: Array, spread: Spread) -> Agreement:
 
 def _integers_agree(value: Array, wanted: Array, spread: Spread) -> Agreement:
     """As many may differ as rounding of earlier floats changes."""
-    found = compare(value, wanted, _INTEGER, _INTEGER, 1)
+    found = compare(value, wanted, _INTEGER, Tolerance(_INTEGER))
     if found.ok or np.count_nonzero(value != wanted) <= LARGEST * spread.flipped * wanted.size:
         return Agreement(True, 0.0)
     return found

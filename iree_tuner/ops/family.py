@@ -15,6 +15,7 @@ from iree_tuner.installed import members
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.scalar_body import facts_of
 from iree_tuner.ops.structure import structure
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.ops.workload import Workload
 
 _NO_ARITHMETIC = ("constant", "extf", "truncf", "index_cast", "sitofp", "uitofp", "fptosi", "extsi", "extui",
@@ -39,21 +40,6 @@ class MatchOp:
     operands: tuple[str, ...] = ()
     op: str = ""
     operand_count: int = 0
-
-
-@dataclass(frozen=True)
-class Sums:
-    """The properties of a result's computation that decide how much results may differ.
-
-    `length` values are summed in `accumulator_type`. If the op computes factors of the last sum itself,
-    `factors` in one result are rounded to `factor_type`; with `softmax`, they are probabilities.
-    """
-
-    accumulator_type: str
-    length: int
-    factor_type: str = ""
-    factors: int = 1
-    softmax: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,12 +128,12 @@ class OpFamily(Protocol):
         """The type of the multiplied elements; of an op that does not multiply, of its result."""
         return workload.types[-1] if workload.types else None
 
-    def sums(self, workload: Workload) -> Sums:
-        """How results come about: the tolerance of comparisons follows from it.
+    def sums(self, workload: Workload) -> Tolerance:
+        """How much results may differ.
 
         By default the op reduces into its last operand, in that operand's type.
         """
-        return Sums(str(workload.types[-1]) if workload.types else "f32", workload.reduction_length)
+        return Tolerance(str(workload.types[-1]) if workload.types else "f32", workload.reduction_length)
 
     def chain(self, workload: Workload) -> Chain | None:
         """The two products that the op consists of, with exponentials between them; None for any other op."""

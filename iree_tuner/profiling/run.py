@@ -12,7 +12,7 @@ from pathlib import Path
 
 from iree_tuner.compiler.versions import installed
 from iree_tuner.compiler.worker import SentPath, WorkerError, Workers
-from iree_tuner.device.bench import Bench, Tolerance
+from iree_tuner.device.bench import Bench
 from iree_tuner.device.device_facts import DeviceFacts
 from iree_tuner.device.program_request import request, sized_as_given
 from iree_tuner.device.program_run import ProgramRun
@@ -20,6 +20,7 @@ from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.measure.builder import Builder
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import Measurer
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.profiling.attribution import Spent, quieter, rows_of, span_of, spent_in, work_of
 from iree_tuner.profiling.profile import Method, Profile
 from iree_tuner.profiling.roofline import Roofline, cpu_roofline, datasheet_roofline, keep_raised

@@ -189,10 +189,7 @@ def _agreement(got: Array, operation: Operation, expected: str, magnitudes: str)
         found = f"got {got.dtype}{list(got.shape)}, expected {dtype}{list(wanted.shape)}"
         return Agreement(False, math.inf, found)
     scale = np.atleast_1d(read_array(magnitudes, result.element_type)) if magnitudes else None
-    return compare(
-        np.atleast_1d(got), np.atleast_1d(wanted), result.element_type, tolerance.accumulator_type,
-        tolerance.reduction_length, scale, factors=(tolerance.factor_type, tolerance.factors),
-    )  # fmt: skip
+    return compare(np.atleast_1d(got), np.atleast_1d(wanted), result.element_type, tolerance, scale)
 
 
 @contextmanager

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from iree.compiler import ir
 
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
 from iree_tuner.ops.element_type import ElementType
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite.primitives import Primitives, T
 
 Value = int | float | str | bool

@@ -8,8 +8,8 @@ from typing import ClassVar, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.errors import UsageError
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import tensors
 from iree_tuner.suite.operation import Operation, TensorType, check_sizes, did_you_mean
 from iree_tuner.suite.primitives import Binary, Primitives, T, Unary

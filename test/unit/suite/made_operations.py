@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from iree.compiler import ir
 
-from iree_tuner.device.bench import Tolerance
 from iree_tuner.device.data import dtype_of, random_values
+from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite.operation import Operation, TensorType
 from iree_tuner.suite.primitives import ConvLayer, Window
 
