@@ -289,21 +289,14 @@ Array = npt.NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Expected:
-    """The default's results for one seed.
+    """The default's results for one seed."""
 
-    Attributes:
-        values: of each output.
-        magnitudes: the results for the inputs' absolute values; see `device.numerics`.
-        sums: the least size of partial sums, where results do not show it (`numerics.partial_sums`).
-        kept: bytes that a candidate must leave alone, since the default does.
-        tolerance: of results.
-    """
-
-    values: list[Array]
-    magnitudes: list[Array]
+    values: list[Array]  # of each output
+    magnitudes: list[Array]  # the results for the inputs' absolute values; see `device.numerics`
+    # the least size of partial sums, where results do not show it (`numerics.partial_sums`)
     sums: list[Floats | None]
-    kept: list[Kept]
-    tolerance: Tolerance
+    kept: list[Kept]  # bytes that a candidate must leave alone, since the default does
+    tolerance: Tolerance  # of results
 
 
 @dataclass(frozen=True)

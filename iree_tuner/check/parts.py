@@ -161,40 +161,25 @@ def runs(part: ProgramPart, values: Mapping[int, Held]) -> bool:
 
 @dataclass(frozen=True)
 class DispatchFault:
-    """A fault of a dispatch.
+    """A fault of a dispatch."""
 
-    Attributes:
-        dispatch: name of its export.
-        place: its number among the program's dispatches.
-        fault: `wrong` results; results depend on `unwritten` memory; or it `fails` to run.
-        message: one line.
-        worst: the largest error as a multiple of its tolerance.
-    """
-
-    dispatch: str
-    place: int
-    fault: Fault
-    message: str
-    worst: float = float("inf")
+    dispatch: str  # name of its export
+    place: int  # its number among the program's dispatches
+    fault: Fault  # `wrong` results; results depend on `unwritten` memory; or it `fails` to run
+    message: str  # one line
+    worst: float = float("inf")  # the largest error as a multiple of its tolerance
 
 
 @dataclass(frozen=True)
 class JudgedDispatches:
-    """The faults of one version of a program's dispatches.
+    """The faults of one version of a program's dispatches."""
 
-    Attributes:
-        faults: the first one of each dispatch.
-        own: those of the reference, the program as the compiler makes it.
-        compared: the dispatches that were compared, in the program's order.
-        overflown: dispatches with infinities or NaN as results of finite inputs.
-        moves: for each seed, how much each result of the program changes if every dispatch rounds
-            differently; empty if that is not known.
-    """
-
-    faults: tuple[DispatchFault, ...]
-    own: tuple[DispatchFault, ...]
-    compared: tuple[str, ...]
-    overflown: tuple[str, ...] = ()
+    faults: tuple[DispatchFault, ...]  # the first one of each dispatch
+    own: tuple[DispatchFault, ...]  # those of the reference, the program as the compiler makes it
+    compared: tuple[str, ...]  # the dispatches that were compared, in the program's order
+    overflown: tuple[str, ...] = ()  # dispatches with infinities or NaN as results of finite inputs
+    # for each seed, how much each result of the program changes if every dispatch rounds differently; empty
+    # if that is not known
     moves: tuple[tuple[Spread, ...], ...] = ()
 
 

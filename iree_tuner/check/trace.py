@@ -76,19 +76,13 @@ def follow_here(
 
 @dataclass
 class _Made:
-    """The results of a dispatch of the version.
+    """The results of a dispatch of the version."""
 
-    Attributes:
-        parents: dispatches whose results it read, where they differ from the base's.
-        found: whether all results are among the base's values.
-        message: how they differ from the nearest value.
-        worst: that difference as a multiple of its tolerance.
-    """
-
+    # dispatches whose results it read, where they differ from the base's
     parents: set[int] = field(default_factory=set[int])
-    found: bool = True
-    message: str = ""
-    worst: float = 0.0
+    found: bool = True  # whether all results are among the base's values
+    message: str = ""  # how they differ from the nearest value
+    worst: float = 0.0  # that difference as a multiple of its tolerance
 
 
 class _Follower:

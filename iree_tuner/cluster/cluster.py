@@ -32,23 +32,14 @@ _HELD = 4096
 
 @dataclass(frozen=True)
 class Member:
-    """A worker of a cluster.
+    """A worker of a cluster."""
 
-    Attributes:
-        name: its own.
-        address: where it listens.
-        resources: slots and devices, with their numbers.
-        seen_s: seconds since its last sign of life.
-        processor: of its host.
-        architecture: of that.
-    """
-
-    name: str
-    address: str
-    resources: dict[str, float]
-    seen_s: float
-    processor: str = ""
-    architecture: str = ""
+    name: str  # its own
+    address: str  # where it listens
+    resources: dict[str, float]  # slots and devices, with their numbers
+    seen_s: float  # seconds since its last sign of life
+    processor: str = ""  # of its host
+    architecture: str = ""  # of that
 
     @property
     def slots(self) -> int:

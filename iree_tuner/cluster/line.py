@@ -54,19 +54,13 @@ class UntypedError(TunerError):
 
 @dataclass
 class Parcel:
-    """A call or a value, and its attachments.
+    """A call or a value, and its attachments."""
 
-    Attributes:
-        data: pickled.
-        attached: functions that make large bytes and contents of files, by digest.
-        written: paths that the call writes.
-        files: the number of attachments that are files.
-    """
-
-    data: bytes = b""
+    data: bytes = b""  # pickled
+    # functions that make large bytes and contents of files, by digest
     attached: dict[str, Callable[[], bytes]] = field(default_factory=dict[str, Callable[[], bytes]])
-    written: list[str] = field(default_factory=list[str])
-    files: int = 0
+    written: list[str] = field(default_factory=list[str])  # paths that the call writes
+    files: int = 0  # the number of attachments that are files
 
 
 @lru_cache(maxsize=1)

@@ -60,20 +60,13 @@ _FLOATS = ("f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ
 
 @dataclass(frozen=True)
 class FloatOutput:
-    """An output of floats, as a matrix for `check.check_program`.
+    """An output of floats, as a matrix for `check.check_program`."""
 
-    Attributes:
-        number: among the tensors that are written.
-        start: of its first byte in the buffer.
-        rows, columns: their product is its number of elements.
-        element_type: MLIR's name of it.
-    """
-
-    number: int
-    start: int
-    rows: int
+    number: int  # among the tensors that are written
+    start: int  # of its first byte in the buffer
+    rows: int  # `rows`, `columns`: their product is its number of elements
     columns: int
-    element_type: str
+    element_type: str  # MLIR's name of it
 
     @property
     def size(self) -> int:
@@ -112,23 +105,14 @@ def _longest_row(size: int) -> int:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Outcome of one comparison.
+    """Outcome of one comparison."""
 
-    Attributes:
-        ok: within tolerance everywhere.
-        worst: largest error as a multiple of its tolerance (1 is the limit); inf if one is not a number.
-        message: what differs; empty when `ok`.
-        note: worth knowing although it is `ok`.
-        corrects: it is right and the default is wrong; `note` says how.
-        loose: it says little, as correct versions differ much; `note` says how much.
-    """
-
-    ok: bool
-    worst: float
-    message: str = ""
-    note: str = ""
-    corrects: bool = False
-    loose: bool = False
+    ok: bool  # within tolerance everywhere
+    worst: float  # largest error as a multiple of its tolerance (1 is the limit); inf if one is not a number
+    message: str = ""  # what differs; empty when `ok`
+    note: str = ""  # worth knowing although it is `ok`
+    corrects: bool = False  # it is right and the default is wrong; `note` says how
+    loose: bool = False  # it says little, as correct versions differ much; `note` says how much
 
 
 def in_blocks(size: int, work: Callable[[slice], T]) -> list[T]:
@@ -230,23 +214,14 @@ def _ratios(got: Floats, expected: Floats, allowed: Floats, limit: float) -> Flo
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a tolerance, see the module's text; all but `normal` and `least` are relative.
+    """The terms of a tolerance, see the module's text; all but `normal` and `least` are relative."""
 
-    Attributes:
-        rounding: to the value.
-        functions: to the largest value.
-        relative: of sums and factors, to the largest partial sums.
-        halting: of sums that stop growing, to the value.
-        normal: the smallest normal number, if code may flush smaller ones; otherwise 0.
-        least: of every value.
-    """
-
-    rounding: float
-    functions: float
-    relative: float
-    halting: float
-    normal: float
-    least: float
+    rounding: float  # to the value
+    functions: float  # to the largest value
+    relative: float  # of sums and factors, to the largest partial sums
+    halting: float  # of sums that stop growing, to the value
+    normal: float  # the smallest normal number, if code may flush smaller ones; otherwise 0
+    least: float  # of every value
 
     @classmethod
     def of(cls, element_type: str, tolerance: Tolerance) -> Terms:
@@ -417,14 +392,10 @@ def _position(index: tuple[np.intp, ...]) -> str:
 
 @dataclass(frozen=True)
 class Held:
-    """A value between dispatches.
+    """A value between dispatches."""
 
-    Attributes:
-        value: an array, or a scalar that the function takes.
-        holes: elements that the dispatch did not write, for `within` to fill; or None.
-    """
-
-    value: Array | float | int
+    value: Array | float | int  # an array, or a scalar that the function takes
+    # elements that the dispatch did not write, for `within` to fill; or None
     holes: npt.NDArray[np.bool_] | None = None
 
     @property

@@ -39,23 +39,15 @@ _kept: OrderedDict[Hashable, Sequence[Array | float | int]] = OrderedDict()
 
 @dataclass(frozen=True)
 class Signature:
-    """A function and its arguments.
+    """A function and its arguments."""
 
-    Attributes:
-        function: of the runtime.
-        taken: its inputs.
-        fenced: whether two fences follow: one to wait for, and one to signal.
-        results: those whose memory it takes after its inputs (`program.provided_memory`).
-        temporary_bytes: of memory for temporary values, which it takes after that; or None.
-        gives: its results, if it declares them.
-    """
-
-    function: rt.VmFunction
-    taken: tuple[Taken, ...]
-    fenced: bool
+    function: rt.VmFunction  # of the runtime
+    taken: tuple[Taken, ...]  # its inputs
+    fenced: bool  # whether two fences follow: one to wait for, and one to signal
+    # those whose memory it takes after its inputs (`program.provided_memory`)
     results: tuple[Taken, ...] = ()
-    temporary_bytes: int | None = None
-    gives: tuple[Taken, ...] = ()
+    temporary_bytes: int | None = None  # of memory for temporary values, which it takes after that; or None
+    gives: tuple[Taken, ...] = ()  # its results, if it declares them
 
 
 def signature_of(module: rt.VmModule, name: str, entry: Entry | None) -> Signature | None:

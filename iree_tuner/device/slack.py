@@ -69,17 +69,11 @@ _MLIR_NAMES = {
 
 @dataclass(frozen=True, order=True)
 class Spread:
-    """How much correct versions of a program differ, in one result for one seed; ordered by `typical`.
+    """How much correct versions of a program differ, in one result for one seed; ordered by `typical`."""
 
-    Attributes:
-        typical: root of the mean square of differences.
-        largest: the largest difference.
-        flipped: the part of integers that differs.
-    """
-
-    typical: float = 0.0
-    largest: float = 0.0
-    flipped: float = 0.0
+    typical: float = 0.0  # root of the mean square of differences
+    largest: float = 0.0  # the largest difference
+    flipped: float = 0.0  # the part of integers that differs
 
     @classmethod
     def between(cls, pairs: Iterable[tuple[Array, Array]]) -> Spread:
@@ -113,17 +107,12 @@ Spreads = Sequence[Sequence[Spread]]
 
 @dataclass(frozen=True)
 class ErrorDepth:
-    """The sources of errors in a program's results.
+    """The sources of errors in a program's results."""
 
-    Attributes:
-        longest: the longest sum of a dispatch.
-        dispatches: their number.
-        moves: for each seed, how much each result changes if all dispatches round differently; empty if that
-            was not measured, so that inputs are nudged instead.
-    """
-
-    longest: int = 1
-    dispatches: int = 1
+    longest: int = 1  # the longest sum of a dispatch
+    dispatches: int = 1  # their number
+    # for each seed, how much each result changes if all dispatches round differently; empty if that was not
+    # measured, so that inputs are nudged instead
     moves: tuple[tuple[Spread, ...], ...] = ()
 
 

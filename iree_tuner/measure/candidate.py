@@ -49,29 +49,18 @@ _TUNER_ATTRIBUTES_OFF = "--iree-codegen-add-tuner-attributes=false"
 
 @dataclass(frozen=True)
 class Built:
-    """An executable, or why there is none.
+    """An executable, or why there is none."""
 
-    Attributes:
-        outcome: `ok`, or how the compilation ended.
-        vmfb: the VM module; empty unless `ok`.
-        message: the first error, with its context.
-        seconds: time in the compiler.
-        ops: operations before code generation, including nested ones; 0 if it was not reached.
-        cpu_s: processor time of that, less than `seconds` on a busy machine; 0 if unknown.
-        code: what was linked instead of the compiler's own code, such as a kernel, or None.
-        code_digest: equal for equal `code`; empty if the executable itself is compared.
-        for_check: the module whose results are compared, if `vmfb` reads an operand that was packed before;
-            empty if that is built for finals only. None if `vmfb` itself is compared.
-    """
-
-    outcome: Outcome
-    vmfb: bytes = b""
-    message: str = ""
-    seconds: float = 0.0
-    ops: int = 0
-    cpu_s: float = 0.0
-    code: object = None
-    code_digest: str = ""
+    outcome: Outcome  # `ok`, or how the compilation ended
+    vmfb: bytes = b""  # the VM module; empty unless `ok`
+    message: str = ""  # the first error, with its context
+    seconds: float = 0.0  # time in the compiler
+    ops: int = 0  # operations before code generation, including nested ones; 0 if it was not reached
+    cpu_s: float = 0.0  # processor time of that, less than `seconds` on a busy machine; 0 if unknown
+    code: object = None  # what was linked instead of the compiler's own code, such as a kernel, or None
+    code_digest: str = ""  # equal for equal `code`; empty if the executable itself is compared
+    # the module whose results are compared, if `vmfb` reads an operand that was packed before; empty if that
+    # is built for finals only. None if `vmfb` itself is compared.
     for_check: bytes | None = None
 
     @property

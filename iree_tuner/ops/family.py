@@ -24,22 +24,15 @@ _NO_ARITHMETIC = ("constant", "extf", "truncf", "index_cast", "sitofp", "uitofp"
 
 @dataclass(frozen=True)
 class MatchOp:
-    """A match op of the compiler's, `transform.iree.match.<name>`, for ops of one family.
-
-    Attributes:
-        yields: the roles whose sizes it yields, in order, in the words of its documentation.
-        parameters: other lists that it yields after them: `strides`.
-        operands: its names of the operands; most have an attribute for their element type, `lhs_type`.
-        op: the only op that it takes; empty for every op of linalg that has these roles.
-        operand_count: of this op without a mask.
-    """
+    """A match op of the compiler's, `transform.iree.match.<name>`, for ops of one family."""
 
     name: str
-    yields: tuple[str, ...]
-    parameters: tuple[str, ...] = ()
+    yields: tuple[str, ...]  # the roles whose sizes it yields, in order, in the words of its documentation
+    parameters: tuple[str, ...] = ()  # other lists that it yields after them: `strides`
+    # its names of the operands; most have an attribute for their element type, `lhs_type`
     operands: tuple[str, ...] = ()
-    op: str = ""
-    operand_count: int = 0
+    op: str = ""  # the only op that it takes; empty for every op of linalg that has these roles
+    operand_count: int = 0  # of this op without a mask
 
 
 @dataclass(frozen=True)

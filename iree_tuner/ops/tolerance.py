@@ -1,4 +1,4 @@
-"""What of a result's computation decides how much results may differ."""
+"""How much results may differ, by how they are computed."""
 
 from __future__ import annotations
 
@@ -7,21 +7,15 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The numbers that decide how much results may differ; see `device.numerics`.
+    """The numbers that decide how much results may differ; see `device.numerics`."""
 
-    Attributes:
-        accumulator_type: element type of sums.
-        reduction_length: the number of values in one result.
-        factor_type: type that factors of the last sum are rounded to, if the op computes them itself, like
-            attention its probabilities; empty if all are given.
-        factors: the number of them in one result.
-        softmax: the factors are probabilities; among scores with outliers, only a few of them count.
-    """
-
-    accumulator_type: str = "f32"
-    reduction_length: int = 1
+    accumulator_type: str = "f32"  # element type of sums
+    reduction_length: int = 1  # the number of values in one result
+    # type that factors of the last sum are rounded to, if the op computes them itself, like attention its
+    # probabilities; empty if all are given
     factor_type: str = ""
-    factors: int = 1
+    factors: int = 1  # the number of them in one result
+    # the factors are probabilities; among scores with outliers, only a few of them count
     softmax: bool = False
 
     def on(self, kind: str) -> Tolerance:
