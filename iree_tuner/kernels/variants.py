@@ -39,8 +39,7 @@ from iree_tuner.program.phases import Compiled, submit_program
 from iree_tuner.program.source import Program
 from iree_tuner.search.orders import FixedOrder
 from iree_tuner.space.configuration import Assignment
-from iree_tuner.store.study import KERNEL, StudyKey
-from iree_tuner.store.trial import Setting, Trial
+from iree_tuner.store.trial import KERNEL, Setting, StudyKey, Trial
 from iree_tuner.targets import Target
 from iree_tuner.tuning.baseline import build_default, time_default, tolerance_of, why_it_fails
 from iree_tuner.tuning.candidate import CompileLimits, setting_on

@@ -15,8 +15,7 @@ from iree_tuner.store.exchange import Added, Record, load
 from iree_tuner.store.recordings import from_recording
 from iree_tuner.store.rows import number, trial_to_json
 from iree_tuner.store.store import Store
-from iree_tuner.store.study import StudyKey, to_json
-from iree_tuner.store.trial import Trial
+from iree_tuner.store.trial import StudyKey, Trial, to_json
 
 FORM = 1
 """Version of the lossless form, in the first line of each file."""

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from iree_tuner.compiler.versions import installed
-from iree_tuner.device.device_facts import DeviceFacts, facts_of
-from iree_tuner.device.machine import machine_of
+from iree_tuner.device.device_facts import DeviceFacts, facts_of, machine_of
 from iree_tuner.measure.candidate import Built
 from iree_tuner.measure.measurer import AnyBench
 from iree_tuner.program.dispatch import fingerprint
@@ -27,8 +26,7 @@ from iree_tuner.space.joint import JointSpace
 from iree_tuner.space.verify.constraints import Constraints
 from iree_tuner.spec.io import Starter
 from iree_tuner.store.reproducer import FailedCandidate, write_reproducer
-from iree_tuner.store.study import StudyKey
-from iree_tuner.store.trial import Setting, Trial
+from iree_tuner.store.trial import Setting, StudyKey, Trial
 from iree_tuner.targets import Target
 from iree_tuner.tuning.lab import Lab
 from iree_tuner.tuning.options import Effort

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol, Self, cast
 
 from iree_tuner.check.check import THOROUGH_SEEDS
-from iree_tuner.check.reference.outputs import write_ahead
+from iree_tuner.check.reference.interpreter import write_ahead
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Calls, Workers
 from iree_tuner.device.bench import Bench
