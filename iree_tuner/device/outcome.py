@@ -49,15 +49,12 @@ class Sensors(Protocol):
 
     def start(self) -> None:
         """Begin a measurement, and forget earlier readings."""
-        ...
 
     def disturbed(self) -> bool:
         """Whether the device throttled or changed its clock since `start` or the last call."""
-        ...
 
     def readings(self) -> Readings:
         """Readings since `start`."""
-        ...
 
 
 class NoSensors:

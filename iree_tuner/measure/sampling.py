@@ -21,7 +21,6 @@ class SampleSource(Protocol):
 
     def batch(self) -> float:
         """Microseconds of one run, from one batch of runs."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,6 @@ class OpFamily(Protocol):
         SSA names and discardable attributes are not used. Loops must be static, or dynamic ones that the
         matcher can check against their bounds; the latter's sizes are 0 until a size is chosen for them.
         """
-        ...
 
     def locate(self, op: ir.Operation, workload: Workload) -> Mapping[str, ir.Operation]:
         """Operations of the dispatch by label: `root`, which is `op`, and the workload's companions."""
@@ -97,7 +96,6 @@ class OpFamily(Protocol):
         the root's handle is reached from it. Called with a context, a location and an insertion point in
         place.
         """
-        ...
 
     def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
         """The part that each loop plays, of the roles that `match_ops` yield; None for any other op."""

@@ -34,11 +34,9 @@ class Strategy(Protocol):
 
     def ask(self, count: int) -> list[Assignment]:
         """Up to `count` new assignments; fewer, or none, when the space is exhausted."""
-        ...
 
     def tell(self, results: Sequence[Result]) -> None:
         """Report results of proposed assignments, in any order."""
-        ...
 
 
 Factory = Callable[[Landscape, int, Assignment | None], Strategy]

@@ -47,8 +47,7 @@ def write_rescue(path: str | Path, rows: Sequence[tuple[StudyKey, Trial]]) -> No
 def import_file(store: Store, path: Path) -> Added:
     """Add the contents of a file, all or nothing: the lossless form, or a recording.
 
-    Raises:
-        StoreError: the file cannot be read, or a line is malformed; the location names the line.
+    Raises StoreError if the file cannot be read, or a line is malformed; the location names the line.
     """
     position = [1]
     try:

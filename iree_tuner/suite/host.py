@@ -144,8 +144,7 @@ def load_here(backend: Backend, job: Job, expected: str, magnitudes: str, slot: 
 def sample_here(pause_s: float, slot: str = "") -> float:
     """Microseconds of one call, from a batch, after a pause and the background load.
 
-    Raises:
-        BackendError: it failed, or nothing is loaded.
+    Raises BackendError if it failed, or nothing is loaded.
     """
     held = _held.get(slot)
     if held is None:
@@ -269,8 +268,7 @@ class BackendHost:
     def sample(self, pause_s: float = 0.0, slot: str = "") -> float:
         """Microseconds of one call, from a batch of them, after a pause.
 
-        Raises:
-            BackendError: it failed; it has to be loaded again.
+        Raises BackendError if it failed; it has to be loaded again.
         """
         job = self._jobs.get(slot)
         if job is None:

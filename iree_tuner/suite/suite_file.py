@@ -136,8 +136,7 @@ def suites(f8: str = DEFAULT_F8) -> list[Suite]:
 def load_suite(name: str, f8: str = DEFAULT_F8) -> Suite:
     """A suite that ships, by its name, or a .toml file; `f8` stands for that type, the target's own.
 
-    Raises:
-        TunerError: it does not exist, or has a mistake; the message names table and field.
+    Raises TunerError if it does not exist, or has a mistake; the message names table and field.
     """
     if name.endswith(".toml"):
         return _read(Path(name), f8)

@@ -258,7 +258,6 @@ class SearchSource(Protocol):
 
     def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
         """Up to `count` candidates. An empty list means the end if none is running."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -67,11 +67,9 @@ class Running(Protocol):
 
     def run(self, count: int) -> float:
         """Compute it this many times, on the copies of its inputs in turn; seconds until all are done."""
-        ...
 
     def result(self) -> Array:
         """The result for the first copy, on the host, in NumPy's type."""
-        ...
 
 
 class Backend(Protocol):
@@ -84,32 +82,25 @@ class Backend(Protocol):
     @property
     def name(self) -> str:
         """As flags and rows have it: numpy, torch, onnxruntime."""
-        ...
 
     @property
     def title(self) -> str:
         """As pages have it: PyTorch, ONNX Runtime."""
-        ...
 
     def missing(self, device: str) -> str:
         """Why it cannot be used on a device, and what to install; empty when it can. Imports none of it."""
-        ...
 
     def version(self) -> str:
         """Of the installed library; empty for none."""
-        ...
 
     def refuses(self, operation: Operation, device: str) -> str:
         """Why it cannot do an operation, where that is known without trying; empty when it may."""
-        ...
 
     def load(self, job: Job) -> Running:
         """Load an operation, in the process of the back end.
 
-        Raises:
-            CannotError: it cannot do the operation.
+        Raises CannotError if it cannot do the operation.
         """
-        ...
 
 
 Failure = Literal["cannot", "failed", "lost", "missing"]
@@ -139,8 +130,7 @@ GROUP = "iree_tuner.backends"
 def backends() -> Mapping[str, Backend]:
     """Every installed back end, by name, sorted.
 
-    Raises:
-        TunerError: two packages bring one name, or what one brings cannot be used.
+    Raises TunerError if two packages bring one name, or what one brings cannot be used.
     """
     return {name: _made(entry) for name, entry in brought(GROUP, "back end").items()}
 
@@ -201,8 +191,7 @@ def first_line(error: BaseException) -> str:
 def device_number(device: str) -> int:
     """The number in a GPU's URI, for libraries that know devices by number; 0 without one.
 
-    Raises:
-        CannotError: something else is in its place.
+    Raises CannotError if something else is in its place.
     """
     path = device.partition("://")[2]
     if path and not path.isdigit():

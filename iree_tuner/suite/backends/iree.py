@@ -286,8 +286,7 @@ def configuration_name(assignment: Assignment, label: str) -> str:
 class NamedConfigurations:
     """The space of the dispatch that takes most of an operation's time, which the lab's device measures.
 
-    Raises:
-        TunerError: nothing can be configured, or the operation does not compile.
+    Raises TunerError if nothing can be configured, or the operation does not compile.
     """
 
     def __init__(self, program: Program, lab: Lab) -> None:
