@@ -112,11 +112,8 @@ class Kept(Calls):
         if future.cancelled() or future.exception() is not None:
             self._sound = False
 
-    def settle(self) -> None:
-        self._workers.settle()
-
-    def cancel_all(self) -> None:
-        self._workers.cancel_all()
+    def begun(self):
+        return self._workers.begun()
 
     @property
     def spans(self):
