@@ -132,6 +132,24 @@ class LoadedParts:
         """Whether results also differ on the same memory, and therefore do not depend on its contents."""
         return any(not equal(self.call(part, read, byte), before) for _ in range(_AGAIN))
 
+    def filled(
+        self, part: ProgramPart, read: Sequence[Held], usual: int, fillings: Sequence[int] = FILLINGS
+    ) -> tuple[list[Held], str]:
+        """A part's results with unwritten elements; and how they depend on old contents of memory.
+
+        They are those in memory with the `usual` one of the fillings; what depends on it, in memory of zeros.
+        """
+        made, found, message = [self.call(part, read, byte) for byte in fillings], list[Held](), ""
+        for own, *every in zip(made[usual], *made, strict=True):
+            holes = left_alone(every[0], every[1:])
+            wrong = next((each for each in every if not equal([each], [own], holes)), None)
+            if wrong is not None and self.varies(part, read, made[usual], fillings[usual]):
+                wrong = None
+            if wrong is not None and not message:
+                message = f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
+            found.append(Held(own if wrong is None else every[1], holes))  # what follows gets numbers
+        return found, message
+
     def _view(self, value: Value, held: Held, array: Array, byte: int) -> rt.VmRef:
         """A value on the device, in memory of its own: a dispatch may write to it (docs/upstream)."""
         raw = stored(array, value.element_type)
@@ -342,22 +360,14 @@ class _DispatchJudge:
         self, place: int, part: ProgramPart, read: Sequence[Held], *, thorough: bool
     ) -> list[Held]:
         """The base's results with unwritten elements; records if they depend on old contents of memory."""
-        expected = self._base.call(part, read, self._byte(place))
         if not thorough:
+            expected = self._base.call(part, read, self._byte(place))
             return [Held(own, self._holes.get((place, index))) for index, own in enumerate(expected)]
-        further = FILLINGS[1:] if place in self._theirs or not self._theirs else FILLINGS[1:2]
-        others = [self._base.call(part, read, byte) for byte in further]
-        found: list[Held] = []
-        for index, own in enumerate(expected):
-            again = [each[index] for each in others]
-            holes = self._holes[place, index] = left_alone(own, again)
-            wrong = next((each for each in again if not equal([each], [own], holes)), None)
-            if wrong is not None and self._base.varies(part, read, expected, FILLINGS[0]):
-                wrong = None
-            if wrong is not None and place not in self._own:
-                message = f"its results depend on uninitialized memory: {difference(wrong, own, holes)}"
-                self._own[place] = DispatchFault(part.dispatch, place, "unwritten", message)
-            found.append(Held(own if wrong is None else again[0], holes))  # what follows gets numbers
+        fillings = FILLINGS if place in self._theirs or not self._theirs else FILLINGS[:2]
+        found, message = self._base.filled(part, read, 0, fillings)
+        self._holes |= {(place, index): each.holes for index, each in enumerate(found)}
+        if message:
+            self._own[place] = DispatchFault(part.dispatch, place, "unwritten", message)
         return found
 
     def _compare(

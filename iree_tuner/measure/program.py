@@ -401,15 +401,8 @@ def run_program(
 ) -> Ran:  # fmt: skip
     """Run a program, keep its results in a folder, and compare them with another compilation's.
 
-    Args:
-        vmfb: the program.
-        folder: where results are written, `result_N.npy`.
-        device: device URI.
-        workers: the measuring worker.
-        run: functions, inputs and parameters.
-        default: the program as the compiler makes it; empty for no comparison.
-        depth: where errors of its results come from.
-        widened: see `compare_programs`.
+    Results are written to `folder` as `result_N.npy`. `default` is the program as the compiler makes it;
+    empty for no comparison. For the other arguments, see `compare_programs`.
 
     Raises:
         TunerError: one of them does not run; or the results cannot be written.

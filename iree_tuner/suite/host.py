@@ -108,17 +108,8 @@ _background_loads: dict[str, BackgroundLoad] = {}
 def load_here(backend: Backend, job: Job, expected: str, magnitudes: str, slot: str = "") -> Loaded:
     """Load and compute an operation in place of the slot's earlier one and of other operations.
 
-    One whose result is wrong is not calibrated.
-
-    Args:
-        backend: the process's own.
-        job: what to load, and how it is timed.
-        expected: a .npy file of the expected result, in its type or a wider one; empty for none.
-        magnitudes: one of the expected result for the inputs' absolute values; empty for none.
-        slot: of the version.
-
-    Raises:
-        BackendError: it cannot be loaded.
+    One whose result is wrong is not calibrated. For the arguments, see `BackendHost.load`. Raises
+    BackendError if it cannot be loaded.
     """
     if any(each.job.operation != job.operation for each in _held.values()):
         forget_here()
