@@ -28,8 +28,7 @@ import fake_trials
 from iree_tuner.compiler.context import new_context
 from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
-from iree_tuner.measure.builder import Builder
-from iree_tuner.measure.candidate import Built
+from iree_tuner.measure.candidate import Builder, Built
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.program.dispatch import Dispatch
 from iree_tuner.program.extract import extract

@@ -19,10 +19,9 @@ import numpy.typing as npt
 from iree_tuner.check.expected import Expectations, Expected, Kept, changed, changing, kept, unchanged
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.data import LARGE, values_in
-from iree_tuner.device.memory import Memory, StagedMemory
+from iree_tuner.device.memory import LoadedDispatch, Memory, StagedMemory
 from iree_tuner.device.numerics import Agreement, compare, same_bytes
 from iree_tuner.device.outcome import DEFAULT_WRONG, MAY_BE_INVALID
-from iree_tuner.device.runner import LoadedDispatch
 
 QUICK_SEED = 1
 """Values of both signs: values that are added twice, lost or swapped differ most in them."""

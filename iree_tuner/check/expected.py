@@ -29,7 +29,16 @@ from iree_tuner.device.data import (
     values_in,
     written,
 )
-from iree_tuner.device.memory import Memory, StagedMemory, commands_on, copied, filled, read_back, uploaded
+from iree_tuner.device.memory import (
+    LoadedDispatch,
+    Memory,
+    StagedMemory,
+    commands_on,
+    copied,
+    filled,
+    read_back,
+    uploaded,
+)
 from iree_tuner.device.numerics import (
     ALLOW,
     CHECK,
@@ -48,7 +57,6 @@ from iree_tuner.device.numerics import (
     tolerances,
     words_in_row,
 )
-from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Binding, Harness, TensorSlice
 from iree_tuner.targets import on_host

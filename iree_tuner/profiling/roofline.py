@@ -25,7 +25,7 @@ from iree_tuner.compiler.worker import Workers
 from iree_tuner.device.bench import Bench
 from iree_tuner.device.device_facts import DeviceFacts
 from iree_tuner.errors import TunerError
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.ops.element_type import ElementType
 from iree_tuner.ops.tolerance import Tolerance

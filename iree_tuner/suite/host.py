@@ -28,8 +28,7 @@ from iree_tuner.measure.sampling import Batches
 from iree_tuner.suite.backends.backend import Backend, BackendError, Job, Running, first_line
 from iree_tuner.suite.cores import use_cores
 from iree_tuner.suite.kinds.product import Matmul
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError, Operation
 from iree_tuner.suite.tensors import Array, read_array, write_inputs
 from iree_tuner.targets import on_host
 

@@ -19,8 +19,7 @@ import numpy as np
 
 from iree_tuner.errors import TunerError, UsageError
 from iree_tuner.installed import brought, usable
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError, Operation
 from iree_tuner.suite.tensors import Array, read_inputs
 from iree_tuner.targets.registry import driver_of
 

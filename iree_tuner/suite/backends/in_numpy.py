@@ -14,11 +14,11 @@ import numpy.typing as npt
 from iree_tuner.device.data import dtype_of
 from iree_tuner.suite.backends.backend import Job, LoadedCalls, Running, copies_of, versions
 from iree_tuner.suite.exact import Exact, convolve, convolve_layer
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import (
+from iree_tuner.suite.operation import (
     CannotError,
     ConvLayer,
     Layouts,
+    Operation,
     Reduction,
     Window,
 )

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from iree_tuner.device.data import dtype_of
-from iree_tuner.suite.primitives import (
+from iree_tuner.suite.operation import (
     Binary,
     CannotError,
     ConvLayer,

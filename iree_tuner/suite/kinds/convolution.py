@@ -14,8 +14,16 @@ from iree_tuner.errors import UsageError
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import epilogue as epilogues
 from iree_tuner.suite.epilogue import Epilogue
-from iree_tuner.suite.operation import Operation, TensorType, Value, check_sizes
-from iree_tuner.suite.primitives import Layouts, Primitives, T, Window
+from iree_tuner.suite.operation import (
+    Layouts,
+    Operation,
+    Primitives,
+    T,
+    TensorType,
+    Value,
+    Window,
+    check_sizes,
+)
 from iree_tuner.suite.tensors import (
     FLOATS,
     check_type,

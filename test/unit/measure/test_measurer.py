@@ -13,7 +13,7 @@ from programs import ONE_MATMUL, ZERO_MATMUL
 from iree_tuner.compiler.worker import WorkerError, Workers
 from iree_tuner.device.bench import Bench
 from iree_tuner.measure import timing
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.measure.sampling import ScreenPlan
 from iree_tuner.measure.statistics import JudgePlan

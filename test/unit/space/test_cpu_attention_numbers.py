@@ -7,7 +7,7 @@ from light_members import light
 
 from iree_tuner.compiler.context import new_context
 from iree_tuner.device.bench import Bench
-from iree_tuner.measure.builder import Builder
+from iree_tuner.measure.candidate import Builder
 from iree_tuner.measure.measurer import Measurer
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.space.build import build_space

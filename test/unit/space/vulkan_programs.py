@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from iree_tuner.device.data import dtype_of, fill, span, values_in, written
-from iree_tuner.device.memory import read_back
+from iree_tuner.device.memory import LoadedDispatch, read_back
 from iree_tuner.device.numerics import Agreement, compare
-from iree_tuner.device.runner import LoadedDispatch
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.program.bindings import Harness
 from iree_tuner.targets import Target, parse_target

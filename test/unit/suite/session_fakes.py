@@ -11,8 +11,7 @@ from iree_tuner.compiler.worker import Calls, Workers
 from iree_tuner.suite.backends.backend import Job
 from iree_tuner.suite.exact import reference
 from iree_tuner.suite.host import forget_here
-from iree_tuner.suite.operation import Operation
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError, Operation
 from iree_tuner.suite.results import Row
 from iree_tuner.suite.site import Hosts
 from iree_tuner.suite.tensors import Array, read_inputs

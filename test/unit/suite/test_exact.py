@@ -13,7 +13,7 @@ import pytest
 from iree_tuner.device.numerics import compare
 from iree_tuner.suite.exact import Exact, reference
 from iree_tuner.suite.kinds.registry import KINDS, make
-from iree_tuner.suite.primitives import Window
+from iree_tuner.suite.operation import Window
 
 EXACT = Exact()
 

@@ -9,7 +9,7 @@ from made_operations import CASES, Made, arrays, expected, magnitudes
 
 from iree_tuner.device.numerics import compare
 from iree_tuner.suite.backends.backend import Conditions, Job, backend
-from iree_tuner.suite.primitives import CannotError
+from iree_tuner.suite.operation import CannotError
 from iree_tuner.suite.tensors import read_inputs
 
 CANNOT = {
