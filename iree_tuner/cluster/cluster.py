@@ -60,22 +60,19 @@ class Cluster:
 
     Raises:
         TunerError: it does not respond, has no such workers, or they have other versions.
-
-    Attributes:
-        holders: addresses of workers that have bytes, by their digest.
-        queued: calls that wait at a device.
-        news: messages for people: workers of other versions that connected, devices that joined or left.
-        watchers: called with the members whenever they are updated, on the event loop.
     """
 
     def __init__(self, scheduler: str | Client) -> None:
-        self.queued = QUEUED
+        self.queued = QUEUED  # calls that wait at a device
         self._own = isinstance(scheduler, str)
         self.client = connected(scheduler) if isinstance(scheduler, str) else scheduler
         self.address = str(self.client.scheduler.address) if self.client.scheduler else str(scheduler)
         self.loop = cast(asyncio.AbstractEventLoop, cast(Any, self.client.loop).asyncio_loop)
+        # addresses of workers that have bytes, by their digest
         self.holders: OrderedDict[str, str] = OrderedDict()
+        # messages for people: workers of other versions that connected, devices that joined or left
         self.news: deque[str] = deque()
+        # called with the members whenever they are updated, on the event loop
         self.watchers: list[Callable[[Sequence[Member]], None]] = []
         self._lines: dict[str, Line] = {}
         self._facts: dict[str, asyncio.Task[dict[str, str] | None]] = {}

@@ -207,16 +207,12 @@ class Line:
         address: of the worker.
         arguments: of the connection, such as TLS's.
         timeout_s: for the worker to answer.
-
-    Attributes:
-        missing_s: how long the scheduler has not had this worker.
-        lost: whether the connection has ended.
     """
 
     def __init__(self, address: str, arguments: Mapping[str, Any], timeout_s: float) -> None:
         self.address = address
-        self.missing_s = 0.0
-        self.lost = False
+        self.missing_s = 0.0  # how long the scheduler has not had this worker
+        self.lost = False  # whether the connection has ended
         self._arguments = arguments
         self._timeout_s = timeout_s
         self._comm: Comm | None = None

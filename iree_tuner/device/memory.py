@@ -66,18 +66,13 @@ _stagings: Recent[int, tuple[rt.HalDevice, rt.HalBuffer]] = Recent()
 
 
 class Memory:
-    """A buffer on the device with copies of a harness's bindings.
-
-    Attributes:
-        buffer: `copies` times the harness's stride.
-        next: the copy that the next run begins with.
-    """
+    """A buffer on the device with copies of a harness's bindings."""
 
     def __init__(self, harness: Harness, buffer: rt.HalBuffer, copies: int = 1) -> None:
         self.harness = harness
-        self.buffer = buffer
+        self.buffer = buffer  # `copies` times the harness's stride
         self.copies = copies
-        self.next = 0
+        self.next = 0  # the copy that the next run begins with
 
     @classmethod
     def for_checks(cls, harness: Harness, device: str) -> Memory:
