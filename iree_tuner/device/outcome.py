@@ -52,9 +52,11 @@ class Sensors(Protocol):
 
     def disturbed(self) -> bool:
         """Whether the device throttled or changed its clock since `start` or the last call."""
+        ...
 
     def readings(self) -> Readings:
         """Readings since `start`."""
+        ...
 
 
 class NoSensors:

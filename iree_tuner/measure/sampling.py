@@ -21,6 +21,7 @@ class SampleSource(Protocol):
 
     def batch(self) -> float:
         """Microseconds of one run, from one batch of runs."""
+        ...
 
 
 @dataclass(frozen=True)

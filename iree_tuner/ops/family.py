@@ -96,6 +96,7 @@ class OpFamily(Protocol):
         the root's handle is reached from it. Called with a context, a location and an insertion point in
         place.
         """
+        ...
 
     def roles(self, op: ir.Operation) -> Mapping[str, tuple[int, ...]] | None:
         """The part that each loop plays, of the roles that `match_ops` yield; None for any other op."""

@@ -34,6 +34,7 @@ class Strategy(Protocol):
 
     def ask(self, count: int) -> list[Assignment]:
         """Up to `count` new assignments; fewer, or none, when the space is exhausted."""
+        ...
 
     def tell(self, results: Sequence[Result]) -> None:
         """Report results of proposed assignments, in any order."""

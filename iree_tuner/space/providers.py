@@ -41,6 +41,7 @@ class SpaceProvider(Protocol):
 
         Empty if it has none for that target. Raises TunerError that says why a workload has none.
         """
+        ...
 
     def emitter_crash(self, workload: Workload) -> str:
         """Why the compiler must not be asked for its constraints on a workload; empty if it may be."""

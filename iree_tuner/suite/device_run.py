@@ -56,6 +56,7 @@ class Sampled(Protocol):
 
     def sample(self, pause_s: float) -> float:
         """Microseconds of one call. Raises BackendError where it failed."""
+        ...
 
 
 @dataclass(frozen=True)

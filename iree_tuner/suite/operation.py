@@ -99,27 +99,34 @@ class Primitives(Protocol[T]):
 
     def cast(self, x: T, element_type: str) -> T:
         """Other elements; floats are rounded to nearest, integers saturate where they come from floats."""
+        ...
 
     def constant(self, value: float, like: T) -> T:
         """A number, of the element type of another tensor."""
+        ...
 
     def transpose(self, x: T, order: Sequence[int]) -> T:
         """Dimension `i` of the result is `order[i]` of `x`; a view where the library has them."""
+        ...
 
     def reshape(self, x: T, shape: Sequence[int]) -> T:
         """The same elements in another shape."""
+        ...
 
     def matmul(self, a: T, b: T, element_type: str) -> T:
         """`a @ b` over the last two dimensions, the others equal; of this type or a more precise one."""
+        ...
 
     def convolution(self, image: T, filters: T, window: Window, layouts: Layouts, element_type: str) -> T:
         """A 2-D convolution, its result laid out as the image; filters have channels / groups channels."""
+        ...
 
     def layer(self, layer: ConvLayer, lhs: T, rhs: T, element_type: str) -> T:
         """A convolution of any direction, of this type or a more precise one.
 
         Operands are in the direction's order: batch (or filters), channels, then the spatial dimensions.
         """
+        ...
 
     def attention(self, q: T, k: T, v: T, mask: T | None, causal: bool, scale: float) -> T:
         """softmax(scale q k^T + mask) v.
@@ -131,18 +138,23 @@ class Primitives(Protocol[T]):
             causal: query i sees keys up to i + keys - queries.
             scale: of the scores.
         """
+        ...
 
     def softmax(self, x: T, axis: int) -> T:
         """Along an axis, computed from differences to the largest element."""
+        ...
 
     def reduce(self, kind: Reduction, x: T, axes: Sequence[int], element_type: str) -> T:
         """Over axes, which vanish; of this type or a more precise one."""
+        ...
 
     def unary(self, kind: Unary, x: T) -> T:
         """Element by element."""
+        ...
 
     def binary(self, kind: Binary, a: T, b: T) -> T:
         """Element by element; shapes are broadcast as NumPy does."""
+        ...
 
 
 Value = int | float | str | bool

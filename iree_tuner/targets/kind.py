@@ -87,6 +87,7 @@ class TargetKind(Protocol):
 
         Without a device, it is only compiled for. Raises UsageError for an unknown chip, option or device.
         """
+        ...
 
     def chip_of(self, device: str) -> str:
         """The target to compile for on a device. Raises UsageError if its driver does not report it."""

@@ -66,16 +66,20 @@ class CandidateKind(Protocol):
     @property
     def bench(self) -> AnyBench:
         """The bench that candidates are timed in."""
+        ...
 
     @property
     def size(self) -> int:
         """How many candidates there are."""
+        ...
 
     def strategy(self, name: str, seed: int) -> Strategy:
         """The strategy that proposes candidates."""
+        ...
 
     def study(self) -> StudyKey:
         """The facts that must be equal for trials of another run to be used in this one."""
+        ...
 
     def submit(
         self, assignment: Assignment, limits: CompileLimits, *, place: int, verify: bool
@@ -86,9 +90,11 @@ class CandidateKind(Protocol):
             place: of the code, see `device.placement`.
             verify: whether the IR is verified after each pass, for code that is to be used.
         """
+        ...
 
     def reproduce(self, trial: Trial) -> str:
         """A folder that shows a failure; empty where none is written."""
+        ...
 
 
 def default_scale(kind: CandidateKind, task: Task, weight_us: float) -> float:

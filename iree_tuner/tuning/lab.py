@@ -49,15 +49,19 @@ class Fleet(Protocol):
 
     def processor(self, worker: str) -> str:
         """The processor of a worker's host."""
+        ...
 
     def compile_calls(self, owners: AbstractSet[str], processor: str, here: Calls) -> Calls:
         """Calls of candidates' compilations, on hosts with a processor, but not on those of `owners`."""
+        ...
 
     def device_calls(self, uri: str, worker: str) -> Calls:
         """Calls on a device, one after the other."""
+        ...
 
     def load_calls(self, devices: Sequence[tuple[str, str]]) -> Calls:
         """Calls in which the driver of the first device compiles."""
+        ...
 
 
 class Lab:
@@ -208,14 +212,17 @@ class LabMaker(Protocol):
 
     def takes(self, scheduler: object) -> bool:
         """Whether it knows this kind of address, or of client."""
+        ...
 
     def caution(self, scheduler: str) -> str:
         """A warning about an address, before anything is sent there; empty for none."""
+        ...
 
     def lab(
         self, scheduler: object, options: ClusterOptions, *, cold: bool, restriction: Restriction
     ) -> AbstractContextManager[Lab]:
         """A lab on the devices that a run was asked for. Raises TunerError if it has none."""
+        ...
 
 
 def caution_about(scheduler: str) -> str:

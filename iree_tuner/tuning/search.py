@@ -258,6 +258,7 @@ class SearchSource(Protocol):
 
     def ask(self, count: int) -> Sequence[tuple[Search, Assignment]]:
         """Up to `count` candidates. An empty list means the end if none is running."""
+        ...
 
 
 @dataclass(frozen=True)

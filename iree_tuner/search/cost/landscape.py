@@ -85,28 +85,35 @@ class Landscape(Protocol):
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the columns of `encode`."""
+        ...
 
     @property
     def kind(self) -> str:
         """Which features these are; see `Encoder`."""
+        ...
 
     def shuffled(self, seed: int) -> Iterator[Assignment]:
         """Every member once, in a random order that is the same for the same seed."""
+        ...
 
     def staged(self, seed: int) -> Iterator[Assignment]:
         """The same, but members with plain secondary options first, and then all others.
 
         So a tile comes once before its variants do.
         """
+        ...
 
     def is_plain(self, assignment: Assignment) -> bool:
         """Whether a member is among the first of `staged`, and not a variant."""
+        ...
 
     def encode(self, assignments: Sequence[Assignment]) -> Array:
         """A row of numbers for each assignment, logarithms of similar size."""
+        ...
 
     def neighbors(self, assignment: Assignment) -> list[Assignment]:
         """Members next to one, a step of one knob away."""
+        ...
 
     def guess(self, rows: Array) -> Array | None:
         """For rows of `encode`, log2 of the time as a multiple of the best, learned from other workloads.

@@ -66,9 +66,11 @@ class Running(Protocol):
 
     def run(self, count: int) -> float:
         """Compute it this many times, on the copies of its inputs in turn; seconds until all are done."""
+        ...
 
     def result(self) -> Array:
         """The result for the first copy, on the host, in NumPy's type."""
+        ...
 
 
 class Backend(Protocol):
@@ -81,25 +83,31 @@ class Backend(Protocol):
     @property
     def name(self) -> str:
         """As flags and rows have it: numpy, torch, onnxruntime."""
+        ...
 
     @property
     def title(self) -> str:
         """As pages have it: PyTorch, ONNX Runtime."""
+        ...
 
     def missing(self, device: str) -> str:
         """Why it cannot be used on a device, and what to install; empty when it can. Imports none of it."""
+        ...
 
     def version(self) -> str:
         """Of the installed library; empty for none."""
+        ...
 
     def refuses(self, operation: Operation, device: str) -> str:
         """Why it cannot do an operation, where that is known without trying; empty when it may."""
+        ...
 
     def load(self, job: Job) -> Running:
         """Load an operation, in the process of the back end.
 
         Raises CannotError if it cannot do the operation.
         """
+        ...
 
 
 Failure = Literal["cannot", "failed", "lost", "missing"]
