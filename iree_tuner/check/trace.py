@@ -17,14 +17,7 @@ import numpy.typing as npt
 
 from iree_tuner.check.parts import DispatchFault, LoadedParts, Pieces, Uploads, runs, sums_in
 from iree_tuner.device.memory import Recent
-from iree_tuner.device.numerics import (
-    FILLINGS,
-    Agreement,
-    Held,
-    compare,
-    is_float,
-    real_parts,
-)
+from iree_tuner.device.numerics import FILLINGS, Agreement, Held, compare, is_float, real_parts
 from iree_tuner.device.program_loaded import SEEDS
 from iree_tuner.device.program_run import ProgramRun
 from iree_tuner.errors import TunerError

@@ -33,13 +33,7 @@ from iree_tuner.store.rows import (
     trial_from_row,
     trial_to_json,
 )
-from iree_tuner.store.store import (
-    NEWEST_LAST,
-    Store,
-    insert,
-    insert_study,
-    insert_trial,
-)
+from iree_tuner.store.store import NEWEST_LAST, Store, insert, insert_study, insert_trial
 from iree_tuner.store.trial import Trial, from_json
 
 Record = Mapping[str, object]
