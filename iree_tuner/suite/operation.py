@@ -7,10 +7,9 @@ and the rest goes on.
 
 from __future__ import annotations
 
-import difflib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
@@ -261,10 +260,3 @@ def check_sizes(operation: Operation, *names: str) -> None:
 def to_json(operation: Operation) -> dict[str, Any]:
     """Kind and arguments, JSON-ready; `kinds.registry.operation_of` reads them."""
     return {"kind": operation.kind, "arguments": operation.arguments}
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The most similar known name, in any case, or all of them: a hint about a wrong name."""
-    every = {each.lower(): each for each in known}
-    close = difflib.get_close_matches(name.lower(), every, 1)
-    return f"did you mean {every[close[0]]}?" if close else f"one of: {', '.join(every.values())}"

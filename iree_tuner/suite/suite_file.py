@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import TunerError, UsageError, did_you_mean
 from iree_tuner.files import read_toml
 from iree_tuner.suite.kinds.registry import fields_of, kind_named, make
-from iree_tuner.suite.operation import Operation, Value, did_you_mean
+from iree_tuner.suite.operation import Operation, Value
 from iree_tuner.suite.tensors import FLOATS, INTEGERS, OWN_F8, check_type
 
 # Sweeps: many operations of one kind, of all combinations of their fields' values.

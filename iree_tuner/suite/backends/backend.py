@@ -5,7 +5,6 @@ The objects are pickled and sent to the process in which a back end computes.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Generic, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
-from iree_tuner.errors import TunerError, UsageError
+from iree_tuner.errors import TunerError, UsageError, did_you_mean
 from iree_tuner.installed import brought, usable
 from iree_tuner.suite.operation import CannotError, Operation
 from iree_tuner.suite.tensors import Array, read_inputs
@@ -147,9 +146,7 @@ def backend(name: str) -> Backend:
     known = backends()
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, 3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"one of: {', '.join(known)}"
-    raise UsageError(f"unknown back end '{name}'", hint=hint)
+    raise UsageError(f"unknown back end '{name}'", hint=did_you_mean(name, known, 3))
 
 
 def _made(entry: EntryPoint) -> Backend:

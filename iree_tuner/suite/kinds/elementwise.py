@@ -8,7 +8,7 @@ from typing import ClassVar, get_args
 
 from iree.compiler import ir
 
-from iree_tuner.errors import UsageError
+from iree_tuner.errors import UsageError, did_you_mean
 from iree_tuner.ops.tolerance import Tolerance
 from iree_tuner.suite import tensors
 from iree_tuner.suite.operation import (
@@ -19,7 +19,6 @@ from iree_tuner.suite.operation import (
     TensorType,
     Unary,
     check_sizes,
-    did_you_mean,
 )
 from iree_tuner.suite.tensors import WIDE, check_type, element, elementwise, in_name
 
